@@ -530,8 +530,15 @@ static const struct key site_keys[] = {
 	{"tony.history.location", KEY_TEXT, .path = true, .since = TONY_L,
 	 .doc = "Where the history of ended jobs is kept (docs/history.md): /PATH, of this "
 		"machine for local jobs and in the cluster's file system for those on a cluster; "
-		"file:///PATH; or hdfs://NAMESERVICE/PATH. Unset: history in the state "
-		"directory, or .tony/history in the user's home in HDFS."},
+		"file:///PATH; hdfs://NAMESERVICE/PATH; or, for local jobs, s3://BUCKET/PATH. "
+		"Unset: history in the state directory, or .tony/history in the user's home in "
+		"HDFS."},
+	{"tony.s3.endpoint", KEY_TEXT, .since = OURS,
+	 .doc = "Server of s3://BUCKET/PATH, http://HOST:PORT or https://HOST, where it is not "
+		"Amazon's: MinIO, Ceph and the like."},
+	{"tony.s3.region", KEY_TEXT, .since = OURS,
+	 .doc = "Region of the bucket in s3://BUCKET/PATH. Unset: that of AWS_REGION, of "
+		"AWS_DEFAULT_REGION or of the profile in ~/.aws/config, else us-east-1."},
 	{"tony.history.permissions", KEY_CHOICE, "owner", .choices = audiences, .since = OURS,
 	 .doc = "Who may read a job's history: owner, group (that of the location) or all. For a "
 		"portal that runs as another user. With group and all the history holds no values "

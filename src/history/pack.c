@@ -110,6 +110,15 @@ static void hide_environments(json_t *object)
 	}
 }
 
+/* The keys to buckets. */
+static void hide_stores(json_t *object)
+{
+	json_t *stores = json_copy(json_object_get(object, "stores"));
+
+	json_object_del(stores, "s3");
+	json_object_set_new(object, "stores", stores);
+}
+
 json_t *history_description(const struct job *job, bool for_others)
 {
 	json_t *object = job_to_json(job);
@@ -117,6 +126,7 @@ json_t *history_description(const struct job *job, bool for_others)
 	/* A URL is a secret; job->config has it masked. */
 	json_object_del(object, "on_end_webhook");
 	json_object_del(object, "on_end_authorities");
+	hide_stores(object);
 	if (for_others) {
 		hide_environments(object);
 		hide_environments(json_object_get(object, "engine"));

@@ -8,13 +8,19 @@
 #include "base/mem.h"
 #include "base/user.h"
 #include "history/store_internal.h"
+#include "store/access.h"
 
 /* ---- opening ------------------------------------------------------------------------------ */
+
+/* It is one of several places at which somebody looks who waits; how long a cluster is waited for
+ * its files say. */
+#define BUCKET_WAIT_MS 2000
 
 struct history_store *history_store_open(const char *location, const struct store_access *access,
 					 struct err *err)
 {
-	struct store *files = store_open(location, access, 0, NULL, err);
+	int64_t wait_ms = access && access->has_s3 ? BUCKET_WAIT_MS : 0;
+	struct store *files = store_open(location, access, wait_ms, NULL, err);
 
 	if (!files)
 		return NULL;

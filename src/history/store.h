@@ -1,5 +1,6 @@
 /*
- * The history store, for those who read it: a directory, or a path in HDFS, with three trees:
+ * The history store, for those who read it: a directory, or a path in HDFS or a bucket, with three
+ * trees:
  *
  *   yyyy/MM/dd/<job id>/                     tony's own (layout.h)
  *   finished/yyyy/MM/dd/<application id>/    TonY's finished jobs (jhist.h)
@@ -28,8 +29,7 @@
 struct history_store;
 struct store_access;
 
-/* `location`: an absolute path, "file:///path", or "hdfs://authority/path", which `access` says how
- * to reach (NULL: ERR_CONFIG). A directory need not be there yet: it is empty then. */
+/* `location`: as store_open() takes it. A directory need not be there yet: it is empty then. */
 struct history_store *history_store_open(const char *location, const struct store_access *access,
 					 struct err *err);
 void history_store_close(struct history_store *store); /* NULL is fine */
@@ -107,8 +107,9 @@ int history_store_summary(struct history_store *store, const char *path,
 			  struct history_summary *summary, struct err *err);
 
 /* Whose the job is: the owner's of its directory, whatever its files say, unless that is the owner
- * of the location or another publisher. Then it is the user's that they say, `told`. `owner`: of
- * the directory, where the caller knows it; NULL: it is looked up. NULL: `err`. The caller frees.
+ * of the location or another publisher. Then it is the user's that they say, `told`, as in a
+ * bucket, where nothing has an owner: all that may write to it are believed. `owner`: of the
+ * directory, where the caller knows it; NULL: it is looked up. NULL: `err`. The caller frees.
  */
 char *history_store_user(struct history_store *store, const char *path, const char *owner,
 			 const char *told, struct err *err);
@@ -143,9 +144,11 @@ void history_entries_finish(struct history_entries *entries);
 int history_store_list(struct history_store *store, const char *path, const char *name,
 		       struct history_entries *entries, struct err *err);
 
+/* Not in a bucket. */
+bool history_store_has_owners(const struct history_store *store);
 /* Whose the job's directory is, and everything that is in it: nobody else can have put it there, or
- * another one in its place. NULL: `err`; ERR_DENIED: others may write there. The owner of the
- * location is trusted. The caller frees. */
+ * another one in its place. NULL: `err`; ERR_DENIED: others may write there, or it is a bucket. The
+ * owner of the location is trusted. The caller frees. */
 char *history_store_owner(struct history_store *store, const char *path, struct err *err);
 
 /* Absent is fine. */

@@ -45,12 +45,22 @@ static int check_folders(struct history_store *store, const char *path, const ch
 	return 0;
 }
 
+bool history_store_has_owners(const struct history_store *store)
+{
+	return !store_traits(store->files)->holds_objects;
+}
+
 char *history_store_owner(struct history_store *store, const char *path, struct err *err)
 {
 	struct store_item entry cleanup_store_item = {0};
 
 	if (store_check_path(path, err) < 0 || store_look(store->files, path, &entry, err) < 0)
 		return NULL;
+	if (!history_store_has_owners(store)) {
+		err_set(err, ERR_DENIED, "%s/%s: objects have no owner",
+			store_location(store->files), path);
+		return NULL;
+	}
 	if (!history_is_name(entry.owner)) {
 		err_set(err, ERR_DENIED, "%s/%s: has no owner", store_location(store->files), path);
 		return NULL;
@@ -85,6 +95,8 @@ char *history_store_user(struct history_store *store, const char *path, const ch
 {
 	struct store_item entry cleanup_store_item = {0};
 
+	if (!history_store_has_owners(store))
+		return mem_strdup(told);
 	if (!owner && store_look(store->files, path, &entry, err) < 0)
 		return NULL;
 	if (!owner)

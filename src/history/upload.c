@@ -30,8 +30,8 @@ enum step {
 	STEP_OWNER,	  /* where the place is taken: whose is what we make? */
 	STEP_SUMMARY,	  /* what is there is this user's: is it this job's? */
 	STEP_FILES,
-	STEP_RENAME,
-	STEP_CLEAR, /* what is beside the place, when it did not become the history */
+	STEP_RENAME, /* of objects: the summary */
+	STEP_CLEAR,  /* what is beside the place, when it did not become the history */
 	STEP_END,
 };
 
@@ -87,6 +87,11 @@ void history_upload_destroy(struct history_upload *upload)
 	free(upload->place);
 	free(upload->taker);
 	free(upload);
+}
+
+static bool has_objects(const struct history_upload *upload)
+{
+	return store_traits(upload->store)->holds_objects;
 }
 
 /* ---- calls -------------------------------------------------------------------------------- */
@@ -162,6 +167,8 @@ static void take_owner(struct history_upload *upload, const struct store_answer 
 static void take_summary(struct history_upload *upload, const struct store_answer *answer,
 			 const struct err *err)
 {
+	if (has_objects(upload) && err && err->kind == ERR_NOT_FOUND)
+		return;
 	if (err && err->kind != ERR_NOT_FOUND && err->kind != ERR_INPUT) {
 		take_failure(upload, answer, err);
 		return;
@@ -268,9 +275,16 @@ static void begin(struct history_upload *upload)
 		send_files(upload);
 		return;
 	case STEP_RENAME:
+		if (has_objects(upload)) {
+			send_file(upload, HISTORY_SUMMARY);
+			return;
+		}
 		start(upload, store_rename_keeping(upload->side, upload->place), take_failure);
 		return;
 	case STEP_CLEAR:
+		/* Another process may be at the same place. */
+		if (has_objects(upload))
+			return;
 		start(upload, store_remove(upload->side), take_nothing);
 		return;
 	case STEP_END:
@@ -335,6 +349,8 @@ static int scan(struct history_upload *upload, const char *name, struct err *err
 		char *full cleanup_free = fs_join(upload->from, member);
 		if (*entry->d_name == '.')
 			continue;
+		if (has_objects(upload) && str_equal(member, HISTORY_SUMMARY))
+			continue;
 		if (!fs_is_directory(full)) {
 			str_list_add(&upload->files, member);
 			continue;
@@ -356,7 +372,6 @@ struct history_upload *history_upload_start(struct store *store, const char *dir
 	*upload = (struct history_upload){
 		.store = store,
 		.from = mem_strdup(directory),
-		.side = history_side_path(target->submitted_ms, target->job_id, target->attempt),
 		.place = history_path(target->submitted_ms, target->job_id),
 		.access = target->access,
 		.day_permission = 0700,
@@ -364,6 +379,14 @@ struct history_upload *history_upload_start(struct store *store, const char *dir
 		.data = data,
 	};
 	LIST_INIT(&upload->calls);
+	if (has_objects(upload)) {
+		upload->step = STEP_SUMMARY;
+		upload->side = mem_strdup(upload->place);
+		upload->taker = mem_strdup("somebody");
+	} else {
+		upload->side =
+			history_side_path(target->submitted_ms, target->job_id, target->attempt);
+	}
 	if (scan(upload, "", err) < 0) {
 		history_upload_destroy(upload);
 		return NULL;

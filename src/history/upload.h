@@ -1,6 +1,8 @@
 /*
  * Brings a packed history (pack.h) into a store, from within a container's event loop: all files
- * beside their place at once (a DataNode of HDFS takes some 0.4 s for each), then one rename.
+ * beside their place at once (a DataNode of HDFS takes some 0.4 s for each), then one rename. A
+ * store of objects renames nothing: they go to their place, and the summary, without which no
+ * reader takes the others for a history, is the last. After a failure they stay there.
  */
 #ifndef TONY_HISTORY_UPLOAD_H
 #define TONY_HISTORY_UPLOAD_H

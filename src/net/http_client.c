@@ -31,7 +31,7 @@ struct http_call {
 	TAILQ_ENTRY(http_call) link;
 	struct http_client *client;
 	struct http_question question; /* its texts are owned */
-	char *method, *path, *accept, *content_type, *authorization;
+	char *method, *path, *accept, *content_type, *authorization, *headers;
 	struct str body;
 	struct event timer;
 };
@@ -64,9 +64,7 @@ struct http_client {
 	size_t looked;
 	uint64_t left; /* FRAMING_LENGTH */
 	struct http_chunks chunks;
-	int status;
-	bool keep_alive;
-	char *location;
+	struct http_head head;
 	struct gunzip *gunzip; /* NULL: it comes as it is */
 	struct str body;
 };
@@ -80,6 +78,7 @@ static void free_call(struct http_call *call)
 	free(call->accept);
 	free(call->content_type);
 	free(call->authorization);
+	free(call->headers);
 	str_finish(&call->body);
 	free(call);
 }
@@ -132,17 +131,20 @@ static void complete(struct http_client *client, bool may_keep)
 {
 	const struct err err = {0};
 	struct str body cleanup_str = client->body;
-	char *location cleanup_free = mem_steal(&client->location);
+	struct http_head head = client->head;
 
 	client->body = (struct str){0};
+	client->head = (struct http_head){0};
 	client->is_busy = false;
 	gunzip_destroy(mem_steal(&client->gunzip));
 	/* Bytes behind the answer belong to nothing that was asked. */
-	if (!may_keep || !client->keep_alive || evbuffer_get_length(client->wire.input) > 0 ||
+	if (!may_keep || !head.keep_alive || evbuffer_get_length(client->wire.input) > 0 ||
 	    client->file_left > 0 || wire_is_sending(&client->wire))
 		disconnect(client); /* also when it came before all was said */
-	struct http_response response = {client->status, str_text(&body), body.length, location};
+	struct http_response response = {head.status, str_text(&body), body.length,
+					 http_head_find(&head, "Location"), &head};
 	tell(TAILQ_FIRST(&client->calls), &response, &err);
+	http_head_finish(&head);
 }
 
 static bool is_success(int status)
@@ -165,7 +167,7 @@ static bool hand_on(void *data, const char *bytes, size_t length)
 	struct http_client *client = data;
 	struct http_call *call = TAILQ_FIRST(&client->calls);
 
-	if (call->question.on_bytes && is_success(client->status)) {
+	if (call->question.on_bytes && is_success(client->head.status)) {
 		if (length == 0 || call->question.on_bytes(call->question.data, bytes, length))
 			return true;
 		complete(client, false);
@@ -201,11 +203,11 @@ static bool is_compressed(const struct http_client *client, const struct http_he
 	       (client->framing != FRAMING_LENGTH || client->left > 0);
 }
 
+/* Takes the head. */
 static void begin_body(struct http_client *client, const struct http_head *head)
 {
-	client->status = head->status;
-	client->keep_alive = head->keep_alive;
-	mem_replace(&client->location, mem_strdup(http_head_find(head, "Location")));
+	http_head_finish(&client->head);
+	client->head = *head;
 	client->chunks = (struct http_chunks){0};
 	client->left = head->content_length > 0 ? (uint64_t)head->content_length : 0;
 	if (head->status == 204 || head->status == 304)
@@ -243,14 +245,15 @@ static bool take_head(struct http_client *client)
 	}
 	client->looked = 0;
 	evbuffer_drain(input, length);
-	if (head.status >= 200) /* 1xx only announces the answer */
-		begin_body(client, &head);
-	bool is_enough =
-		head.status >= 200 && TAILQ_FIRST(&client->calls)->question.is_status_enough;
-	http_head_finish(&head);
-	if (is_enough)
-		complete(client, false);
-	return !is_enough;
+	if (head.status < 200) { /* only announces the answer */
+		http_head_finish(&head);
+		return true;
+	}
+	begin_body(client, &head);
+	if (!TAILQ_FIRST(&client->calls)->question.is_status_enough)
+		return true;
+	complete(client, false);
+	return false;
 }
 
 static bool take_chunked(struct http_client *client, const struct evbuffer_iovec *part)
@@ -451,8 +454,17 @@ static void on_dialed(void *data, int fd, const struct err *err)
 	send_next(client);
 }
 
+char *http_client_host(const char *address, bool is_tls)
+{
+	const char *port = is_tls ? ":443" : ":80";
+	size_t length = strlen(address);
+
+	return mem_strndup(address, str_ends_with(address, port) ? length - strlen(port) : length);
+}
+
 static void send_call(struct http_client *client, const struct http_call *call)
 {
+	char *host cleanup_free = http_client_host(client->address, client->tls);
 	struct evbuffer *output = client->wire.output;
 
 	client->is_busy = true;
@@ -461,7 +473,7 @@ static void send_call(struct http_client *client, const struct http_call *call)
 	client->looked = 0;
 	str_truncate(&client->body, 0);
 	evbuffer_add_printf(output, "%s %s HTTP/1.1\r\nHost: %s\r\n", call->method, call->path,
-			    client->address);
+			    host);
 	if (client->token)
 		evbuffer_add_printf(output, "Authorization: Bearer %s\r\n", client->token);
 	else if (call->authorization)
@@ -470,6 +482,8 @@ static void send_call(struct http_client *client, const struct http_call *call)
 		evbuffer_add_printf(output, "Accept: %s\r\n", call->accept);
 	if (call->content_type)
 		evbuffer_add_printf(output, "Content-Type: %s\r\n", call->content_type);
+	if (call->headers)
+		evbuffer_add(output, call->headers, strlen(call->headers));
 	if (call->question.takes_gzip)
 		evbuffer_add_printf(output, "Accept-Encoding: gzip\r\n");
 	if (call->question.is_last)
@@ -557,7 +571,7 @@ void http_client_destroy(struct http_client *client)
 		dial_cancel(client->dial);
 	event_del(&client->next);
 	str_finish(&client->body);
-	free(client->location);
+	http_head_finish(&client->head);
 	free(client->address);
 	free(client->host);
 	free(client->token);
@@ -576,6 +590,7 @@ struct http_call *http_client_start(struct http_client *client,
 	call->accept = mem_strdup(question->accept);
 	call->content_type = mem_strdup(question->content_type);
 	call->authorization = mem_strdup(question->authorization);
+	call->headers = mem_strdup(question->headers);
 	if (question->body)
 		str_append_bytes(&call->body, question->body, question->body_length);
 	event_assign(&call->timer, client->base, -1, 0, on_timeout, call);

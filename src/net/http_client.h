@@ -16,6 +16,7 @@
 struct event_base;
 struct http_client;
 struct http_call;
+struct http_head;
 struct tls_context;
 
 #define HTTP_RESPONSE_CAP (64u << 20) /* a gathered body larger than this fails the call */
@@ -24,7 +25,8 @@ struct http_response {
 	int status;
 	const char *body; /* NUL-terminated; valid within `done` */
 	size_t length;
-	const char *location; /* where a redirect leads, as it was sent; NULL: nowhere */
+	const char *location;	      /* where a redirect leads, as it was sent; NULL: nowhere */
+	const struct http_head *head; /* its headers (http_message.h) */
 };
 
 /* What to ask, and whom to tell. Texts and body are copied. */
@@ -36,6 +38,7 @@ struct http_question {
 	/* "Basic ..."; NULL: none but the client's token. A secret: copied, and told to nobody
 	 * else. */
 	const char *authorization;
+	const char *headers; /* more of them, each with its CR LF; NULL: none. Copied as a secret */
 	const char *body;
 	size_t body_length;
 	/* With `body` NULL and a length: so many bytes of this file, from where it stands, read as
@@ -61,6 +64,10 @@ struct http_question {
 	void (*done)(void *data, const struct http_response *response, const struct err *err);
 	void *data;
 };
+
+/* The Host header of a question to `address`: without a port that the scheme has anyway. The caller
+ * frees. */
+char *http_client_host(const char *address, bool is_tls);
 
 /* One connection to HOST:PORT, made when it is needed and kept alive. Calls are sent one after the
  * other, each when the one before is answered: who holds a beat and must report at the same time

@@ -93,6 +93,9 @@ static int read_job(struct folder_look *look, const struct history_job *job, str
 			look_again(look);
 		return result < 0 ? -1 : 0;
 	}
+	/* In a bucket, which tells no time, the summary comes last. */
+	if (flaw.kind == ERR_NOT_FOUND && job->modified_ms == 0)
+		return 0;
 	if (is_damage(&flaw))
 		return put_damaged(look, job, err_message(&flaw), err);
 	log_trouble("an entry of a history", err_message(&flaw));
@@ -171,7 +174,7 @@ static int look_at_folder(struct portal_index *index, struct history_store *stor
 	if (portal_index_folder(index, history_store_location(store), from->path, &folder, err) < 0)
 		return -1;
 	/* Jobs that have not ended change within their folders. */
-	if (folder.modified_ms == from->modified_ms && from->day_ms > 0)
+	if (from->modified_ms > 0 && folder.modified_ms == from->modified_ms && from->day_ms > 0)
 		return 0;
 	if (portal_index_begin(index, err) < 0)
 		return -1;

@@ -97,6 +97,21 @@ static void add_cluster_if_there(struct job_stores *stores, const char *path,
 		log_warning("jobs of the cluster are not looked at: %s", err_message(&err));
 }
 
+/* ---- in S3 -------------------------------------------------------------------------------- */
+
+static int add_s3(struct job_stores *stores, const struct conf *site,
+		  const struct store_location *place, const char *path, const struct away *away,
+		  struct err *err)
+{
+	struct store_access access cleanup_store_access = {.has_s3 = true};
+	char *url cleanup_free = mem_printf("s3://%s%s", place->authority, path);
+
+	if (s3_access_find(conf_text(site, "tony.s3.endpoint"), conf_text(site, "tony.s3.region"),
+			   &access.s3, err) < 0)
+		return err_wrap(err, "%s", url);
+	return add(stores, url, &access, away, err);
+}
+
 /* ---- all of them -------------------------------------------------------------------------- */
 
 static struct conf *read_site(struct err *err)
@@ -138,11 +153,14 @@ static int add_own(struct job_stores *stores, struct err *err)
 }
 
 /* A path without a scheme is, like a job's, of this machine and of the cluster. */
-static int add_place(struct job_stores *stores, const struct store_location *place,
-		     const char *path, const struct away *away, struct err *err)
+static int add_place(struct job_stores *stores, const struct conf *site,
+		     const struct store_location *place, const char *path, const struct away *away,
+		     struct err *err)
 {
 	if (place->kind == STORE_HDFS)
 		return add_of_cluster(stores, place->authority, path, away, err);
+	if (place->kind == STORE_S3)
+		return add_s3(stores, site, place, path, away, err);
 	if (add(stores, path, NULL, away, err) < 0)
 		return -1;
 	if (place->kind == STORE_PATH)
@@ -150,13 +168,14 @@ static int add_place(struct job_stores *stores, const struct store_location *pla
 	return 0;
 }
 
-static int add_site(struct job_stores *stores, const char *text, struct err *err)
+static int add_site(struct job_stores *stores, const struct conf *site, const char *text,
+		    struct err *err)
 {
 	struct store_location location cleanup_store_location = {0};
 
 	if (store_location_parse(text, &location, err) < 0)
 		return err_wrap(err, "tony-site.xml: tony.history.location");
-	return add_place(stores, &location, location.path, NULL, err);
+	return add_place(stores, site, &location, location.path, NULL, err);
 }
 
 static int add_away(struct job_stores *stores, const struct conf *site, const char *key,
@@ -171,14 +190,14 @@ static int add_away(struct job_stores *stores, const struct conf *site, const ch
 		return err_wrap(err, "tony-site.xml: %s", key);
 	const struct away away = {tree, fs_basename(location.path)};
 	char *parent cleanup_free = fs_dirname(location.path);
-	return add_place(stores, &location, parent, &away, err);
+	return add_place(stores, site, &location, parent, &away, err);
 }
 
 static int add_all(struct job_stores *stores, const struct conf *site, struct err *err)
 {
 	const char *location = conf_text(site, "tony.history.location");
 
-	if ((location && add_site(stores, location, err) < 0) || add_own(stores, err) < 0)
+	if ((location && add_site(stores, site, location, err) < 0) || add_own(stores, err) < 0)
 		return -1;
 	if (!location)
 		add_cluster_if_there(stores, NULL, NULL);
@@ -196,7 +215,8 @@ static int add_directory(struct job_stores *stores, const char *path, struct err
 	return add(stores, path, NULL, NULL, err);
 }
 
-static int add_one(struct job_stores *stores, const char *text, struct err *err)
+static int add_one(struct job_stores *stores, const struct conf *site, const char *text,
+		   struct err *err)
 {
 	struct store_location location cleanup_store_location = {0};
 	char *path cleanup_free = NULL;
@@ -207,8 +227,8 @@ static int add_one(struct job_stores *stores, const char *text, struct err *err)
 	}
 	if (store_location_parse(text, &location, err) < 0)
 		return -1;
-	return location.kind == STORE_HDFS
-		       ? add_of_cluster(stores, location.authority, location.path, NULL, err)
+	return store_location_is_remote(&location)
+		       ? add_place(stores, site, &location, location.path, NULL, err)
 		       : add_directory(stores, location.path, err);
 }
 
@@ -217,7 +237,8 @@ int job_stores_open(const char *location, struct job_stores *stores, struct err 
 	struct conf *site cleanup_conf = read_site(err);
 
 	*stores = (struct job_stores){0};
-	if (!site || (location ? add_one(stores, location, err) : add_all(stores, site, err)) < 0) {
+	if (!site ||
+	    (location ? add_one(stores, site, location, err) : add_all(stores, site, err)) < 0) {
 		job_stores_close(stores);
 		return -1;
 	}
@@ -329,6 +350,24 @@ static int note_hdfs(struct job *job, const char *authority, struct err *err)
 	return 0;
 }
 
+/* Whatever is wrong with key, region or bucket shows at the first question. */
+static int note_s3(struct job *job, const char *text, struct err *err)
+{
+	struct store_access access cleanup_store_access = {.has_s3 = true};
+	struct store_item top cleanup_store_item = {0};
+
+	if (s3_access_find(job_config(job, "tony.s3.endpoint"), job_config(job, "tony.s3.region"),
+			   &access.s3, err) < 0)
+		return -1;
+	struct store *store = store_open(text, &access, -1, NULL, err);
+	int result = store ? store_look(store, "", &top, err) : -1;
+	store_close(store);
+	if (!job->stores)
+		job->stores = json_object();
+	s3_access_write(&access.s3, job->stores);
+	return result;
+}
+
 /* Looks at the directory, or at the last one of its path that is there: a place that is missing is
  * told at submission, not when the job has ended. */
 static int check_writable(const char *directory, struct err *err)
@@ -355,6 +394,7 @@ int job_stores_prepare(struct job *job, struct err *err)
 		return 0;
 	if (store_location_parse(text, &location, err) < 0 ||
 	    (location.kind == STORE_HDFS ? note_hdfs(job, location.authority, err)
+	     : location.kind == STORE_S3 ? note_s3(job, text, err)
 					 : check_writable(location.path, err)) < 0)
 		return err_wrap(err, "tony.history.location");
 	return 0;

@@ -74,7 +74,7 @@ static int pack(const struct job *job, const char *job_dir, const char *director
 	return history_pack(&pack, directory, err);
 }
 
-/* ---- HDFS --------------------------------------------------------------------------------- */
+/* ---- remote stores ------------------------------------------------------------------------ */
 
 /* How to reach it was found out by the client (local_client.c). */
 static int upload(const struct job *job, const char *directory, const char *location,
@@ -109,13 +109,15 @@ static int publish(const struct job *job, const char *job_dir, const char *packe
 	const struct history_target target = target_of(job, location);
 	char *own cleanup_free = mem_printf("%s/history.%d", job_dir, getpid());
 
-	if (location->kind != STORE_HDFS && history_is_published(&target))
+	bool is_remote = store_location_is_remote(location);
+
+	if (!is_remote && history_is_published(&target))
 		return 0;
 	if (!packed && pack(job, job_dir, own, err) < 0)
 		return fs_explain_room(job_dir, err);
 	const char *directory = packed ? packed : own;
-	int result = location->kind == STORE_HDFS ? upload(job, directory, text, &target, err)
-						  : history_publish(directory, &target, err);
+	int result = is_remote ? upload(job, directory, text, &target, err)
+			       : history_publish(directory, &target, err);
 	fs_remove_tree(own, NULL);
 	return result;
 }
@@ -175,7 +177,7 @@ static char *look(const struct job *job, const char *job_dir)
 	struct store_location location cleanup_store_location = {0};
 	struct err err cleanup_err = {0};
 
-	if (store_location_parse(text, &location, &err) < 0 || location.kind == STORE_HDFS)
+	if (store_location_parse(text, &location, &err) < 0 || store_location_is_remote(&location))
 		return NULL;
 	const struct history_target target = target_of(job, &location);
 	if (history_check(&target, &err) == 0)

@@ -38,7 +38,8 @@ static bool is_own(struct history_store *store, const char *path, const char *us
 	char *owner cleanup_free =
 		str_equal(user, told) ? history_store_owner(store, path, NULL) : NULL;
 
-	return str_equal(user, own) || str_equal(owner, own);
+	return str_equal(user, own) || str_equal(owner, own) ||
+	       (!history_store_has_owners(store) && str_equal(user, told));
 }
 
 static int remove_entry(struct history_store *store, const char *path, struct removal *removal,

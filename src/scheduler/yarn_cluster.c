@@ -221,7 +221,7 @@ char *yarn_history_path(const struct hadoop_cluster *cluster, const char *locati
 	struct store_location parsed cleanup_store_location = {0};
 
 	if (!location || store_location_parse(location, &parsed, NULL) < 0 ||
-	    parsed.kind == (cluster->fs ? STORE_HDFS : STORE_FILE) ||
+	    parsed.kind == (cluster->fs ? STORE_HDFS : STORE_FILE) || parsed.kind == STORE_S3 ||
 	    (parsed.kind == STORE_HDFS && !yarn_history_is_own(cluster, parsed.authority)))
 		return NULL;
 	return mem_steal(&parsed.path);

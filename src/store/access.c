@@ -5,16 +5,18 @@
 void store_access_finish(struct store_access *access)
 {
 	hdfs_access_finish(&access->hdfs);
+	s3_access_finish(&access->s3);
 	*access = (struct store_access){0};
 }
 
 int store_access_from_json(const json_t *stores, struct store_access *access, struct err *err)
 {
 	*access = (struct store_access){0};
-	if (!json_object_get(stores, "hdfs"))
+	access->has_hdfs = json_object_get(stores, "hdfs") != NULL;
+	access->has_s3 = json_object_get(stores, "s3") != NULL;
+	if ((!access->has_hdfs || hdfs_access_read(&access->hdfs, stores, err) == 0) &&
+	    (!access->has_s3 || s3_access_read(&access->s3, stores, err) == 0))
 		return 0;
-	if (hdfs_access_read(&access->hdfs, stores, err) < 0)
-		return -1;
-	access->has_hdfs = true;
-	return 0;
+	store_access_finish(access);
+	return -1;
 }

@@ -4,10 +4,13 @@
 #define TONY_STORE_ACCESS_H
 
 #include "hadoop/hdfs_access.h"
+#include "store/s3_access.h"
 
 struct store_access {
 	bool has_hdfs;
 	struct hdfs_access hdfs;
+	bool has_s3;
+	struct s3_access s3;
 };
 
 void store_access_finish(struct store_access *access);

@@ -9,6 +9,7 @@
 #include "hadoop/webhdfs_async.h"
 #include "store/access.h"
 #include "store/location.h"
+#include "store/s3.h"
 #include "store/store_internal.h"
 
 /* ---- life --------------------------------------------------------------------------------- */
@@ -40,6 +41,34 @@ static int open_hdfs(struct store *store, const struct store_access *access, con
 	return store->hdfs ? 0 : -1;
 }
 
+static int open_s3(struct store *store, const struct store_access *access, const char *bucket,
+		   int64_t wait_ms, struct err *err)
+{
+	if (!access || !access->has_s3)
+		return err_set(err, ERR_CONFIG, "%s: no key says how to reach it", store->location);
+	store->s3 =
+		s3_client_create(store_loop(store), &access->s3, bucket, store->root, wait_ms, err);
+	return store->s3 ? 0 : -1;
+}
+
+static int open_kind(struct store *store, const struct store_location *location,
+		     const struct store_access *access, int64_t wait_ms, struct err *err)
+{
+	switch (location->kind) {
+	case STORE_PATH:
+	case STORE_FILE:
+		store->ops = &store_directory_ops;
+		return 0;
+	case STORE_HDFS:
+		store->ops = &store_hdfs_ops;
+		return open_hdfs(store, access, location->authority, wait_ms, err);
+	case STORE_S3:
+		store->ops = &store_s3_ops;
+		return open_s3(store, access, location->authority, wait_ms, err);
+	}
+	BUG("location of kind %d", location->kind);
+}
+
 struct store *store_open(const char *location, const struct store_access *access, int64_t wait_ms,
 			 struct event_base *base, struct err *err)
 {
@@ -49,14 +78,12 @@ struct store *store_open(const char *location, const struct store_access *access
 		return NULL;
 	struct store *store = mem_alloc(sizeof(*store));
 	*store = (struct store){
-		.ops = parsed.kind == STORE_HDFS ? &store_hdfs_ops : &store_directory_ops,
 		.location = mem_strdup(location),
-		.root = mem_steal(&parsed.path),
+		.root = mem_strdup(parsed.path),
 		.base = base,
 	};
 	LIST_INIT(&store->calls);
-	if (parsed.kind != STORE_HDFS ||
-	    open_hdfs(store, access, parsed.authority, wait_ms, err) == 0)
+	if (open_kind(store, &parsed, access, wait_ms, err) == 0)
 		return store;
 	store_close(store);
 	return NULL;
@@ -69,6 +96,7 @@ void store_close(struct store *store)
 	while (!LIST_EMPTY(&store->calls))
 		store_cancel(LIST_FIRST(&store->calls));
 	webhdfs_async_destroy(store->hdfs);
+	s3_client_destroy(store->s3);
 	if (store->has_own_base)
 		event_base_free(store->base);
 	free(store->location);

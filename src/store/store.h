@@ -1,6 +1,6 @@
 /*
  * Files in a place that outlives a process: a directory, of this machine or of a disk that machines
- * share, or HDFS.
+ * share, HDFS, or a bucket of S3.
  *
  * A request says what is to be done, of paths below the store's location ("": that itself). An
  * event loop starts it, and is told the end; a process that may wait runs it. The traits of a kind
@@ -29,13 +29,17 @@ struct store_call;
 struct store_traits {
 	bool is_at_once; /* nothing has to be waited for */
 	bool has_notes;	 /* STORE_SET_NOTE and STORE_NOTES */
+	/* Objects, no files: each appears at once, and whole. There is no STORE_APPEND,
+	 * STORE_RENAME and STORE_SET_TIME. A directory is there as long as something is in it.
+	 * Nothing has an owner (NULL), and a directory has no time (0). */
+	bool holds_objects;
 };
 
-/* `location`: "/path", "file:///path", or "hdfs://authority/path", which `access` says how to
- * reach (NULL: ERR_CONFIG). A location need not be there yet, and may be a
- * file to read. `wait_ms`: for how long a call that
- * could not be served is repeated; 0: a while; -1: not at all. `base`: for store_start(); NULL: the
- * store is for store_run() alone. NULL: `err`. */
+/* `location`: "/path", "file:///path", "hdfs://authority/path" or "s3://bucket/path", which
+ * `access` says how to reach (NULL: ERR_CONFIG). A location need not be there yet, and may be a
+ * file to read. `wait_ms`: for how long a call that could not be served is repeated; 0: a while;
+ * -1: not at all. `base`: for store_start(); NULL: the store is for store_run() alone. NULL: `err`.
+ */
 struct store *store_open(const char *location, const struct store_access *access, int64_t wait_ms,
 			 struct event_base *base, struct err *err);
 /* Cancels all calls. NULL is fine. */

@@ -1,4 +1,4 @@
-/* The kinds of stores behind store.h: directory.c and hdfs.c. */
+/* The kinds of stores behind store.h: directory.c, hdfs.c and s3.c. */
 #ifndef TONY_STORE_STORE_INTERNAL_H
 #define TONY_STORE_STORE_INTERNAL_H
 
@@ -8,6 +8,8 @@
 #include "hadoop/webhdfs.h"
 #include "store/store.h"
 
+struct s3_call;
+struct s3_client;
 struct webhdfs_async;
 struct webhdfs_call;
 
@@ -32,6 +34,7 @@ struct store_call {
 	struct event timer; /* of a store that is at once */
 	struct webhdfs_call *hdfs;
 	struct webhdfs_progress progress; /* of `hdfs` */
+	struct s3_call *s3;
 	store_done *done;
 	void *data;
 };
@@ -43,9 +46,10 @@ struct store {
 	bool has_own_base;
 	LIST_HEAD(, store_call) calls;
 	struct webhdfs_async *hdfs; /* of a store in HDFS */
+	struct s3_client *s3;	    /* of one in a bucket */
 };
 
-extern const struct store_ops store_directory_ops, store_hdfs_ops;
+extern const struct store_ops store_directory_ops, store_hdfs_ops, store_s3_ops;
 
 void store_call_free(struct store_call *call);
 /* The last thing of every event: the call is gone, and the store may be. */

@@ -180,7 +180,7 @@ def test_logs_of_a_silent_program_are_empty_in_a_history(tony):
     assert answer.returncode == 0 and "has written nothing of what is asked for" in answer.stderr, answer
 
 
-@pytest.mark.parametrize("location", ["relative/path", "s3://bucket/x"])
+@pytest.mark.parametrize("location", ["relative/path", "gs://bucket/x"])
 def test_location_that_is_none_is_refused_at_submit(tony, location):
     answer, job = tony.job({"tony.worker.instances": 1, "tony.history.location": location}, "--executes", "true")
     assert answer.returncode != 0 and job is None

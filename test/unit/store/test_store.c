@@ -1,4 +1,4 @@
-/* The promises of store/store.h: each test over a directory, and over HDFS with a script. */
+/* The promises of store/store.h: each test over a directory, and over HDFS and S3 with scripts. */
 #include "../base/scratch.h"
 #include "../base/test.h"
 #include "../hadoop/web_server.h"
@@ -41,7 +41,7 @@ struct bed {
 	void **scratch;
 	struct event_base *base;
 	struct store *store;
-	const char *user; /* whose all is */
+	const char *user; /* whose all is; NULL: nobody's */
 	/* The end of the last call: */
 	int told;
 	struct err err;
@@ -113,7 +113,7 @@ static void on_item(void *data, const struct store_item *item)
 	char *all cleanup_free = is_first ? mem_printf("%s%s", str_text(&bed->seen), text)
 					  : mem_printf("%s%s", text, str_text(&bed->seen));
 
-	assert_string_equal(item->owner, bed->user);
+	assert_true(str_equal(item->owner, bed->user));
 	str_truncate(&bed->seen, 0);
 	str_append(&bed->seen, all);
 }
@@ -161,6 +161,27 @@ static const struct web_step reads_steps[] = {
 	{"GET " PATH("d/b") "?op=OPEN", NOT_FOUND},
 };
 
+#define XML(status, body) status " X\r\nConnection: close\r\n\r\n<?xml version=\"1.0\"?>" body
+#define PAGE(body)	  XML("200", "<ListBucketResult xmlns='http://s3'>" body "</ListBucketResult>")
+#define KEY(key, size)                                                                             \
+	"<Contents><Key>" key "</Key><Size>" size                                                  \
+	"</Size><LastModified>2023-11-14T22:13:20.000Z</LastModified></Contents>"
+#define PREFIX(prefix) "<CommonPrefixes><Prefix>" prefix "</Prefix></CommonPrefixes>"
+#define DONE	       "200 X\r\nConnection: close\r\n\r\n"
+#define NO_KEY	       XML("404", "<Error><Code>NoSuchKey</Code></Error>")
+#define LIST(prefix)   "GET /bucket/?list-type=2&encoding-type=url&prefix=" prefix
+
+static const struct web_step reads_from_s3[] = {
+	{"PUT /bucket/files/d/a HTTP", DONE},
+	{LIST("files%2Fd%2Fa&max-keys=1 "), PAGE(KEY("files%2Fd%2Fa", "5"))},
+	{"GET /bucket/files/d/a HTTP", DONE "12345"},
+	{"GET /bucket/files/d/a HTTP", DONE "12345"},
+	{"range: bytes=1-3\r\n", "206 X\r\nConnection: close\r\n\r\n234"},
+	{LIST("files%2Fd%2Fb&max-keys=1 "), PAGE(KEY("files/d/b-not", "5"))},
+	{LIST("files%2Fd%2Fb%2F&max-keys=1 "), PAGE("")},
+	{"GET /bucket/files/d/b HTTP", NO_KEY},
+};
+
 static void reads_what_was_uploaded(struct bed *bed)
 {
 	char got[8] = "";
@@ -170,8 +191,8 @@ static void reads_what_was_uploaded(struct bed *bed)
 	succeed(bed, store_stat("d/a"));
 	assert_true(bed->item.is_file && !bed->item.is_directory);
 	assert_int_equal(bed->item.length, 5);
-	assert_int_equal(bed->item.permission, 0640);
-	assert_string_equal(bed->item.owner, bed->user);
+	assert_int_equal(bed->item.permission, bed->user ? 0640 : 0600);
+	assert_true(str_equal(bed->item.owner, bed->user));
 	succeed(bed, store_read("d/a", 5));
 	assert_string_equal(str_text(&bed->bytes), "12345");
 	fail_with(bed, store_read("d/a", 4), ERR_INPUT);
@@ -189,6 +210,13 @@ static const struct web_step lists_steps[] = {
 	 JSON("200", "{\"FileStatuses\":{\"FileStatus\":[" STATUS("a", "FILE", "5") "," STATUS(
 			     "d", "DIRECTORY", "0") "]}}")},
 	{"GET " PATH("no") "?op=LISTSTATUS", NOT_FOUND},
+};
+
+/* There is nothing to make. */
+static const struct web_step lists_from_s3[] = {
+	{"PUT /bucket/files/a HTTP", DONE},
+	{LIST("files%2F&delimiter=%2F "), PAGE(KEY("files%2Fa", "5") PREFIX("files%2Fd%2F"))},
+	{LIST("files%2Fno%2F&delimiter=%2F "), PAGE("")},
 };
 
 static void lists_a_directory(struct bed *bed)
@@ -247,6 +275,8 @@ static void on_never(void *data, const struct store_answer *answer, const struct
 }
 
 static const struct web_step ends_steps[] = {{"GET " PATH("a") "?op=GETFILESTATUS", NOT_FOUND}};
+static const struct web_step ends_with_s3[] = {{LIST("files%2Fa&"), PAGE("")},
+					       {LIST("files%2Fa%2F&"), PAGE("")}};
 
 static void is_closed_by_its_own_answer(struct bed *bed)
 {
@@ -261,11 +291,16 @@ static const struct {
 	void (*body)(struct bed *bed);
 	const struct web_step *steps;
 	size_t count;
+	const struct web_step *s3_steps; /* NULL: objects cannot */
+	size_t s3_count;
 } tests[] = {
-	{"reads", reads_what_was_uploaded, reads_steps, array_length(reads_steps)},
-	{"lists", lists_a_directory, lists_steps, array_length(lists_steps)},
-	{"changes", changes_what_is_there, changes_steps, array_length(changes_steps)},
-	{"ends", is_closed_by_its_own_answer, ends_steps, array_length(ends_steps)},
+	{"reads", reads_what_was_uploaded, reads_steps, array_length(reads_steps), reads_from_s3,
+	 array_length(reads_from_s3)},
+	{"lists", lists_a_directory, lists_steps, array_length(lists_steps), lists_from_s3,
+	 array_length(lists_from_s3)},
+	{"changes", changes_what_is_there, changes_steps, array_length(changes_steps), NULL, 0},
+	{"ends", is_closed_by_its_own_answer, ends_steps, array_length(ends_steps), ends_with_s3,
+	 array_length(ends_with_s3)},
 };
 
 static void open_bed(struct bed *bed, void **state)
@@ -316,6 +351,28 @@ static void hdfs_keeps_the_promises(void **state)
 		struct store_access access = access_of(&server);
 		bed.store = store_open("hdfs://cluster/files", &access, -1, bed.base, NULL);
 		str_list_finish(&access.hdfs.webhdfs);
+		tests[i].body(&bed);
+		close_bed(&bed);
+		web_server_stop(&server);
+		web_server_finish(&server);
+	}
+}
+
+static void s3_keeps_the_promises(void **state)
+{
+	for (size_t i = 0; i < array_length(tests); i++) {
+		struct web_server server;
+		struct bed bed;
+		if (!tests[i].s3_steps)
+			continue;
+		open_bed(&bed, state);
+		bed.user = NULL;
+		web_server_start(&server, tests[i].s3_steps, tests[i].s3_count);
+		const struct store_access access = {
+			.has_s3 = true,
+			.s3 = {server.url, (char *)"here", (char *)"id", (char *)"secret", NULL}};
+		bed.store = store_open("s3://bucket/files", &access, -1, bed.base, NULL);
+		assert_true(store_traits(bed.store)->holds_objects);
 		tests[i].body(&bed);
 		close_bed(&bed);
 		web_server_stop(&server);
@@ -581,9 +638,11 @@ static void another_hdfs_than_the_jobs_is_refused(void **state)
 	str_list_finish(&access.hdfs.webhdfs);
 }
 
-static void location_is_one_of_three(void **state)
+static void location_is_one_of_four(void **state)
 {
-	static const char *const flaws[] = {"relative", "s3://bucket/a", "file://host", ""};
+	static const char *const flaws[] = {"relative", "s3://b/a",    "s3://Bucket/a",
+					    "s3:///a",	"s3://a..b/c", "file://host",
+					    ""};
 	struct err err cleanup_err = {0};
 
 	for (size_t i = 0; i < array_length(flaws); i++) {
@@ -594,6 +653,10 @@ static void location_is_one_of_three(void **state)
 	}
 	assert_null(store_open("hdfs://cluster/a", NULL, 0, NULL, &err));
 	assert_message_has(&err, "set HADOOP_CONF_DIR");
+	err_finish(&err);
+	err = (struct err){0};
+	assert_null(store_open("s3://bucket", NULL, 0, NULL, &err));
+	assert_int_equal(err.kind, ERR_CONFIG);
 }
 
 int main(void)
@@ -601,13 +664,14 @@ int main(void)
 	const struct CMUnitTest all[] = {
 		scratch_test(directory_keeps_the_promises),
 		scratch_test(hdfs_keeps_the_promises),
+		scratch_test(s3_keeps_the_promises),
 		scratch_test(a_process_without_a_loop_waits),
 		scratch_test(trees_are_fetched),
 		scratch_test(directory_leads_nowhere_else),
 		scratch_test(directory_tells_another_owner),
 		scratch_test(hdfs_keeps_notes),
 		scratch_test(another_hdfs_than_the_jobs_is_refused),
-		scratch_test(location_is_one_of_three),
+		scratch_test(location_is_one_of_four),
 	};
 
 	return cmocka_run_group_tests(all, NULL, NULL);

@@ -1,0 +1,127 @@
+"""The history of jobs in a bucket of S3: moto stands for Amazon's servers."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import urllib.request
+
+import pytest
+from conftest import venv_bin, wait_until, write_xml
+from portal import Portal
+
+pytestmark = pytest.mark.slow
+
+SECRET = "not/for+others"
+
+
+class Bucket:
+    """A server of its own, and a bucket in it."""
+
+    def __init__(self, directory, env):
+        self.env = env
+        self.log = directory / "moto.log"
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.server = subprocess.Popen([venv_bin("moto") / "moto_server", "-H", "127.0.0.1", "-p", "0"], stdout=log, stderr=log)
+
+    def __enter__(self):
+        self.url = wait_until(self.find_url, "moto to listen")
+        return self
+
+    def __exit__(self, *failure):
+        self.close()
+
+    def find_url(self):
+        lines = [line for line in self.log.read_text().splitlines() if "Running on http://" in line]
+        return lines[0].split()[-1] if lines else None
+
+    def call(self, method, path):
+        with urllib.request.urlopen(urllib.request.Request(self.url + path, method=method)) as answer:
+            return answer.read().decode()
+
+    def keys(self):
+        return [part.split("</Key>")[0] for part in self.call("GET", "/jobs?list-type=2").split("<Key>")[1:]]
+
+    def read_all(self):
+        """{key: text}, by Amazon's own client."""
+        script = ("import boto3, json, sys; bucket = boto3.resource('s3', endpoint_url=sys.argv[1]).Bucket('jobs'); "
+                  "print(json.dumps({each.key: each.get()['Body'].read().decode() for each in bucket.objects.all()}))")
+        done = subprocess.run([venv_bin("moto") / "python3", "-c", script, self.url], env=self.env, capture_output=True, text=True,
+                              check=True)
+        return json.loads(done.stdout)
+
+    def close(self):
+        self.server.terminate()
+        self.server.wait()
+
+
+@pytest.fixture
+def bucket(tony):
+    (tony.directory / "conf").mkdir()
+    with Bucket(tony.directory, tony.env) as made:
+        made.call("PUT", "/jobs")
+        write_xml(tony.directory / "conf/tony-site.xml", {"tony.history.location": "s3://jobs/team", "tony.s3.endpoint": made.url})
+        tony.env.update({"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_REGION": "us-east-1"})
+        yield made
+
+
+def place_of(job):
+    return f"team/{job.id[5:9]}/{job.id[9:11]}/{job.id[11:13]}/{job.id}"
+
+
+def wait_published(bucket, job):
+    """The summary comes last."""
+    wait_until(lambda: f"{place_of(job)}/summary.json" in bucket.keys(), f"{job.id} to be published")
+
+
+def forget(job):
+    wait_until(lambda: not job.processes(), f"{job.id} to be over")
+    shutil.rmtree(job.directory)
+
+
+def test_a_job_is_found_by_what_the_bucket_has_of_it(tony, bucket):
+    answer, job = tony.job({"tony.worker.instances": 2, "tony.application.name": "kept"}, "--executes", "echo one; echo two")
+    assert answer.returncode == 0, answer.stderr
+    wait_published(bucket, job)
+    forget(job)
+    assert job.id in tony.run("list", "--all").stdout
+    assert json.loads(tony.run("status", "--json", job.id).stdout)["state"] == "succeeded"
+    lines = tony.run("logs", "--grep", "two", "kept").stdout.splitlines()
+    assert sorted(lines) == ["worker:0| two", "worker:1| two"]
+    portal = Portal(tony)
+    assert portal.wait_kept(job, "succeeded")["name"] == "kept"
+    portal.stop()
+    assert tony.run("rm", job.id).returncode == 0
+    assert not bucket.keys()
+
+
+def test_no_key_to_the_bucket_is_kept_in_it(tony, bucket):
+    _, job = tony.job({}, "--executes", "true")
+    wait_published(bucket, job)
+    assert SECRET in (job.directory / "job.json").read_text() and (job.directory / "job.json").stat().st_mode & 0o77 == 0
+    objects = bucket.read_all()
+    assert f"{place_of(job)}/job.json" in objects and not [key for key, text in objects.items() if SECRET in text]
+
+
+def test_a_job_whose_am_was_killed_is_published(tony, bucket):
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", f"while [ ! -e {tony.directory}/go ]; do sleep 0.1; done")
+    job.wait_task("worker:0")
+    os.kill(job.status()["am_pid"], signal.SIGKILL)
+    wait_until(lambda: job.status()["am_attempt"] == 2, "the next AM")
+    (tony.directory / "go").touch()
+    assert job.wait() == 0
+    wait_published(bucket, job)
+
+
+def test_a_bucket_that_is_not_there_is_told_at_submission(tony, bucket):
+    for location, words in (("s3://other/x", "there is no such bucket"), ("s3://No/x", "is no name of a bucket")):
+        answer, job = tony.job({"tony.history.location": location}, "--executes", "true")
+        assert answer.returncode == 3 and words in answer.stderr and not job
+    answer, _ = tony.job({"tony.s3.endpoint": "example"}, "--executes", "true")
+    assert answer.returncode == 3 and "write http://HOST:PORT" in answer.stderr
+    bucket.close()
+    answer, job = tony.job({}, "--executes", "true")
+    assert answer.returncode == 5 and "Connection refused" in answer.stderr and not job
+    answer = tony.run("list", "--all")
+    assert answer.returncode == 0 and "are not shown" in answer.stderr

@@ -1,0 +1,393 @@
+/* A store in a bucket, as far as it differs from others: parts, pages, keys that are removed by the
+ * thousand, failures with a remedy, and where its keys come from. */
+#include "../base/scratch.h"
+#include "../base/test.h"
+#include "../hadoop/web_server.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "store/access.h"
+#include "store/store.h"
+
+#define HEAD(status)	  status " X\r\nConnection: close\r\n"
+#define XML(status, body) HEAD(status) "\r\n<?xml version=\"1.0\"?>" body
+#define PAGE(body)	  XML("200", "<ListBucketResult>" body "</ListBucketResult>")
+#define KEY(key)	  "<Contents><Key>" key "</Key><Size>1</Size></Contents>"
+#define PREFIX(prefix)	  "<CommonPrefixes><Prefix>" prefix "</Prefix></CommonPrefixes>"
+#define DONE		  HEAD("200") "\r\n"
+#define ERROR(status, code, rest)                                                                  \
+	XML(status, "<Error><Code>" code "</Code><Message>no</Message>" rest "</Error>")
+#define UPLOAD                                                                                     \
+	XML("200", "<InitiateMultipartUploadResult><UploadId>u/1</UploadId>"                       \
+		   "</InitiateMultipartUploadResult>")
+
+static struct store *open_at(const struct web_server *server, int64_t wait_ms)
+{
+	const struct store_access access = {.has_s3 = true,
+					    .s3 = {server->url, (char *)"here", (char *)"id",
+						   (char *)"secret", (char *)"session"}};
+
+	return store_open("s3://bucket/files", &access, wait_ms, NULL, NULL);
+}
+
+struct bed {
+	struct web_server server;
+	struct store *store;
+	struct err err;
+};
+
+static void start(struct bed *bed, const struct web_step *steps, size_t count, int64_t wait_ms)
+{
+	*bed = (struct bed){0};
+	web_server_start(&bed->server, steps, count);
+	bed->store = open_at(&bed->server, wait_ms);
+}
+
+static void stop(struct bed *bed)
+{
+	store_close(bed->store);
+	web_server_stop(&bed->server);
+	web_server_finish(&bed->server);
+	err_finish(&bed->err);
+}
+
+#define START(bed, steps) start(bed, steps, array_length(steps), -1)
+
+static void every_request_is_signed(void **state)
+{
+	static const struct web_step steps[] = {{"PUT /bucket/files/a%20b%2B HTTP", DONE}};
+	int fd cleanup_close = memfd_create("bytes", MFD_CLOEXEC);
+	struct bed bed;
+
+	START(&bed, steps);
+	assert_success(store_run(bed.store, store_upload("a b+", 0600, fd, 0), &bed.err), &bed.err);
+	const char *head = bed.server.heads.text;
+	assert_non_null(strstr(head, "\r\nAuthorization: AWS4-HMAC-SHA256 Credential=id/"));
+	assert_non_null(strstr(head, "/here/s3/aws4_request,SignedHeaders=host;"
+				     "x-amz-content-sha256;x-amz-date;x-amz-security-token,"));
+	assert_non_null(strstr(head, "\r\nx-amz-content-sha256: UNSIGNED-PAYLOAD\r\n"));
+	assert_non_null(strstr(head, "\r\nx-amz-security-token: session\r\n"));
+	assert_null(strstr(head, "secret\r\n"));
+	stop(&bed);
+}
+
+/* ---- lists -------------------------------------------------------------------------------- */
+
+static void on_item(void *data, const struct store_item *item)
+{
+	str_append_format(data, "%s%s ", item->name, item->is_directory ? "/" : "");
+}
+
+static void pages_make_one_list(void **state)
+{
+	static const struct web_step steps[] = {
+		{"prefix=files%2Fd%2F&delimiter=%2F HTTP",
+		 PAGE(KEY("files/d/a") "<IsTruncated>true</IsTruncated>"
+				       "<NextContinuationToken>t/1=</NextContinuationToken>")},
+		{"&continuation-token=t%2F1%3D HTTP", PAGE(KEY("files/d/b+c%2Bd"))},
+	};
+	struct str seen cleanup_str = {0};
+	struct bed bed;
+
+	START(&bed, steps);
+	assert_success(store_run(bed.store, store_list("d", NULL, on_item, &seen), &bed.err),
+		       &bed.err);
+	assert_string_equal(seen.text, "a b c+d ");
+	stop(&bed);
+}
+
+/* Any key can be in a bucket; a name becomes a file's elsewhere. */
+static void names_that_lead_elsewhere_are_not_listed(void **state)
+{
+	static const struct web_step steps[] = {
+		{"GET", PAGE(KEY("files/") KEY("files/d") KEY("files/x%2Fy") KEY("files/..")
+				     PREFIX("files/../") PREFIX("files/./") PREFIX("files//"))}};
+	struct str seen cleanup_str = {0};
+	struct bed bed;
+
+	START(&bed, steps);
+	assert_success(store_run(bed.store, store_list("", NULL, on_item, &seen), &bed.err),
+		       &bed.err);
+	assert_string_equal(seen.text, "d ");
+	stop(&bed);
+}
+
+static void directory_is_there_while_something_is_in_it(void **state)
+{
+	static const struct web_step steps[] = {{"prefix=files%2Fd&", PAGE(KEY("files/d-1"))},
+						{"prefix=files%2Fd%2F&", PAGE(KEY("files/d/a"))}};
+	struct store_item item cleanup_store_item = {0};
+	struct bed bed;
+
+	START(&bed, steps);
+	assert_success(store_look(bed.store, "d", &item, &bed.err), &bed.err);
+	assert_true(item.is_directory && !item.is_file && !item.owner);
+	stop(&bed);
+}
+
+/* ---- changes ------------------------------------------------------------------------------ */
+
+static void remove_takes_all_that_is_below(void **state)
+{
+	static const struct web_step steps[] = {
+		{"DELETE /bucket/files/d HTTP", HEAD("204") "\r\n"},
+		{"prefix=files%2Fd%2F HTTP", PAGE(KEY("files/d/a%26b") KEY("files/d/e/f"))},
+		{"<Object><Key>files/d/a&#38;b</Key></Object><Object><Key>files/d/e/f</Key>",
+		 XML("200", "<DeleteResult/>")},
+		{"prefix=files%2Fd%2F HTTP", PAGE("")},
+	};
+	struct bed bed;
+
+	START(&bed, steps);
+	assert_success(store_run(bed.store, store_remove("d"), &bed.err), &bed.err);
+	assert_non_null(strstr(bed.server.heads.text, "POST /bucket/?delete= HTTP"));
+	assert_non_null(strstr(bed.server.heads.text, "\r\ncontent-md5: "));
+	stop(&bed);
+}
+
+static void key_that_cannot_be_removed_is_told(void **state)
+{
+	static const struct web_step steps[] = {
+		{"DELETE", HEAD("204") "\r\n"},
+		{"GET", PAGE(KEY("files/d/a"))},
+		{"POST", XML("200", "<DeleteResult><Error><Key>files/d/a</Key><Code>AccessDenied"
+				    "</Code><Message>no</Message></Error></DeleteResult>")},
+	};
+	struct bed bed;
+
+	START(&bed, steps);
+	assert_int_equal(store_run(bed.store, store_remove("d"), &bed.err), -1);
+	assert_int_equal(bed.err.kind, ERR_DENIED);
+	stop(&bed);
+}
+
+static int large_file(int64_t length)
+{
+	int fd = memfd_create("large", MFD_CLOEXEC);
+
+	assert_int_equal(ftruncate(fd, length), 0);
+	assert_int_equal(pwrite(fd, "last", 4, length - 4), 4);
+	return fd;
+}
+
+#define LARGE (((int64_t)64 << 20) + 4)
+
+static void large_file_goes_in_parts(void **state)
+{
+	static const struct web_step steps[] = {
+		{"POST /bucket/files/a?uploads= HTTP", UPLOAD},
+		{"PUT /bucket/files/a?uploadId=u%2F1&partNumber=1 HTTP",
+		 HEAD("200") "ETag: \"e1\"\r\n\r\n"},
+		{"\r\n\r\nlast", HEAD("200") "ETag: \"e2\"\r\n\r\n"},
+		{"<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>\"e1\"</ETag></"
+		 "Part>"
+		 "<Part><PartNumber>2</PartNumber><ETag>\"e2\"</ETag></Part>"
+		 "</CompleteMultipartUpload>",
+		 XML("200", "  <CompleteMultipartUploadResult/>")},
+	};
+	int fd cleanup_close = large_file(LARGE);
+	struct bed bed;
+
+	START(&bed, steps);
+	assert_success(store_run(bed.store, store_upload("a", 0600, fd, LARGE), &bed.err),
+		       &bed.err);
+	stop(&bed);
+}
+
+/* A server may have to say so after its status. */
+static void parts_that_come_to_nothing_are_removed(void **state)
+{
+	static const struct web_step steps[] = {
+		{"uploads=", UPLOAD},
+		{"partNumber=1 ", HEAD("200") "ETag: \"e1\"\r\n\r\n"},
+		{"partNumber=2 ", HEAD("200") "ETag: \"e2\"\r\n\r\n"},
+		{"POST", ERROR("200", "InvalidPart", "")},
+		{"DELETE /bucket/files/a?uploadId=u%2F1 HTTP", HEAD("204") "\r\n"},
+	};
+	int fd cleanup_close = large_file(LARGE);
+	struct bed bed;
+
+	START(&bed, steps);
+	assert_int_equal(store_run(bed.store, store_upload("a", 0600, fd, LARGE), &bed.err), -1);
+	assert_message_has(&bed.err, "s3://bucket/files/a: InvalidPart: no");
+	stop(&bed);
+}
+
+/* ---- failures ----------------------------------------------------------------------------- */
+
+static void failure_says_what_to_do(void **state)
+{
+	static const struct {
+		const char *answer;
+		enum err_kind kind;
+		const char *message;
+	} cases[] = {
+		{ERROR("404", "NoSuchBucket", ""), ERR_CONFIG,
+		 "s3://bucket: there is no such bucket"},
+		{ERROR("403", "AccessDenied", ""), ERR_DENIED, "access denied; the key has to be"},
+		{ERROR("403", "InvalidAccessKeyId", ""), ERR_DENIED, "set AWS_ACCESS_KEY_ID"},
+		{ERROR("403", "SignatureDoesNotMatch", ""), ERR_DENIED, "AWS_SECRET_ACCESS_KEY"},
+		{ERROR("400", "ExpiredToken", ""), ERR_DENIED, "the session has expired; log in"},
+		{ERROR("403", "RequestTimeTooSkewed", ""), ERR_DENIED, "clock is off"},
+		{ERROR("400", "AuthorizationHeaderMalformed", "<Region>eu-1</Region>"), ERR_CONFIG,
+		 "is in region eu-1; set tony.s3.region to that"},
+		{HEAD("301") "x-amz-bucket-region: eu-1\r\n\r\n", ERR_CONFIG,
+		 "is in region eu-1; set tony.s3.region to that"},
+		{ERROR("503", "SlowDown", ""), ERR_UNREACHABLE,
+		 "is too busy, or broken (SlowDown: no)"},
+		{HEAD("403") "\r\nno XML", ERR_DENIED, "s3://bucket/files/d: status 403"},
+		{PAGE("<Contents/>"), ERR_INPUT, "an entry that has no key"},
+		{XML("200", "<html/>"), ERR_INPUT, "is a <html>, not a <ListBucketResult>"},
+		{NULL, ERR_UNREACHABLE, "s3://bucket/files/d"},
+	};
+
+	for (size_t i = 0; i < array_length(cases); i++) {
+		const struct web_step steps[] = {{"GET", cases[i].answer}};
+		struct bed bed;
+		START(&bed, steps);
+		assert_int_equal(
+			store_run(bed.store, store_list("d", NULL, on_item, NULL), &bed.err), -1);
+		assert_int_equal(bed.err.kind, cases[i].kind);
+		assert_message_has(&bed.err, cases[i].message);
+		stop(&bed);
+	}
+}
+
+static void busy_server_is_asked_again(void **state)
+{
+	static const struct web_step steps[] = {
+		{"GET", ERROR("503", "SlowDown", "")},
+		{"GET", NULL},
+		{"GET", "206 X\r\nConnection: close\r\nContent-Length: 9\r\n\r\n12"},
+		{"GET", "206 X\r\nConnection: close\r\nContent-Length: 3\r\n\r\n123"},
+	};
+	int fd cleanup_close = memfd_create("bytes", MFD_CLOEXEC);
+	char got[8] = "";
+	struct bed bed;
+
+	start(&bed, steps, array_length(steps), 0);
+	assert_success(store_run(bed.store, store_download("a", NULL, fd, 0, 9), &bed.err),
+		       &bed.err);
+	assert_int_equal(pread(fd, got, sizeof(got), 0), 3);
+	assert_string_equal(got, "123");
+	stop(&bed);
+}
+
+static void nothing_is_behind_the_end(void **state)
+{
+	static const struct web_step steps[] = {{"bytes=5-6", ERROR("416", "InvalidRange", "")}};
+	int fd cleanup_close = memfd_create("bytes", MFD_CLOEXEC);
+	struct bed bed;
+
+	START(&bed, steps);
+	assert_success(store_run(bed.store, store_download("a", NULL, fd, 5, 2), &bed.err),
+		       &bed.err);
+	assert_int_equal(lseek(fd, 0, SEEK_END), 5);
+	stop(&bed);
+}
+
+static void connection_is_used_again(void **state)
+{
+	static const struct web_step steps[] = {
+		{"PUT", "200 X\r\nContent-Length: 0\r\n\r\n", .keeps = true},
+		{"PUT", "200 X\r\nContent-Length: 0\r\n\r\n", .keeps = true},
+		{"PUT", NULL}, /* closed between two requests */
+		{"PUT", DONE},
+	};
+	int fd cleanup_close = memfd_create("bytes", MFD_CLOEXEC);
+	struct bed bed;
+
+	START(&bed, steps);
+	for (int i = 0; i < 3; i++)
+		assert_success(store_run(bed.store, store_upload("a", 0600, fd, 0), &bed.err),
+			       &bed.err);
+	stop(&bed);
+}
+
+/* ---- keys --------------------------------------------------------------------------------- */
+
+static void clear_environment(void **state)
+{
+	static const char *const names[] = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
+					    "AWS_SESSION_TOKEN", "AWS_PROFILE",
+					    "AWS_REGION",	 "AWS_DEFAULT_REGION",
+					    "AWS_CONFIG_FILE",	 "AWS_SHARED_CREDENTIALS_FILE"};
+
+	for (size_t i = 0; i < array_length(names); i++)
+		unsetenv(names[i]);
+	setenv("HOME", scratch_path(state, ""), 1);
+}
+
+static void key_is_found_where_amazons_programs_find_it(void **state)
+{
+	struct s3_access access cleanup_s3_access = {0};
+	struct err err cleanup_err = {0};
+
+	clear_environment(state);
+	assert_int_equal(s3_access_find(NULL, NULL, &access, &err), -1);
+	assert_message_has(&err, "there is no key for S3; set AWS_ACCESS_KEY_ID");
+	err_finish(&err);
+	err = (struct err){0};
+	scratch_write(state, ".aws/credentials",
+		      "# mine\n[default]\naws_access_key_id = ID1\naws_secret_access_key=a=b\n"
+		      "[other]\naws_access_key_id=ID2\n aws_secret_access_key = two \n"
+		      "aws_session_token = three",
+		      0600);
+	scratch_write(state, ".aws/config", "[profile other]\nregion = eu-1\n", 0600);
+	assert_success(s3_access_find(NULL, NULL, &access, &err), &err);
+	assert_string_equal(access.key_id, "ID1");
+	assert_string_equal(access.secret_key, "a=b");
+	assert_null(access.session_token);
+	assert_string_equal(access.region, "us-east-1");
+	s3_access_finish(&access);
+	setenv("AWS_PROFILE", "other", 1);
+	assert_success(s3_access_find("http://minio:9000", NULL, &access, &err), &err);
+	assert_string_equal(access.secret_key, "two");
+	assert_string_equal(access.session_token, "three");
+	assert_string_equal(access.region, "eu-1");
+	s3_access_finish(&access);
+	setenv("AWS_ACCESS_KEY_ID", "ID3", 1);
+	setenv("AWS_SECRET_ACCESS_KEY", "four", 1);
+	assert_success(s3_access_find(NULL, "us-west-2", &access, &err), &err);
+	assert_string_equal(access.key_id, "ID3");
+	assert_null(access.session_token);
+	assert_string_equal(access.region, "us-west-2");
+}
+
+static void endpoint_is_a_server(void **state)
+{
+	static const char *const flaws[] = {"minio:9000", "http://minio/path", "http://u:p@minio"};
+
+	for (size_t i = 0; i < array_length(flaws); i++) {
+		struct s3_access access cleanup_s3_access = {0};
+		struct err err cleanup_err = {0};
+		assert_int_equal(s3_access_find(flaws[i], "r", &access, &err), -1);
+		assert_message_has(&err, "tony.s3.endpoint: ");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_request_is_signed),
+		cmocka_unit_test(pages_make_one_list),
+		cmocka_unit_test(names_that_lead_elsewhere_are_not_listed),
+		cmocka_unit_test(directory_is_there_while_something_is_in_it),
+		cmocka_unit_test(remove_takes_all_that_is_below),
+		cmocka_unit_test(key_that_cannot_be_removed_is_told),
+		cmocka_unit_test(large_file_goes_in_parts),
+		cmocka_unit_test(parts_that_come_to_nothing_are_removed),
+		cmocka_unit_test(failure_says_what_to_do),
+		cmocka_unit_test(busy_server_is_asked_again),
+		cmocka_unit_test(nothing_is_behind_the_end),
+		cmocka_unit_test(connection_is_used_again),
+		scratch_test(key_is_found_where_amazons_programs_find_it),
+		cmocka_unit_test(endpoint_is_a_server),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
