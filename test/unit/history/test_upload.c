@@ -1,5 +1,5 @@
-/* A history on its way into a store in HDFS that is held until its job's end is accepted, against a
- * NameNode with a script. */
+/* A history on its way into a store: held until its job's end is accepted, in HDFS, against a
+ * NameNode with a script; and in a bucket, where nothing is renamed. */
 #include "../base/scratch.h"
 #include "../base/test.h"
 #include "../hadoop/web_server.h"
@@ -66,7 +66,7 @@ static void on_done(void *data, const struct err *err)
 		err_set(&bed->err, err->kind, "%s", err_message(err));
 }
 
-static void open_bed(struct bed *bed, void **state, const struct web_step *steps, size_t count)
+static void open_store(struct bed *bed, void **state, const char *location)
 {
 	const struct history_target target = {
 		.submitted_ms = 1700000000000,
@@ -74,20 +74,34 @@ static void open_bed(struct bed *bed, void **state, const struct web_step *steps
 		.attempt = 1,
 		.access = {.directory = 0700, .file = 0600},
 	};
-	struct store_access access = {true, {.user = (char *)"alice", .fs = (char *)"hdfs://nn"}};
+	struct store_access access = {true,
+				      {.user = (char *)"alice", .fs = (char *)"hdfs://nn"},
+				      true,
+				      {bed->server.url, (char *)"r", (char *)"id", (char *)"key"}};
 	struct err err cleanup_err = {0};
 
-	log_open("test", LOG_LEVEL_ERROR);
-	*bed = (struct bed){.base = event_base_new()};
-	web_server_start(&bed->server, steps, count);
 	str_list_add(&access.hdfs.webhdfs, bed->server.url);
-	bed->store = store_open("hdfs://nn/history", &access, 0, bed->base, &err);
+	bed->store = store_open(location, &access, 0, bed->base, &err);
 	str_list_finish(&access.hdfs.webhdfs);
 	scratch_write(state, "packed/summary.json", "{}", 0600);
 	bed->upload = history_upload_start(bed->store, scratch_path(state, "packed"), &target,
 					   on_done, bed, &err);
 	if (!bed->upload)
 		fail_msg("%s", err_message(&err));
+}
+
+static void open_at(struct bed *bed, void **state, const char *location,
+		    const struct web_step *steps, size_t count)
+{
+	log_open("test", LOG_LEVEL_ERROR);
+	*bed = (struct bed){.base = event_base_new()};
+	web_server_start(&bed->server, steps, count);
+	open_store(bed, state, location);
+}
+
+static void open_bed(struct bed *bed, void **state, const struct web_step *steps, size_t count)
+{
+	open_at(bed, state, "hdfs://nn/history", steps, count);
 	history_upload_hold(bed->upload);
 }
 
@@ -212,6 +226,56 @@ static void an_entry_without_a_summary_is_not_this_jobs(void **state)
 	close_bed(&bed);
 }
 
+#define EMPTY "X\r\nConnection: close\r\n\r\n"
+#define OPEN_BUCKET(bed, ...)                                                                      \
+	const struct web_step steps_[] = {__VA_ARGS__};                                            \
+	scratch_write(state, "packed/logs/a", "a", 0600);                                          \
+	open_at(bed, state, "s3://bucket/history", steps_, array_length(steps_))
+
+/* Readers take a folder for a history by its summary. */
+static void summary_is_the_last_object(void **state)
+{
+	struct bed bed;
+
+	OPEN_BUCKET(&bed, {"GET /bucket/history/2023/11/14/j/summary.json", "404 " EMPTY},
+		    {"PUT /bucket/history/2023/11/14/j/logs/a", "200 " EMPTY},
+		    {"PUT /bucket/history/2023/11/14/j/summary.json", "200 " EMPTY});
+	close_bed(&bed);
+}
+
+static void object_that_fails_leaves_no_summary(void **state)
+{
+	struct bed bed;
+
+	OPEN_BUCKET(&bed, {"GET /bucket/history/2023/11/14/j/summary.json", "404 " EMPTY},
+		    {"PUT /bucket/history/2023/11/14/j/logs/a", "403 " EMPTY});
+	while (bed.ends == 0)
+		event_base_loop(bed.base, EVLOOP_ONCE);
+	assert_int_equal(bed.err.kind, ERR_DENIED);
+	close_bed(&bed);
+}
+
+static void history_that_is_in_the_bucket_stays(void **state)
+{
+	struct bed bed;
+
+	OPEN_BUCKET(&bed, {"GET /bucket/history/2023/11/14/j/summary.json",
+			   "200 " EMPTY "{\"id\":\"j\"}"});
+	close_bed(&bed);
+}
+
+static void another_jobs_history_in_the_bucket_is_told(void **state)
+{
+	struct bed bed;
+
+	OPEN_BUCKET(&bed, {"GET /bucket/history/2023/11/14/j/summary.json",
+			   "200 " EMPTY "{\"id\":\"k\"}"});
+	while (bed.ends == 0)
+		event_base_loop(bed.base, EVLOOP_ONCE);
+	assert_message_has(&bed.err, "is not this job's history");
+	close_bed(&bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +286,10 @@ int main(void)
 		scratch_test(what_this_user_has_published_before_stays),
 		scratch_test(another_jobs_entry_at_the_place_is_told),
 		scratch_test(an_entry_without_a_summary_is_not_this_jobs),
+		scratch_test(summary_is_the_last_object),
+		scratch_test(object_that_fails_leaves_no_summary),
+		scratch_test(history_that_is_in_the_bucket_stays),
+		scratch_test(another_jobs_history_in_the_bucket_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
