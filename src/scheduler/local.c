@@ -141,19 +141,21 @@ static void on_removed(int fd, short what, void *data)
 
 static void watch_shared(struct local *local)
 {
+	static const struct timeval second = {.tv_sec = 1};
 	int fd = shared_ledger_watch(local->shared);
 
-	if (fd < 0)
-		return;
-	local->removed = event_new(local->base, fd, EV_READ | EV_PERSIST, on_removed, local);
-	event_add(local->removed, NULL);
+	/* A user's watches are counted: without one it is looked at by the clock. */
+	local->removed = event_new(local->base, fd, fd < 0 ? EV_PERSIST : EV_READ | EV_PERSIST,
+				   on_removed, local);
+	event_add(local->removed, fd < 0 ? &second : NULL);
 }
 
 static void stop_watching(struct local *local)
 {
 	if (!local->removed)
 		return;
-	close(event_get_fd(local->removed));
+	if (event_get_fd(local->removed) >= 0)
+		close(event_get_fd(local->removed));
 	event_free(local->removed);
 }
 
