@@ -214,10 +214,11 @@ static bool ask_executor(struct api_log_follower *follower)
 	/* A position in the log of one container says nothing about that of the next. */
 	if (follower->read > 0 && follower->read != present)
 		snprintf(follower->question.from, sizeof(follower->question.from), "oldest");
+	/* Others search as much of the container as they may: it waits for a place. */
 	if (!follower->taker.relay &&
 	    log_relays_join(task->relays, follower->question.log, &follower->question.search,
 			    &follower->taker) < 0)
-		return false;
+		return true;
 	follower->read = present;
 	if (!follower->taker.asks)
 		log_taker_ask(&follower->taker, follower->question.from,

@@ -100,16 +100,18 @@ static void print_bash_value(const struct opt_table *verb, const struct opt *opt
 		[OPT_COMPLETE_JOB] = "words=$(_tony_words jobs all)",
 		[OPT_COMPLETE_KEY] = "compopt -o nospace; words=$(_tony_keys)",
 		[OPT_COMPLETE_TASK] = "words=$(_tony_words tasks $(_tony_job))",
+		[OPT_COMPLETE_TAG] = NULL, /* of the jobs that the verb takes */
 	};
+	const char *source = sources[opt->completion];
 	char *values cleanup_free = join_values(opt);
 
 	print_bash_option(verb, opt);
 	if (values)
 		printf(") words='%s' ;;\n", values);
-	else if (opt->completion == OPT_COMPLETE_TAG)
-		printf(") words=$(_tony_words tags %s) ;;\n", completion_jobs_of(verb));
+	else if (source)
+		printf(") %s ;;\n", source);
 	else
-		printf(") %s ;;\n", sources[opt->completion]);
+		printf(") words=$(_tony_words tags %s) ;;\n", completion_jobs_of(verb));
 }
 
 static void print_bash_verb(const struct opt_table *verb)

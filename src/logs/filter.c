@@ -8,9 +8,11 @@
 struct filter {
 	struct log_source base;
 	struct log_search search;
+	struct log_source *source; /* of `lines` */
 	struct log_lines *lines;
 	size_t searched;      /* bytes, in this turn */
 	struct log_span rest; /* of a line that was found */
+	bool is_within;	      /* the next line is the rest of one that was found */
 };
 
 static void take_line(struct filter *filter, const struct log_line *line)
@@ -30,7 +32,10 @@ static bool find_line(struct filter *filter)
 	base->is_busy = false;
 	while (log_lines_next(filter->lines, base->takes_begun, &line)) {
 		filter->searched += line.length + 1;
-		if (log_search_finds(&filter->search, line.text, line.length)) {
+		bool is_found = filter->is_within ||
+				log_search_finds(&filter->search, line.text, line.length);
+		filter->is_within = false;
+		if (is_found) {
 			take_line(filter, &line);
 			return true;
 		}
@@ -59,11 +64,26 @@ static bool next(struct log_source *base, size_t most, struct log_span *span)
 	return true;
 }
 
+/* A position that was told within a line is one of a line that was found. */
+static bool is_within_line(struct filter *filter, const struct log_position *position)
+{
+	struct log_position before = *position;
+	struct log_span span;
+
+	if (position->kind != LOG_AT_PART || position->number == 0)
+		return false;
+	before.number--;
+	log_source_go(filter->source, &before);
+	return log_source_next(filter->source, 1, &span) && span.part == before.part &&
+	       span.offset == before.number && *span.bytes != '\n';
+}
+
 static void go(struct log_source *base, const struct log_position *position)
 {
 	struct filter *filter = (struct filter *)base;
 
 	filter->rest.length = 0;
+	filter->is_within = is_within_line(filter, position);
 	log_lines_go(filter->lines, position);
 }
 
@@ -102,6 +122,7 @@ struct log_source *log_filter_open(struct log_source *source, const struct log_s
 					   .cut = source->cut,
 					   .takes_begun = search->takes_begun};
 	filter->search = log_search_copy(search);
+	filter->source = source;
 	filter->lines = log_lines_create(source);
 	return &filter->base;
 }

@@ -73,6 +73,13 @@ static bool take_line(struct log_lines *lines, struct log_line *line)
 	       tell_begun(lines, newline != NULL, line);
 }
 
+/* The span is what follows the line that was begun. */
+static bool goes_on(const struct log_lines *lines)
+{
+	return lines->span.part == lines->first.part &&
+	       lines->span.offset == lines->first.offset + (int64_t)lines->length;
+}
+
 bool log_lines_next(struct log_lines *lines, bool to_the_end, struct log_line *line)
 {
 	struct log_source *source = lines->source;
@@ -86,8 +93,9 @@ bool log_lines_next(struct log_lines *lines, bool to_the_end, struct log_line *l
 			bool is_end = to_the_end || !source->ops->grows;
 			return is_end && lines->length > 0 && tell_begun(lines, false, line);
 		}
-		/* A part that gets no more, and did not end with a newline. */
-		if (lines->length > 0 && lines->span.part != lines->first.part)
+		/* The part gets no more, or a search goes on further below: the line that was begun
+		 * has no newline. */
+		if (lines->length > 0 && !goes_on(lines))
 			return tell_begun(lines, false, line);
 		if (take_line(lines, line))
 			return true;

@@ -175,7 +175,14 @@ static int add_site(struct job_stores *stores, const struct conf *site, const ch
 
 	if (store_location_parse(text, &location, err) < 0)
 		return err_wrap(err, "tony-site.xml: tony.history.location");
-	return add_place(stores, site, &location, location.path, NULL, err);
+	if (add_place(stores, site, &location, location.path, NULL, err) == 0)
+		return 0;
+	if (location.kind != STORE_S3)
+		return -1;
+	/* No key to the bucket is here: the others are looked at all the same. */
+	log_warning("jobs of tony.history.location are not looked at: %s", err_message(err));
+	err_finish(err);
+	return 0;
 }
 
 static int add_away(struct job_stores *stores, const struct conf *site, const char *key,
@@ -310,7 +317,7 @@ int job_stores_open_within(const char *location, int64_t within_ms, struct job_s
 int job_stores_check_reached(const struct job_stores *stores, const struct job *job,
 			     struct err *err)
 {
-	return stores->away_why && job->stores
+	return stores->away_why && json_object_get(job->stores, "hdfs")
 		       ? err_set(err, ERR_UNREACHABLE,
 				 "%s stays: its history is in HDFS, which does not answer: %s",
 				 job->id, stores->away_why)

@@ -85,7 +85,7 @@ static int find_staging(const struct settings *settings, char **path, struct err
 		return 0;
 	if (store_location_parse(text, &location, err) < 0)
 		return err_wrap(err, STAGING_KEY);
-	if (location.kind == STORE_HDFS)
+	if (store_location_is_remote(&location))
 		return err_set(err, ERR_CONFIG,
 			       STAGING_KEY ": \"%s\" is no directory of the nodes; write "
 					   "file:///PATH, or leave the key out: files then go to "

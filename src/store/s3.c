@@ -24,7 +24,7 @@
 #include "store/sigv4.h"
 #include "store/store_internal.h"
 
-#define TRUST_REMEDY "; SSL_CERT_FILE names a file with the certificate of its authority"
+#define TRUST_REMEDY "AWS_CA_BUNDLE=FILE names the authorities to trust"
 
 enum {
 	CONNECT_MS = 20 * 1000,
@@ -373,8 +373,10 @@ static struct http_client *connect_to(struct s3_call *s3, struct err *err)
 	s3->is_kept = client->kept && http_client_is_connected(client->kept);
 	if (s3->is_kept)
 		return mem_steal(&client->kept);
+	http_client_destroy(mem_steal(&client->kept)); /* its server has closed it */
 	if (client->is_tls && !client->tls)
-		client->tls = tls_context_create_client(NULL, TRUST_REMEDY, err);
+		client->tls =
+			tls_context_create_client(client->access.authorities, TRUST_REMEDY, err);
 	if (client->is_tls && !client->tls)
 		return NULL;
 	struct http_client *http = http_client_create(client->base, client->address, NULL, err);
@@ -499,7 +501,8 @@ static void exchange(struct s3_call *s3)
 	struct str path cleanup_str = {0};
 	struct err err cleanup_err = {0};
 
-	s3->has_entries = false;
+	if (!s3->token) /* of a list's later page: entries of those before it count */
+		s3->has_entries = false;
 	if (rewind_bytes(s3, &err) == 0)
 		s3->http = connect_to(s3, &err);
 	if (!s3->http) {

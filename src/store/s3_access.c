@@ -23,6 +23,7 @@ static const struct hadoop_field fields[] = {
 	{MEMBER(key_id), HADOOP_TEXT},
 	{MEMBER(secret_key), HADOOP_TEXT},
 	{MEMBER(session_token), HADOOP_OPTIONAL},
+	{MEMBER(authorities), HADOOP_OPTIONAL},
 };
 
 void s3_access_finish(struct s3_access *access)
@@ -32,9 +33,9 @@ void s3_access_finish(struct s3_access *access)
 
 void s3_access_copy(const struct s3_access *from, struct s3_access *to)
 {
-	*to = (struct s3_access){mem_strdup(from->endpoint), mem_strdup(from->region),
-				 mem_strdup(from->key_id), mem_strdup(from->secret_key),
-				 mem_strdup(from->session_token)};
+	*to = (struct s3_access){mem_strdup(from->endpoint),	  mem_strdup(from->region),
+				 mem_strdup(from->key_id),	  mem_strdup(from->secret_key),
+				 mem_strdup(from->session_token), mem_strdup(from->authorities)};
 }
 
 /* ---- in job.json -------------------------------------------------------------------------- */
@@ -52,8 +53,8 @@ static int check(const struct s3_access *access, struct err *err)
 			access->endpoint);
 	if (!url.user && (!*url.target || str_equal(url.target, "/")))
 		return 0;
-	return err_set(err, ERR_INPUT, "\"%s\" is more than a server; write http://HOST:PORT",
-		       access->endpoint);
+	/* It may hold a password. */
+	return err_set(err, ERR_INPUT, "is more than a server's address; write http://HOST:PORT");
 }
 
 int s3_access_read(struct s3_access *access, const json_t *stores, struct err *err)
@@ -166,6 +167,15 @@ static char *find_region(const char *profile)
 	return region ? region : mem_strdup(USUAL_REGION);
 }
 
+static int find_authorities(struct s3_access *access, struct err *err)
+{
+	char *path cleanup_free = environment("AWS_CA_BUNDLE");
+
+	if (path)
+		access->authorities = fs_read_file(path, FILE_CAP, NULL, err);
+	return path && !access->authorities ? err_wrap(err, "AWS_CA_BUNDLE") : 0;
+}
+
 int s3_access_find(const char *endpoint, const char *region, struct s3_access *access,
 		   struct err *err)
 {
@@ -179,7 +189,7 @@ int s3_access_find(const char *endpoint, const char *region, struct s3_access *a
 	};
 	if (check(access, &flaw) < 0)
 		err_set(err, ERR_CONFIG, "tony.s3.endpoint: %s", err_message(&flaw));
-	else if (find_key(profile, access, err) == 0)
+	else if (find_key(profile, access, err) == 0 && find_authorities(access, err) == 0)
 		return 0;
 	s3_access_finish(access);
 	return -1;

@@ -13,6 +13,9 @@ struct s3_access {
 	/* Secrets. */
 	char *key_id, *secret_key;
 	char *session_token; /* NULL: the key is no session's */
+	/* No secret: PEM of those that the server's certificate is to be of; NULL: those that the
+	 * machine trusts. */
+	char *authorities;
 };
 
 void s3_access_finish(struct s3_access *access);
@@ -20,8 +23,9 @@ void s3_access_finish(struct s3_access *access);
 
 /* From the environment, as Amazon's own programs do: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
  * AWS_SESSION_TOKEN, or the profile AWS_PROFILE ("default") of ~/.aws/credentials and
- * ~/.aws/config. `endpoint` and `region`: the keys tony.s3.endpoint and tony.s3.region, which come
- * first; may be NULL. -1: `err` (ERR_CONFIG), and `access` is empty. */
+ * ~/.aws/config; AWS_CA_BUNDLE names a file of authorities. `endpoint` and `region`: the keys
+ * tony.s3.endpoint and tony.s3.region, which come first; may be NULL. -1: `err` (ERR_CONFIG), and
+ * `access` is empty. */
 int s3_access_find(const char *endpoint, const char *region, struct s3_access *access,
 		   struct err *err);
 

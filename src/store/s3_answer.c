@@ -195,6 +195,19 @@ static enum err_kind kind_of(int status)
 	return status == 403 ? ERR_DENIED : status == 404 ? ERR_NOT_FOUND : ERR_FAILED;
 }
 
+/* Some servers name their region in every failure. */
+static bool is_elsewhere(const struct s3_failure *failure, int status)
+{
+	static const char *const codes[] = {"AuthorizationHeaderMalformed", "PermanentRedirect",
+					    "TemporaryRedirect",
+					    "IllegalLocationConstraintException"};
+
+	for (size_t i = 0; i < array_length(codes); i++)
+		if (str_equal(failure->code, codes[i]))
+			return true;
+	return status / 100 == 3;
+}
+
 bool s3_failure_err(const struct s3_failure *failure, int status, const char *thing,
 		    struct err *err)
 {
@@ -207,7 +220,7 @@ bool s3_failure_err(const struct s3_failure *failure, int status, const char *th
 	if (is_passing(failure, status))
 		err_set(err, ERR_UNREACHABLE, "%s: the server is too busy, or broken (%s)", thing,
 			told);
-	else if (failure->region)
+	else if (failure->region && is_elsewhere(failure, status))
 		err_set(err, ERR_CONFIG, "%s: is in region %s; set tony.s3.region to that (%s)",
 			thing, failure->region, told);
 	else if (remedy)

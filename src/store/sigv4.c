@@ -112,7 +112,7 @@ static char *sign(const struct sigv4_key *key, const char *day, const char *text
 	size_t length = strlen(secret);
 	unsigned char *chained cleanup_free = mem_alloc(length + DIGEST_LENGTH);
 
-	memcpy(chained, secret, length);
+	memcpy(chained, secret, length + 1);
 	chain(chained, length, day);
 	chain(chained, DIGEST_LENGTH, key->region);
 	chain(chained, DIGEST_LENGTH, SERVICE);

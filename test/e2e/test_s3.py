@@ -19,11 +19,11 @@ SECRET = "not/for+others"
 class Bucket:
     """A server of its own, and a bucket in it."""
 
-    def __init__(self, directory, env):
+    def __init__(self, directory, env, *options):
         self.env = env
         self.log = directory / "moto.log"
         with open(self.log, "w", encoding="utf-8") as log:
-            self.server = subprocess.Popen([venv_bin("moto") / "moto_server", "-H", "127.0.0.1", "-p", "0"], stdout=log, stderr=log)
+            self.server = subprocess.Popen([venv_bin("moto") / "moto_server", "-H", "127.0.0.1", "-p", "0", *options], stdout=log, stderr=log)
 
     def __enter__(self):
         self.url = wait_until(self.find_url, "moto to listen")
@@ -33,7 +33,7 @@ class Bucket:
         self.close()
 
     def find_url(self):
-        lines = [line for line in self.log.read_text().splitlines() if "Running on http://" in line]
+        lines = [line for line in self.log.read_text().splitlines() if "Running on http" in line]
         return lines[0].split()[-1] if lines else None
 
     def call(self, method, path):
@@ -43,13 +43,20 @@ class Bucket:
     def keys(self):
         return [part.split("</Key>")[0] for part in self.call("GET", "/jobs?list-type=2").split("<Key>")[1:]]
 
+    def run(self, script):
+        """By Amazon's own client."""
+        head = "import boto3, json, sys; bucket = boto3.resource('s3', endpoint_url=sys.argv[1]).Bucket('jobs'); "
+        done = subprocess.run([venv_bin("moto") / "python3", "-c", head + script, self.url], env=self.env, capture_output=True,
+                              text=True, check=True)
+        return done.stdout
+
+    def make(self):
+        self.run("bucket.create()")
+
     def read_all(self):
-        """{key: text}, by Amazon's own client."""
-        script = ("import boto3, json, sys; bucket = boto3.resource('s3', endpoint_url=sys.argv[1]).Bucket('jobs'); "
-                  "print(json.dumps({each.key: each.get()['Body'].read().decode() for each in bucket.objects.all()}))")
-        done = subprocess.run([venv_bin("moto") / "python3", "-c", script, self.url], env=self.env, capture_output=True, text=True,
-                              check=True)
-        return json.loads(done.stdout)
+        """{key: text}"""
+        return json.loads(self.run("print(json.dumps({each.key: each.get()['Body'].read().decode() "
+                                   "for each in bucket.objects.all()}))"))
 
     def close(self):
         self.server.terminate()
@@ -125,3 +132,20 @@ def test_a_bucket_that_is_not_there_is_told_at_submission(tony, bucket):
     assert answer.returncode == 5 and "Connection refused" in answer.stderr and not job
     answer = tony.run("list", "--all")
     assert answer.returncode == 0 and "are not shown" in answer.stderr
+
+
+def test_a_server_proves_that_it_is_meant(tony):
+    """Its authority is one of its own, which AWS_CA_BUNDLE names."""
+    authority, key = tony.directory / "ca.pem", tony.directory / "key.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                    "-subj", "/CN=moto", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", authority],
+                   check=True, capture_output=True)
+    tony.env.update({"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": SECRET})
+    with Bucket(tony.directory, {**tony.env, "AWS_CA_BUNDLE": str(authority)}, "-c", authority, "-k", key) as bucket:
+        bucket.make()
+        keys = {"tony.history.location": "s3://jobs/x", "tony.s3.endpoint": bucket.url}
+        answer, job = tony.job(keys, "--executes", "true")
+        assert answer.returncode == 6 and "AWS_CA_BUNDLE=FILE names the authorities" in answer.stderr and not job, answer
+        tony.env["AWS_CA_BUNDLE"] = str(authority)
+        _, job = tony.job(keys, "--executes", "true")
+        wait_until(lambda: any(key.endswith(f"{job.id}/summary.json") for key in bucket.read_all()), f"{job.id} to be published")

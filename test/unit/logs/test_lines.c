@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,6 +47,43 @@ static void lines_come_through_all_parts_oldest_first(void **state)
 	scratch_write(state, "stdout", "d\ne", 0600);
 	assert_text_freed(read_all(lines, true), "a|b||c|d|e");
 	assert_text_freed(read_all(lines, true), "");
+	log_lines_destroy(lines);
+}
+
+/* As of a search: what it passed over lies between them. */
+struct pieces {
+	struct log_source base;
+	size_t next;
+};
+
+static bool next_piece(struct log_source *base, size_t most, struct log_span *span)
+{
+	static const struct log_span all[] = {
+		{.bytes = "fir", .length = 3, .part = 1, .offset = 0},
+		{.bytes = "st", .length = 2, .part = 1, .offset = 3},
+		{.bytes = "second\n", .length = 7, .part = 1, .offset = 100},
+	};
+	struct pieces *pieces = (struct pieces *)base;
+
+	if (pieces->next == array_length(all))
+		return false;
+	*span = all[pieces->next++];
+	return true;
+}
+
+static void free_pieces(struct log_source *base)
+{
+	free(base);
+}
+
+static void bytes_from_further_below_begin_a_line(void **state)
+{
+	static const struct log_source_ops ops = {.next = next_piece, .destroy = free_pieces};
+	struct pieces *pieces = mem_alloc(sizeof(*pieces));
+
+	pieces->base.ops = &ops;
+	struct log_lines *lines = log_lines_create(&pieces->base);
+	assert_text_freed(read_all(lines, true), "first|second");
 	log_lines_destroy(lines);
 }
 
@@ -436,6 +474,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		scratch_test(lines_come_through_all_parts_oldest_first),
 		scratch_test(a_file_may_come_later_and_grow),
+		scratch_test(bytes_from_further_below_begin_a_line),
 		scratch_test(rotation_while_reading_loses_nothing),
 		scratch_test(a_rotation_that_broke_off_hides_no_part),
 		scratch_test(a_part_that_refuses_to_be_opened_does_not_stop_the_others),

@@ -233,6 +233,7 @@ static void failure_says_what_to_do(void **state)
 		{ERROR("403", "SignatureDoesNotMatch", ""), ERR_DENIED, "AWS_SECRET_ACCESS_KEY"},
 		{ERROR("400", "ExpiredToken", ""), ERR_DENIED, "the session has expired; log in"},
 		{ERROR("403", "RequestTimeTooSkewed", ""), ERR_DENIED, "clock is off"},
+		{ERROR("404", "NoSuchKey", "<Region>garage</Region>"), ERR_NOT_FOUND, "NoSuchKey"},
 		{ERROR("400", "AuthorizationHeaderMalformed", "<Region>eu-1</Region>"), ERR_CONFIG,
 		 "is in region eu-1; set tony.s3.region to that"},
 		{HEAD("301") "x-amz-bucket-region: eu-1\r\n\r\n", ERR_CONFIG,
