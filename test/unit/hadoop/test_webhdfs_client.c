@@ -70,6 +70,7 @@ static void on_done(void *data, const struct webhdfs_result *result, const struc
 static int wait_for(struct bed *bed)
 {
 	str_truncate(&bed->bytes, 0);
+	err_finish(&bed->err);
 	bed->err = (struct err){0};
 	event_base_dispatch(bed->base);
 	return bed->err.kind == ERR_NONE ? 0 : -1;

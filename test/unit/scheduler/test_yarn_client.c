@@ -212,7 +212,7 @@ static int stop_manager(void **state)
 {
 	kill(manager, SIGKILL);
 	waitpid(manager, NULL, 0);
-	free(address);
+	mem_replace(&address, NULL);
 	return scratch_remove(state);
 }
 
@@ -221,7 +221,7 @@ static struct hadoop_cluster *make_cluster(void)
 	struct hadoop_cluster *cluster = mem_alloc(sizeof(*cluster));
 
 	cluster->user = mem_strdup("alice");
-	str_list_add(&cluster->rm, address);
+	str_list_add(&cluster->rm, address ? address : "127.0.0.1:1");
 	str_list_add(&cluster->rm_scheduler, "127.0.0.1:1");
 	str_list_add(&cluster->hdfs.webhdfs, "http://127.0.0.1:1");
 	cluster->protections = SASL_AUTH;
