@@ -100,7 +100,8 @@ static void print_bash_value(const struct opt_table *verb, const struct opt *opt
 		[OPT_COMPLETE_JOB] = "words=$(_tony_words jobs all)",
 		[OPT_COMPLETE_KEY] = "compopt -o nospace; words=$(_tony_keys)",
 		[OPT_COMPLETE_TASK] = "words=$(_tony_words tasks $(_tony_job))",
-		[OPT_COMPLETE_TAG] = NULL, /* of the jobs that the verb takes */
+		/* A tag is one of the jobs that the verb takes; the others have their values. */
+		[OPT_COMPLETE_TAG... OPT_COMPLETE_SCHEDULER] = NULL,
 	};
 	const char *source = sources[opt->completion];
 	char *values cleanup_free = join_values(opt);
