@@ -28,9 +28,8 @@ static const char *find_log_dir(const struct job *job, struct err *err)
 /* A path is this machine's, if it is there, else the cluster's. */
 static bool is_in_hdfs(const struct job *job, const char *log_dir)
 {
-	const struct scheduler_client_ops *engine =
-		scheduler_client_find(job->scheduler ? job->scheduler : "local");
-	bool is_away = engine && !engine->traits->shares_files;
+	const struct scheduler_traits *engine = scheduler_traits_of(job);
+	bool is_away = engine && !engine->shares_files;
 
 	return str_starts_with(log_dir, "hdfs:/") ||
 	       (*log_dir == '/' && is_away && !fs_is_directory(log_dir));

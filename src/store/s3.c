@@ -17,6 +17,7 @@
 #include "net/backoff.h"
 #include "net/http_client.h"
 #include "net/http_message.h"
+#include "net/http_url.h"
 #include "net/tls.h"
 #include "net/url.h"
 #include "store/s3_access.h"
@@ -247,11 +248,11 @@ static void ask_list(const struct s3_call *s3, const char *prefix, const char *r
 {
 	question->method = "GET";
 	str_append(&question->query, "list-type=2&encoding-type=url&prefix=");
-	sigv4_encode(&question->query, prefix, "");
+	http_url_encode(&question->query, prefix, "");
 	str_append(&question->query, rest);
 	if (s3->token) {
 		str_append(&question->query, "&continuation-token=");
-		sigv4_encode(&question->query, s3->token, "");
+		http_url_encode(&question->query, s3->token, "");
 	}
 }
 
@@ -271,7 +272,7 @@ static void ask_of_upload(const struct s3_call *s3, const char *method, struct q
 {
 	question->method = method;
 	str_append(&question->query, "uploadId=");
-	sigv4_encode(&question->query, s3->upload, "");
+	http_url_encode(&question->query, s3->upload, "");
 }
 
 static void ask_part(const struct s3_call *s3, struct question *question)
@@ -511,7 +512,7 @@ static void exchange(struct s3_call *s3)
 	}
 	fill(s3, &question);
 	str_append_format(&path, "%s/", s3->client->path);
-	sigv4_encode(&path, question.key ? question.key : "", "/");
+	http_url_encode(&path, question.key ? question.key : "", "/");
 	send_signed(s3, &question, path.text);
 	question_finish(&question);
 	if (s3->call->request.progress)

@@ -42,19 +42,6 @@ char *sigv4_time(int64_t now_ms)
 	return mem_strdup(text);
 }
 
-void sigv4_encode(struct str *to, const char *text, const char *kept)
-{
-	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				    "0123456789-._~";
-
-	for (; *text; text++) {
-		if (strchr(plain, *text) || strchr(kept, *text))
-			str_append_char(to, *text);
-		else
-			str_append_format(to, "%%%02X", (unsigned char)*text);
-	}
-}
-
 /* ---- the request ----------------------------------------------------------------------------- */
 
 /* Sorted, and each member with its "=". */

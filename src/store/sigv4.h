@@ -24,7 +24,7 @@ struct sigv4_header {
 
 struct sigv4_request {
 	const char *method;
-	const char *path; /* as it is sent: percent-encoded by sigv4_encode() */
+	const char *path; /* as it is sent: percent-encoded by http_url_encode() */
 	/* Likewise, without the "?"; "": none. Members in any order, as long as none of their names
 	 * is the beginning of another one. */
 	const char *query;
@@ -44,9 +44,5 @@ char *sigv4_time(int64_t now_ms);
 
 /* SHA-256 in hexadecimal. The caller frees. */
 char *sigv4_hash(const void *bytes, size_t length);
-
-/* Appends a text, percent-encoded but for letters, digits and "-._~"; `kept` (may be ""): further
- * characters that stay. */
-void sigv4_encode(struct str *to, const char *text, const char *kept);
 
 #endif

@@ -3,6 +3,7 @@
 #include "../base/test.h"
 
 #include "base/mem.h"
+#include "net/http_url.h"
 #include "store/sigv4.h"
 
 #define NOW_MS	1369353600000 /* 2013-05-24T00:00:00Z */
@@ -46,7 +47,7 @@ static void signs_a_put_of_an_object(void **state)
 					       {"x-amz-storage-class", "REDUCED_REDUNDANCY"}};
 	struct str path cleanup_str = {0};
 
-	sigv4_encode(&path, "/test$file.text", "/");
+	http_url_encode(&path, "/test$file.text", "/");
 	check(&(struct sigv4_request){"PUT", path.text, "", headers, 5, HELLO},
 	      "date;host;x-amz-content-sha256;x-amz-date;x-amz-storage-class",
 	      "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd");
@@ -76,8 +77,8 @@ static void encodes_all_but_unreserved_characters(void **state)
 {
 	struct str text cleanup_str = {0};
 
-	sigv4_encode(&text, "a/B 1+~-._\xc3\xa9%", "/");
-	sigv4_encode(&text, "/", "");
+	http_url_encode(&text, "a/B 1+~-._\xc3\xa9%", "/");
+	http_url_encode(&text, "/", "");
 	assert_string_equal(text.text, "a/B%201%2B~-._%C3%A9%25%2F");
 }
 
