@@ -241,6 +241,17 @@ static bool has_ended(const struct api_log_follower *follower)
 	return is_over && (follower->reader || !is_heard_of(follower));
 }
 
+/* The executor has left before it had read the log to the end that it had at that time. Elsewhere
+ * than in a search a follower knows that only last words may be missing. */
+static bool is_cut(const struct api_log_follower *follower)
+{
+	const struct log_question *question = &follower->question;
+
+	if (question->left == 0 || follower->reader || follower->knows_end)
+		return false;
+	return !question->follows || (question->search.text && follower->taker.asks);
+}
+
 /* ---- the answer --------------------------------------------------------------------------- */
 
 static bool send_some(struct api_log_follower *follower)
@@ -298,6 +309,9 @@ static void fill(void *data, struct http_stream *stream)
 		break;
 	case OUTLOOK_NONE:
 		send_begun(follower);
+		if (is_cut(follower))
+			log_question_send(&follower->question, follower->stream,
+					  &(struct log_span){.part = LOG_FRAME_CUT});
 		free_follower(follower);
 		http_stream_end(stream);
 	}

@@ -64,7 +64,7 @@ struct logs {
 	regex_t grep;
 	bool greps;
 	int64_t since_ms;
-	bool has_visited; /* any line, printed or not */
+	bool has_printed;
 };
 
 static int compile_grep(struct logs *logs, struct err *err)
@@ -115,12 +115,12 @@ static void print_line(void *data, const struct job_output_line *line)
 {
 	struct logs *logs = data;
 
-	logs->has_visited = true;
 	if (!is_wanted(logs, line))
 		return;
 	logs->found++;
 	if (logs->chosen->count)
 		return;
+	logs->has_printed = true;
 	fputs(line->label, stdout);
 	fwrite(line->text, 1, line->length, stdout);
 	putchar('\n');
@@ -199,7 +199,7 @@ static void tell_cut(const struct job_output *output)
 		fprintf(stderr, "tony: %s\n", losses);
 }
 
-/* 1: nothing was printed, since the AM does not answer. */
+/* 1: nothing was printed, since the AM does not answer, or a container ended meanwhile. */
 static int try_output(struct logs *logs, struct follow *changes, struct err *err)
 {
 	struct job_output *output = job_output_open(logs->opened, &logs->chosen->output, changes,
@@ -207,9 +207,10 @@ static int try_output(struct logs *logs, struct follow *changes, struct err *err
 
 	if (!output)
 		return -1;
+	logs->found = 0;
 	int result = changes ? follow_output(logs->opened, output, changes, err)
 			     : job_output_turn(output, err);
-	if (result < 0 && !logs->has_visited && job_output_is_away(output))
+	if (result < 0 && !logs->has_printed && job_output_is_away(output))
 		result = 1;
 	fflush(stdout);
 	if (result == 0)

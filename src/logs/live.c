@@ -75,6 +75,18 @@ static void break_off(struct live_source *source, const char *why)
 	source->has_ended = true;
 }
 
+/* The node of the container has the whole log, as soon as the job's journal says that it ended. */
+static void note_cut(struct live_source *source)
+{
+	char *why cleanup_free =
+		mem_printf("%s of %s is incomplete: its container ended while the log was read; "
+			   "repeat the command",
+			   source->log, source->task);
+
+	source->base.is_away = true;
+	break_off(source, why);
+}
+
 /* ---- what there is now -------------------------------------------------------------------- */
 
 static void ask_present(struct live_source *source)
@@ -95,6 +107,8 @@ static void ask_present(struct live_source *source)
 		source->base.is_away = err.kind == ERR_UNREACHABLE;
 		if (err.kind != ERR_NOT_FOUND)
 			break_off(source, err_message(&err));
+		else if (source->from.kind == LOG_AT_PART) /* it was there before */
+			note_cut(source);
 	} else if (source->frames.length == 0) {
 		source->has_ended = true;
 	}
@@ -134,6 +148,8 @@ static bool parse_piece(struct live_source *source)
 			return false;
 		source->used += (size_t)head + span.length;
 		if (span.length == 0) {
+			if (span.part == LOG_FRAME_CUT)
+				note_cut(source);
 			source->is_quiet = true;
 			source->has_ended = source->has_ended || !source->live;
 			continue;

@@ -373,6 +373,33 @@ static void the_last_bytes_come_before_the_executor_leaves(void **state)
 	reply_finish(&other);
 }
 
+/* Its executor leaves while it still searches: no end was told. */
+static void a_search_that_is_cut_says_so(void **state)
+{
+	struct far *far = *state;
+	struct reply now, followed, all;
+
+	write_log(far, "stdout", "text\n");
+	disconnect_far(far);
+	ask_stream(far->bed, &now, LOGS "stdout?attempt=1&match=x&frames=1", NULL);
+	ask_stream(far->bed, &followed, LOGS "stdout?attempt=1&match=x&frames=1&follow=1", NULL);
+	ask_stream(far->bed, &all, LOGS "stdout?attempt=1&frames=1&follow=1", NULL);
+	api_bed_run_idle(far->bed);
+	connect_far(far);
+	lose_container(far);
+	reply_wait(&now);
+	reply_wait(&followed);
+	reply_wait(&all);
+	assert_string_equal(str_text(&now.text), "0 1 0 0\n");
+	assert_string_equal(str_text(&followed.text), "0 1 0 0\n");
+	assert_string_equal(str_text(&all.text), "");
+	reply_finish(&now);
+	reply_finish(&followed);
+	reply_finish(&all);
+	api_bed_allocate(far->bed, "worker:1");
+	connect_far(far);
+}
+
 static void without_followers_nothing_is_waited_for(void **state)
 {
 	struct far *far = *state;
@@ -503,6 +530,7 @@ int main(void)
 		on_far(followers_of_one_log_share_what_is_sent),
 		on_far(who_does_not_read_is_not_sent_more),
 		on_far(the_last_bytes_come_before_the_executor_leaves),
+		on_far(a_search_that_is_cut_says_so),
 		on_far(without_followers_nothing_is_waited_for),
 		on_far(an_executor_that_connects_anew_goes_on),
 		on_far(the_next_container_is_followed_from_its_beginning),

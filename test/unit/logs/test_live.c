@@ -163,6 +163,37 @@ static void a_log_that_is_not_there_is_empty(void **state)
 	log_lines_destroy(denied_lines);
 }
 
+static void expect_cut(const char *first, const char *second, const char *told)
+{
+	struct str text cleanup_str = {0};
+	struct server server = {.replies = {first, second}, .count = second ? 2 : 1};
+
+	server_start(&server);
+	struct log_source *source =
+		log_live_present(&server.door, "worker:1", 1, "stdout", &everything);
+	struct log_lines *lines = log_lines_create(source);
+	read_lines(lines, true, &text);
+	server_end(&server);
+	assert_string_equal(str_text(&text), told);
+	assert_string_equal(source->problem,
+			    "stdout of worker:1 is incomplete: its container ended while the log "
+			    "was read; repeat the command");
+	assert_true(source->is_away);
+	log_lines_destroy(lines);
+}
+
+static void an_answer_that_is_cut_is_none(void **state)
+{
+	char *lines cleanup_free = whole("10 a 0 4\na\nb\n");
+	char *cut_lines cleanup_free = whole("10 a 0 4\na\nb\n0 1 0 0\n");
+	char *cut cleanup_free = whole("0 1 0 0\n");
+
+	expect_cut(cut, NULL, "");
+	expect_cut(cut_lines, NULL, "10 a|10 b");
+	expect_cut(lines, cut, "10 a|10 b");
+	expect_cut(lines, "HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n", "10 a|10 b");
+}
+
 static const char *follow(struct log_live *live, const struct server *server,
 			  struct log_lines *lines, struct str *text)
 {
@@ -228,6 +259,7 @@ int main(void)
 		cmocka_unit_test(what_there_is_now_is_asked_for_in_pieces),
 		cmocka_unit_test(the_last_lines_are_asked_for),
 		cmocka_unit_test(a_log_that_is_not_there_is_empty),
+		cmocka_unit_test(an_answer_that_is_cut_is_none),
 		cmocka_unit_test(a_broken_answer_goes_on_where_it_was),
 		cmocka_unit_test(nonsense_ends_the_log),
 	};
