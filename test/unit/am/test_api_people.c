@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "job/record.h"
+#include "logs/frame.h"
 
 static int set_up(void **state)
 {
@@ -320,6 +321,35 @@ static void test_lines_of_a_log_that_have_a_text(void **state)
 	api_drain(bed->api, 60 * 1000, on_drained, NULL);
 	reply_wait(&reply);
 	assert_string_equal(reply.text.text, "loss 1\nloss 3\nloss 4");
+	reply_finish(&reply);
+}
+
+/* Positions are those of the whole log; a limit counts what is sent. */
+static void test_a_search_from_a_position(void **state)
+{
+	struct api_bed *bed = *state;
+	struct reply reply;
+	struct log_span span;
+
+	api_bed_log(bed, "stdout", "loss 1\nstep\nloss 2\nerror\nno loss\n");
+	expect_text(bed, "/v1/tasks/worker:0/logs/stdout?match=loss&from=tail:2", "no loss\n");
+	expect_text(bed, "/v1/tasks/worker:0/logs/stdout?match=loss&from=tail:3&limit=8",
+		    "loss 2\nn");
+	expect_text(bed, "/v1/tasks/worker:0/logs/stdout?match=loss&offset=1", "loss 2\nno loss\n");
+	expect_text(bed, "/v1/tasks/worker:0/logs/stdout?match=loss&limit=0", "");
+	/* Where a limit has cut a line, the rest of it comes. */
+	ask_stream(bed, &reply, "/v1/tasks/worker:0/logs/stdout?match=loss&frames=1&limit=9", NULL);
+	reply_wait(&reply);
+	const char *rest = reply.text.text;
+	size_t length = reply.text.length;
+	assert_int_equal(log_frame_next(&rest, &length, &span), 1);
+	assert_int_equal(log_frame_next(&rest, &length, &span), 1);
+	assert_int_equal(span.offset, 12);
+	assert_int_equal(span.length, 2);
+	char *path cleanup_free =
+		mem_printf("/v1/tasks/worker:0/logs/stdout?match=loss&from=at:%llx:14",
+			   (unsigned long long)span.part);
+	expect_text(bed, path, "ss 2\nno loss\n");
 	reply_finish(&reply);
 }
 
@@ -705,6 +735,7 @@ int main(void)
 		on_bed(test_events_are_waited_for),
 		on_bed(test_logs),
 		on_bed(test_lines_of_a_log_that_have_a_text),
+		on_bed(test_a_search_from_a_position),
 		on_bed(test_a_search_holds_up_nobody),
 		on_bed(test_what_is_no_log_is_not_read),
 		on_bed(test_logs_are_followed),
