@@ -202,6 +202,13 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
 
 /* ---- orders ------------------------------------------------------------------------------- */
 
+/* A search that goes on to the same piece under another number does not begin anew. The piece on
+ * the wire was read: whether the AM takes it is not known. */
+static bool is_before_its_piece(const struct log_send *sender, const struct wanted *old)
+{
+	return old->is_placed && !old->is_sent && !(sender->call && sender->number == old->number);
+}
+
 /* What is known of the log already: where it is read, or that this very order was obeyed. */
 static void inherit(struct log_send *sender, struct wanted *wanted)
 {
@@ -212,7 +219,9 @@ static void inherit(struct log_send *sender, struct wanted *wanted)
 			continue;
 		wanted->reader = mem_steal(&old->reader);
 		const bool is_same = old->number == wanted->number;
-		wanted->is_placed = old->is_placed && is_same;
+		wanted->is_placed = is_same ? old->is_placed
+					    : is_before_its_piece(sender, old) &&
+						      str_equal(old->from, wanted->from);
 		wanted->is_sent = old->is_sent && is_same;
 		wanted->is_whole = old->is_whole && wanted->is_sent;
 	}

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -302,6 +303,38 @@ static void a_large_log_is_searched_where_it_is(void **state)
 	assert_true(far->pieces <= 2);
 }
 
+/* A follower that does not wait comes to one that does: the order has another number. What was
+ * searched is not searched again, as a change there shows. */
+static void another_follower_does_not_restart_a_search(void **state)
+{
+	struct far *far = *state;
+	struct reply first, second;
+	char *path cleanup_free = fs_join(far->log_dir, "stdout");
+	int64_t number = 0, renewed;
+
+	write_log(far, "stdout", "nothing\n");
+	assert_int_equal(truncate(path, 512 << 20), 0);
+	write_log(far, "stdout", "\nneedle\n");
+	ask_stream(far->bed, &first, LOGS "stdout?follow=1&match=needle", NULL);
+	while (log_send_numbers(far->sender, &number) == 0)
+		event_base_loop(far->bed->base, EVLOOP_ONCE);
+	for (int i = 0; i < 50; i++)
+		event_base_loop(far->bed->base, EVLOOP_ONCE);
+	int fd cleanup_close = open(path, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(pwrite(fd, "needles", 7, 0), 7);
+	ask_stream(far->bed, &second, LOGS "stdout?follow=1&match=needle&frames=1", NULL);
+	do {
+		event_base_loop(far->bed->base, EVLOOP_ONCE);
+		log_send_numbers(far->sender, &renewed);
+	} while (renewed == number);
+	assert_int_equal(first.text.length, 0);
+	reply_wait_text(&first, "needle");
+	assert_string_equal(first.text.text, "needle\n");
+	reply_wait_text(&second, "needle\n0 0 0 0\n");
+	reply_finish(&first);
+	reply_finish(&second);
+}
+
 /* ---- many, and slow ones ------------------------------------------------------------------ */
 
 static void followers_of_one_log_share_what_is_sent(void **state)
@@ -526,6 +559,7 @@ int main(void)
 		on_far(what_is_larger_than_a_piece_comes_whole),
 		on_far(only_lines_that_have_the_text_are_sent),
 		on_far(a_large_log_is_searched_where_it_is),
+		on_far(another_follower_does_not_restart_a_search),
 		on_far(frames_tell_times_and_ends),
 		on_far(followers_of_one_log_share_what_is_sent),
 		on_far(who_does_not_read_is_not_sent_more),
