@@ -303,6 +303,13 @@ char *str_printable(const char *bytes, size_t length)
 	uint32_t code;
 
 	for (size_t i = 0; i < length;) {
+		size_t plain = 0;
+		while (i + plain < length && bytes[i + plain] >= ' ' && bytes[i + plain] < 0x7f)
+			plain++;
+		str_append_bytes(&clean, bytes + i, plain);
+		i += plain;
+		if (i == length)
+			break;
 		size_t size = decode((const unsigned char *)bytes + i, length - i, &code);
 		if (size == 0 || is_control(code))
 			str_append_char(&clean, '?');

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,45 +26,59 @@
 struct inquiry {
 	const char *directory; /* that the code is in */
 	char *archive;	       /* of the sources; NULL: none */
+	struct str_list files; /* that commands name; without an archive, which counts for all */
 	const struct job *job;
 	bool with_git, with_diff;
 	int answer;
 };
 
-static void add_named(const struct inquiry *inquiry, const struct str_list *words,
-		      struct str_list *known, json_t *files)
+static void add_named(struct inquiry *inquiry, const struct str_list *words)
 {
-	for (size_t i = 0; i < words->count && known->count < COMMAND_MAX; i++) {
-		json_t *object = provenance_hash(inquiry->directory, words->items[i]);
-		bool is_new = !str_list_has(known, words->items[i]);
-		if (is_new && json_object_get(object, "sha256")) {
-			str_list_add(known, words->items[i]);
-			json_array_append(files, object);
-		}
-		json_decref(object);
+	struct stat info;
+
+	for (size_t i = 0; i < words->count && inquiry->files.count < COMMAND_MAX; i++) {
+		char *path cleanup_free = fs_join(inquiry->directory, words->items[i]);
+		if (stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
+		    !str_list_has(&inquiry->files, words->items[i]))
+			str_list_add(&inquiry->files, words->items[i]);
 	}
 }
 
-/* Of commands in the sources; in an archive it is the archive that counts. */
-static json_t *hash_files(const struct inquiry *inquiry)
+static void find_files(struct inquiry *inquiry)
 {
-	struct str_list known cleanup_str_list = {0};
-	json_t *files = json_array();
-
-	if (inquiry->archive) {
-		json_array_append_new(files, provenance_hash("/", inquiry->archive));
-		return files;
-	}
-	for (size_t i = 0; i < inquiry->job->type_count; i++) {
+	for (size_t i = 0; !inquiry->archive && i < inquiry->job->type_count; i++) {
 		struct str_list programs cleanup_str_list = {0}, arguments cleanup_str_list = {0};
 		const struct job_type *type = &inquiry->job->types[i];
 		if (type->instances == 0 || !type->command)
 			continue;
 		program_words(type->command, &programs, &arguments);
-		add_named(inquiry, &programs, &known, files);
-		add_named(inquiry, &arguments, &known, files);
+		add_named(inquiry, &programs);
+		add_named(inquiry, &arguments);
+	}
+}
+
+static json_t *hash_files(const struct inquiry *inquiry)
+{
+	json_t *files = json_array();
+
+	if (inquiry->archive)
+		json_array_append_new(files, provenance_hash("/", inquiry->archive));
+	for (size_t i = 0; i < inquiry->files.count; i++) {
+		json_t *object = provenance_hash(inquiry->directory, inquiry->files.items[i]);
+		if (json_object_get(object, "sha256"))
+			json_array_append(files, object);
+		json_decref(object);
 	}
 	return files;
+}
+
+static json_t *describe_files(const struct inquiry *inquiry)
+{
+	json_t *object = json_object();
+
+	json_set_text(object, "directory", inquiry->directory);
+	json_object_set_new(object, "files", hash_files(inquiry));
+	return object;
 }
 
 static void answer(const struct inquiry *inquiry, const json_t *object)
@@ -77,12 +92,10 @@ static void answer(const struct inquiry *inquiry, const json_t *object)
 /* Two lines of JSON, of which the second takes longer, and the difference. */
 static void inquire(const struct inquiry *inquiry)
 {
-	json_t *first cleanup_json = json_object(), *second cleanup_json = json_object();
+	json_t *first cleanup_json = describe_files(inquiry), *second cleanup_json = json_object();
 	struct str diff cleanup_str = {0};
 	struct provenance_git git cleanup_provenance_git = {0};
 
-	json_set_text(first, "directory", inquiry->directory);
-	json_object_set_new(first, "files", hash_files(inquiry));
 	bool has_git = inquiry->with_git && provenance_git_open(&git, inquiry->directory, first);
 	answer(inquiry, first);
 	if (!has_git)
@@ -142,6 +155,16 @@ static void begin(struct provenance *provenance, struct inquiry *inquiry,
 	}
 }
 
+/* There is nothing to read, so a process of its own would cost more than it saves. */
+static void answer_at_once(struct provenance *provenance, const struct inquiry *inquiry)
+{
+	json_t *object cleanup_json = describe_files(inquiry);
+	char *text cleanup_free = json_text(object);
+
+	str_append_format(&provenance->text, "%s\n", text);
+	provenance->is_whole = true;
+}
+
 void provenance_begin(struct provenance *provenance, const struct description *description,
 		      const struct stage *stage)
 {
@@ -154,9 +177,15 @@ void provenance_begin(struct provenance *provenance, const struct description *d
 	char *directory cleanup_free = find_directory(description->job, stage, &inquiry.archive);
 	char *archive cleanup_free __attribute__((unused)) = inquiry.archive;
 	inquiry.directory = directory;
-	inquiry.with_git = directory && provenance_git_is_there(directory);
-	if (directory)
+	if (!directory)
+		return;
+	inquiry.with_git = provenance_git_is_there(directory);
+	find_files(&inquiry);
+	if (inquiry.with_git || inquiry.archive || inquiry.files.count > 0)
 		begin(provenance, &inquiry, inquire);
+	else
+		answer_at_once(provenance, &inquiry);
+	str_list_finish(&inquiry.files);
 }
 
 /* False: nothing comes, until then. */
@@ -190,7 +219,7 @@ static const char *take_line(const char *line, const char *end, json_t *object)
 
 bool provenance_take(struct provenance *provenance, struct job *job, int64_t limit_ms)
 {
-	if (provenance->pid == 0)
+	if (provenance->pid == 0 && !provenance->is_whole)
 		return true;
 	while (!provenance->is_whole && read_some(provenance, provenance->begun_ms + limit_ms))
 		continue;

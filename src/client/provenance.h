@@ -18,7 +18,7 @@
 #define PROVENANCE_FILES_MAX 100 /* that are named of those that differ */
 
 struct provenance {
-	pid_t pid; /* 0: nobody is asked */
+	pid_t pid; /* 0: nobody is asked, or there was nothing to ask for */
 	int answer;
 	int64_t begun_ms; /* monotonic */
 	bool is_whole;	  /* the answer has been read to its end */

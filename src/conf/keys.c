@@ -2,6 +2,7 @@
 #include "conf/keys.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -60,26 +61,59 @@ static bool is_usable(const char *pattern, const struct key_word *words)
 	return !str_starts_with(pattern, "tony.<type>.") || !is_reserved(&words[0]);
 }
 
-const struct key *key_find(const char *name, struct key_word words[KEY_MAX_WORDS])
-{
-	struct key_word found[KEY_MAX_WORDS], scratch[KEY_MAX_WORDS];
-	const struct key *key = NULL;
+/* A submission asks some 300 times. Filled once: the names without words by name, and the others
+ * in the table's order. */
+static struct {
+	const struct key **exact, **patterns;
+	size_t exact_count, pattern_count;
+} rows;
 
+static int by_name(const void *left, const void *right)
+{
+	return strcmp((*(const struct key *const *)left)->name,
+		      (*(const struct key *const *)right)->name);
+}
+
+static void fill_rows(void)
+{
+	size_t all = 0;
+
+	for (size_t g = 0; g < key_group_count; g++)
+		all += key_groups[g].count;
+	rows.exact = mem_alloc_array(all, sizeof(*rows.exact));
+	rows.patterns = mem_alloc_array(all, sizeof(*rows.patterns));
 	for (size_t g = 0; g < key_group_count; g++) {
 		for (size_t i = 0; i < key_groups[g].count; i++) {
 			const struct key *row = &key_groups[g].keys[i];
-			int count = match(row->name, name, scratch);
-			if (count == 0)
-				return row;
-			if (count < 0 || key || !is_usable(row->name, scratch))
-				continue;
-			key = row;
-			memcpy(found, scratch, sizeof(found));
+			if (strchr(row->name, '<'))
+				rows.patterns[rows.pattern_count++] = row;
+			else
+				rows.exact[rows.exact_count++] = row;
 		}
 	}
-	if (key && words)
-		memcpy(words, found, sizeof(found));
-	return key;
+	qsort(rows.exact, rows.exact_count, sizeof(*rows.exact), by_name);
+}
+
+const struct key *key_find(const char *name, struct key_word words[KEY_MAX_WORDS])
+{
+	struct key_word found[KEY_MAX_WORDS];
+	const struct key wanted = {.name = name}, *const key = &wanted;
+
+	if (!rows.exact)
+		fill_rows();
+	const struct key **exact =
+		bsearch(&key, rows.exact, rows.exact_count, sizeof(*rows.exact), by_name);
+	if (exact)
+		return *exact;
+	for (size_t i = 0; i < rows.pattern_count; i++) {
+		const struct key *row = rows.patterns[i];
+		if (match(row->name, name, found) <= 0 || !is_usable(row->name, found))
+			continue;
+		if (words)
+			memcpy(words, found, sizeof(found));
+		return row;
+	}
+	return NULL;
 }
 
 /* The pattern with the n-th part of `name` in place of <type>: "tony.wroker.memory" is compared

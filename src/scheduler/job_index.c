@@ -9,7 +9,6 @@
  */
 #include "scheduler/job_index.h"
 
-#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +16,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "scheduler/state_dir.h"
 
 #define HEAD	  "tony-index 1"
@@ -91,15 +91,9 @@ size_t job_index_count(const struct job_index *index)
 static char *path_of(const char *place)
 {
 	char *state cleanup_free = state_dir_find(NULL);
-	unsigned char digest[EVP_MAX_MD_SIZE];
-	unsigned length = 0;
-	struct str name cleanup_str = {0};
+	char *name cleanup_free = secret_hash(place);
 
-	if (!state || !EVP_Digest(place, strlen(place), digest, &length, EVP_sha256(), NULL))
-		return NULL;
-	for (unsigned i = 0; i < length; i++)
-		str_append_format(&name, "%02x", digest[i]);
-	return mem_printf("%s/index/%s", state, str_text(&name));
+	return state ? mem_printf("%s/index/%s", state, name) : NULL;
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
