@@ -16,9 +16,15 @@
 
 char *fs_join(const char *directory, const char *name)
 {
-	if (name[0] == '/' || directory[0] == '\0')
-		return mem_strdup(name);
-	return mem_printf("%s%s%s", directory, str_ends_with(directory, "/") ? "" : "/", name);
+	struct str path = {0};
+
+	if (name[0] != '/' && directory[0] != '\0') {
+		str_append(&path, directory);
+		if (!str_ends_with(directory, "/"))
+			str_append_char(&path, '/');
+	}
+	str_append(&path, name);
+	return str_steal(&path);
 }
 
 const char *fs_basename(const char *path)

@@ -193,8 +193,10 @@ static void keep_index(const char *place, const char *name, const struct job_sum
 	job_index_write(place, &index);
 }
 
-/* All of them: what the index does not know is read. */
-static void list_all(const struct places *places, struct job_summary *jobs, size_t *count)
+/* What the index does not know is read. With `has_ended`: of that only what has. The index is
+ * written anew when that was much. */
+static void list_all(const struct places *places, const bool *has_ended, struct job_summary *jobs,
+		     size_t *count)
 {
 	const char *folder = places->engine->traits->folder;
 	int64_t *stamps cleanup_free = mem_alloc_array(places->count + 1, sizeof(*stamps));
@@ -207,7 +209,7 @@ static void list_all(const struct places *places, struct job_summary *jobs, size
 		if (place->known) {
 			*job = place->known->job;
 			place->known->job = (struct job_summary){0};
-		} else if (read_job(places->engine, place, job)) {
+		} else if ((!has_ended || has_ended[i]) && read_job(places->engine, place, job)) {
 			read_anew += job_state_is_final(job->state);
 		} else {
 			continue;
@@ -218,10 +220,18 @@ static void list_all(const struct places *places, struct job_summary *jobs, size
 		keep_index(folder, folder, jobs, stamps, *count);
 }
 
-static bool ended_before(const struct place *place, int64_t time_ms)
+/* Else each list of the live ones would look at all that have ended since the last list of all. */
+static void learn_ended(const struct places *places, const bool *has_ended, size_t unknown)
 {
-	return (place->known && place->known->job.ended_ms < time_ms) ||
-	       local_job_ended_before(place->dir, time_ms);
+	struct job_summary *jobs cleanup_free = NULL;
+	size_t count = 0;
+
+	if (!job_index_is_stale(places->count, unknown))
+		return;
+	jobs = mem_alloc_array(places->count, sizeof(*jobs));
+	list_all(places, has_ended, jobs, &count);
+	for (size_t i = 0; i < count; i++)
+		job_summary_finish(&jobs[i]);
 }
 
 /* When the journal was last written; 0: there is none, or more may follow at the same time. */
@@ -241,25 +251,32 @@ static size_t read_live(const struct places *places, const struct map *known,
 			int64_t ended_since_ms, struct job_summary *jobs, int64_t *stamps,
 			size_t *count)
 {
-	size_t read_anew = 0;
+	bool *has_ended cleanup_free = mem_alloc_array(places->count + 1, sizeof(*has_ended));
+	size_t read_anew = 0, unknown = 0;
 
 	for (size_t i = 0; i < places->count; i++) {
 		const struct place *place = &places->items[i];
 		struct job_index_entry *entry = map_get(known, place->id);
 		struct job_summary *job = &jobs[*count];
+		if (place->known && place->known->job.ended_ms < ended_since_ms)
+			continue;
 		int64_t stamp = stamps[*count] = journal_stamp(place->dir);
 		/* Whose AM is gone has to be settled. */
 		if (entry && entry->stamp == stamp && places->engine->is_held(place->dir)) {
 			*job = entry->job;
 			entry->job = (struct job_summary){0};
-		} else if (ended_before(place, ended_since_ms) ||
-			   !read_job(places->engine, place, job)) {
+		} else if (local_job_ended_before(place->dir, ended_since_ms)) {
+			has_ended[i] = true;
+			unknown += !place->known;
+			continue;
+		} else if (!read_job(places->engine, place, job)) {
 			continue;
 		} else {
 			read_anew++;
 		}
 		++*count;
 	}
+	learn_ended(places, has_ended, unknown);
 	return read_anew;
 }
 
@@ -289,7 +306,7 @@ int local_jobs_list(const struct local_engine *engine, int64_t ended_since_ms,
 	*jobs = mem_alloc_array(places.count, sizeof(**jobs));
 	*count = 0;
 	if (wants_all)
-		list_all(&places, *jobs, count);
+		list_all(&places, NULL, *jobs, count);
 	else
 		list_live(&places, ended_since_ms, *jobs, count);
 	return 0;

@@ -383,6 +383,17 @@ def test_what_is_known_of_ended_jobs_is_read_once(tony):
     assert {first[job]["message"] for job in copies} == {first[template.id]["message"]}
 
 
+def test_a_list_of_live_jobs_learns_of_the_ended_ones(tony):
+    template = submit(tony, "fox", "exit 9")
+    assert template.wait() == 1
+    copies = [copy(tony, template, number) for number in range(20)]
+    assert copies[0] not in tony.run("list").stdout
+    for name in ("journal.jsonl", "name"):
+        (tony.state / "jobs" / copies[0] / name).unlink()
+    rows = {row["id"]: row["state"] for row in json.loads(tony.run("list", "--all", "--json").stdout)}
+    assert rows[copies[0]] == "failed", "it is not read any more"
+
+
 def copy(tony, job, number):
     """Of an ended job, without a history."""
     other = f"tony-20261101-000000-{number:08x}"
