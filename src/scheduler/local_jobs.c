@@ -193,8 +193,8 @@ static void keep_index(const char *place, const char *name, const struct job_sum
 	job_index_write(place, &index);
 }
 
-/* What the index does not know is read. With `has_ended`: of that only what has. The index is
- * written anew when that was much. */
+/* Reads what the index does not know; with `has_ended` only the jobs of it that have. Writes the
+ * index anew when these were many. */
 static void list_all(const struct places *places, const bool *has_ended, struct job_summary *jobs,
 		     size_t *count)
 {

@@ -365,7 +365,7 @@ def test_what_is_known_of_ended_jobs_is_read_once(tony):
     """More of them than an index is made anew for; and what has come since, or is gone, is seen."""
     template, later = submit(tony, "fox", "exit 9"), submit(tony, "later")
     assert template.wait() == 1 and later.wait() == 0
-    copies = [copy(tony, template, number) for number in range(20)]
+    copies = make_copies(tony, template)
     def listed():
         return {row["id"]: row for row in json.loads(tony.run("list", "--all", "--json").stdout)}
     first = listed()
@@ -386,7 +386,7 @@ def test_what_is_known_of_ended_jobs_is_read_once(tony):
 def test_a_list_of_live_jobs_learns_of_the_ended_ones(tony):
     template = submit(tony, "fox", "exit 9")
     assert template.wait() == 1
-    copies = [copy(tony, template, number) for number in range(20)]
+    copies = make_copies(tony, template)
     assert copies[0] not in tony.run("list").stdout
     for name in ("journal.jsonl", "name"):
         (tony.state / "jobs" / copies[0] / name).unlink()
@@ -394,8 +394,13 @@ def test_a_list_of_live_jobs_learns_of_the_ended_ones(tony):
     assert rows[copies[0]] == "failed", "it is not read any more"
 
 
-def copy(tony, job, number):
+def make_copies(tony, job):
     """Of an ended job, without a history."""
+    wait_until(lambda: not job.processes(), "the job to be over")
+    return [copy(tony, job, number) for number in range(20)]
+
+
+def copy(tony, job, number):
     other = f"tony-20261101-000000-{number:08x}"
     shutil.copytree(job.directory, tony.state / "jobs" / other, symlinks=True)
     description = tony.state / "jobs" / other / "job.json"
