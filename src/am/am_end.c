@@ -57,15 +57,21 @@ static void await_files(struct am *am)
 		am_run_until(am, &done);
 }
 
-/* Another AM of the job tells the end to those who ask to be told, if there is one. */
+/* Another AM of the job tells the end to those who ask to be told, if there is one. A scheduler
+ * that does not answer for as long as it is waited for at all dismisses this one. */
 static bool is_current(struct am *am)
 {
 	enum scheduler_standing standing = SCHEDULER_CURRENT;
 
 	if (am->scheduler_ops->traits->restarts_am)
-		while ((standing = am->scheduler_ops->standing(am->scheduler)) ==
-		       SCHEDULER_NOT_KNOWN)
-			event_base_loop(am->base, EVLOOP_ONCE);
+		standing = am->scheduler_ops->standing(am->scheduler);
+	if (standing == SCHEDULER_NOT_KNOWN)
+		log_info("waiting for the scheduler's answer before the end is told: it may have "
+			 "started another application master");
+	while (standing == SCHEDULER_NOT_KNOWN) {
+		event_base_loop(am->base, EVLOOP_ONCE);
+		standing = am->scheduler_ops->standing(am->scheduler);
+	}
 	return standing == SCHEDULER_CURRENT;
 }
 

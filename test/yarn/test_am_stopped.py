@@ -11,7 +11,7 @@ import pytest
 from patience import PATIENCE_S, let_pass, wait_until
 from program import is_alive
 from receiver import Receiver
-from test_am_restart import NAMES, am_processes, finish, identity, start, wait_am
+from test_am_restart import NAMES, am_log, am_processes, finish, identity, start, wait_am
 
 pytestmark = pytest.mark.fast
 
@@ -120,7 +120,8 @@ def test_it_tells_no_end_of_a_job_that_another_am_goes_on_with(tony, receiver):
         send([resource_manager], signal.SIGSTOP)
         send(am, signal.SIGCONT)
         wait_until(lambda: state_at(url, token) == "killed", "the order to be heard")
-        let_pass(4)   # it lingers for two seconds before it tells the end
+        wait_until(lambda: any("before the end is told" in am_log(pid) for pid in am), "the AM to wait for an answer")
+        let_pass(2)
         assert not receiver.requests
         send([resource_manager], signal.SIGCONT)
         wait_until(lambda: not any(map(is_alive, am)), "the AM that stood still to leave")

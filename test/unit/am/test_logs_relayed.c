@@ -303,8 +303,8 @@ static void a_large_log_is_searched_where_it_is(void **state)
 	assert_true(far->pieces <= 2);
 }
 
-/* A follower that does not wait comes to one that does: the order has another number. What was
- * searched is not searched again, as a change there shows. */
+/* A follower that does not wait comes to one that does: the order has another number. The executor
+ * does not search the same bytes again, as a change there shows. */
 static void another_follower_does_not_restart_a_search(void **state)
 {
 	struct far *far = *state;
