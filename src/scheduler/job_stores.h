@@ -41,9 +41,11 @@ char *job_stores_find(const struct job_stores *stores, const char *id, struct hi
 
 /* Which jobs are looked for. */
 struct stored_filter {
-	const char *beginning; /* of their ids; NULL: any */
-	const char *name;      /* of those that have ended; NULL: any */
-	bool own_only;	       /* job_stores_is_own() */
+	/* Of their ids; NULL: any. It finds an entry whose summary cannot be read, too, with
+	 * nothing but its id. */
+	const char *beginning;
+	const char *name; /* of those that have ended; NULL: any */
+	bool own_only;	  /* job_stores_is_own() */
 };
 /* The jobs in them that fit (NULL: all), each of a user's once, the newest first. From the second
  * time on only what has come since is read (job_index.h). A store that cannot be looked at is

@@ -15,7 +15,9 @@
 struct look {
 	struct history_store *store;
 	struct job_index known, fresh;
-	struct job_index_section live; /* TonY's that have not ended; each look reads them anew */
+	/* Each look reads these anew: TonY's that have not ended, and ids without a user, of
+	 * entries whose summaries cannot be read. */
+	struct job_index_section live;
 	size_t read_anew;
 };
 
@@ -58,9 +60,12 @@ static bool read_job(struct look *look, const struct history_job *job,
 	struct err flaw cleanup_err = {0};
 
 	if (history_store_summary(look->store, job->path, &summary, &flaw) < 0) {
-		if (flaw.kind != ERR_NOT_FOUND)
-			log_warning("%s is passed over: %s", job->id, err_message(&flaw));
-		return flaw.kind == ERR_NOT_FOUND;
+		if (flaw.kind == ERR_NOT_FOUND)
+			return true;
+		log_warning("%s is passed over: %s", job->id, err_message(&flaw));
+		told = (struct job_summary){.id = mem_strdup(job->id)};
+		job_index_add_job(&look->live, &told, 0);
+		return false;
 	}
 	bool has_ended = job_state_is_final(summary.state);
 	summarize(&summary, &told);
@@ -169,6 +174,8 @@ struct taking {
 
 static bool fits(const struct stored_filter *filter, const struct job_summary *job)
 {
+	if (!job->user && (!filter || !filter->beginning))
+		return false;
 	return !filter || ((!filter->beginning || str_starts_with(job->id, filter->beginning)) &&
 			   (!filter->name || (str_equal(job->name, filter->name) &&
 					      job_state_is_final(job->state))) &&

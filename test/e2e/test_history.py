@@ -335,6 +335,7 @@ def test_damaged_histories_hide_no_other(tony):
     assert f"{jobs[0].id} is passed over" in answer.stderr
     for job in jobs[:3]:
         assert tony.run("status", job.id).returncode >= 0
+    assert jobs[0].id in tony.run("status", jobs[0].id[:-1]).stdout
 
 
 def test_prune(tony):
