@@ -8,18 +8,17 @@
 #include "base/mem.h"
 #include "base/user.h"
 #include "history/store_internal.h"
-#include "store/access.h"
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
 /* It is one of several places at which somebody looks who waits; how long a cluster is waited for
  * its files say. */
-#define BUCKET_WAIT_MS 2000
+#define BUCKET_WAIT_MS 3000
 
 struct history_store *history_store_open(const char *location, const struct store_access *access,
 					 struct err *err)
 {
-	int64_t wait_ms = access && access->has_s3 ? BUCKET_WAIT_MS : 0;
+	int64_t wait_ms = str_starts_with(location, "s3:") ? BUCKET_WAIT_MS : 0;
 	struct store *files = store_open(location, access, wait_ms, NULL, err);
 
 	if (!files)
@@ -51,6 +50,13 @@ void history_store_trust(struct history_store *store, const struct str_list *pub
 const char *history_store_location(const struct history_store *store)
 {
 	return store_location(store->files);
+}
+
+int history_store_ask(struct history_store *store, struct err *err)
+{
+	struct store_item top cleanup_store_item = {0};
+
+	return store_look(store->files, "", &top, err);
 }
 
 /* ---- paths -------------------------------------------------------------------------------- */

@@ -36,6 +36,9 @@ void history_store_close(struct history_store *store); /* NULL is fine */
 
 const char *history_store_location(const struct history_store *store);
 
+/* ERR_UNREACHABLE: its server does not answer; a bucket's within 3 s. */
+int history_store_ask(struct history_store *store, struct err *err);
+
 /* Where TonY's jobs are, below the location. */
 enum history_tree {
 	HISTORY_FINISHED,     /* NAME/yyyy/MM/dd/<application id>/ */

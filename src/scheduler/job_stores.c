@@ -24,7 +24,6 @@ void job_stores_close(struct job_stores *stores)
 		history_store_close(stores->items[i]);
 	free(stores->items);
 	str_list_finish(&stores->away);
-	free(stores->away_why);
 	*stores = (struct job_stores){0};
 }
 
@@ -256,17 +255,17 @@ int job_stores_open(const char *location, struct job_stores *stores, struct err 
 
 /* ---- within a time ------------------------------------------------------------------------ */
 
-static bool is_in_hdfs(const struct history_store *store)
+static bool is_of(const struct history_store *store, const char *scheme)
 {
-	return str_starts_with(history_store_location(store), "hdfs:");
+	return str_starts_with(history_store_location(store), scheme);
 }
 
-static bool has_hdfs(const struct job_stores *stores)
+static struct history_store *first_of(const struct job_stores *stores, const char *scheme)
 {
 	for (size_t i = 0; i < stores->count; i++)
-		if (is_in_hdfs(stores->items[i]))
-			return true;
-	return false;
+		if (is_of(stores->items[i], scheme))
+			return stores->items[i];
+	return NULL;
 }
 
 /* One question for all stores: check_authority() lets no second file system in. */
@@ -283,13 +282,14 @@ static int ask_hdfs(int64_t within_ms, struct err *err)
 	return client ? webhdfs_stat(client, "/", &root, err) : -1;
 }
 
-static void leave_out_hdfs(struct job_stores *stores, const struct err *why)
+static void leave_out(struct job_stores *stores, const char *scheme, const char *name,
+		      const struct err *why)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < stores->count; i++) {
 		struct history_store *store = stores->items[i];
-		if (is_in_hdfs(store)) {
+		if (is_of(store, scheme)) {
 			str_list_add(&stores->away, history_store_location(store));
 			history_store_close(store);
 		} else {
@@ -297,31 +297,39 @@ static void leave_out_hdfs(struct job_stores *stores, const struct err *why)
 		}
 	}
 	stores->count = kept;
-	stores->away_why = mem_strdup(err_message(why));
-	log_warning("jobs in HDFS are not looked at: %s", stores->away_why);
+	log_warning("jobs in %s are not looked at: %s", name, err_message(why));
 }
 
+/* One question for all buckets: they have one server. */
 int job_stores_open_within(const char *location, int64_t within_ms, struct job_stores *stores,
 			   struct err *err)
 {
-	struct err why cleanup_err = {0};
+	struct err why cleanup_err = {0}, why_s3 cleanup_err = {0};
 
 	if (job_stores_open(location, stores, err) < 0)
 		return -1;
-	if (has_hdfs(stores) && ask_hdfs(within_ms, &why) < 0 && why.kind == ERR_UNREACHABLE)
-		leave_out_hdfs(stores, &why);
+	struct history_store *bucket = first_of(stores, "s3:");
+	if (first_of(stores, "hdfs:") && ask_hdfs(within_ms, &why) < 0 &&
+	    why.kind == ERR_UNREACHABLE)
+		leave_out(stores, "hdfs:", "HDFS", &why);
+	if (bucket && history_store_ask(bucket, &why_s3) < 0 && why_s3.kind == ERR_UNREACHABLE)
+		leave_out(stores, "s3:", "S3", &why_s3);
 	return 0;
 }
 
-/* A job on YARN has a remote store, and a local one if its history goes to HDFS. */
+/* A job on YARN has a remote store, and a local one if its history goes to one. */
 int job_stores_check_reached(const struct job_stores *stores, const struct job *job,
 			     struct err *err)
 {
-	return stores->away_why && json_object_get(job->stores, "hdfs")
-		       ? err_set(err, ERR_UNREACHABLE,
-				 "%s stays: its history is in HDFS, which does not answer: %s",
-				 job->id, stores->away_why)
-		       : 0;
+	for (size_t i = 0; i < stores->away.count; i++) {
+		const char *place = stores->away.items[i];
+		char *scheme cleanup_free = mem_strndup(place, strcspn(place, ":"));
+		if (json_object_get(job->stores, scheme))
+			return err_set(err, ERR_UNREACHABLE,
+				       "%s stays: its history is in %s, which does not answer",
+				       job->id, place);
+	}
+	return 0;
 }
 
 /* ---- of one job --------------------------------------------------------------------------- */

@@ -12,8 +12,7 @@
 struct job_stores {
 	struct history_store **items;
 	size_t count;
-	struct str_list away; /* locations in an HDFS that did not answer */
-	char *away_why;	      /* NULL: none is */
+	struct str_list away; /* locations whose servers did not answer */
 };
 void job_stores_close(struct job_stores *stores);
 #define cleanup_job_stores __attribute__((cleanup(job_stores_close)))
@@ -21,11 +20,11 @@ void job_stores_close(struct job_stores *stores);
 /* `location`: that store alone; NULL: where tony.history.location of tony-site.xml says, and the
  * places that hold without it. A cluster's that cannot be reached is warned of and left out. */
 int job_stores_open(const char *location, struct job_stores *stores, struct err *err);
-/* The same. An HDFS that does not answer within this time is warned of; its stores are left out,
- * and noted in `away`. */
+/* The same. An HDFS that does not answer within this time is warned of, and a bucket that does not
+ * answer (history_store_ask()); their stores are left out, and noted in `away`. */
 int job_stores_open_within(const char *location, int64_t within_ms, struct job_stores *stores,
 			   struct err *err);
-/* ERR_UNREACHABLE: this job's history goes to an HDFS that is away. */
+/* ERR_UNREACHABLE: this job's history goes to a server that is away. */
 int job_stores_check_reached(const struct job_stores *stores, const struct job *job,
 			     struct err *err);
 

@@ -92,7 +92,7 @@ int job_stores_remove(const struct job_stores *stores, const char *id, struct re
 			return -1;
 	for (size_t i = 0; i < stores->away.count; i++)
 		str_list_add_format(&removal->stays,
-				    "%s/.../%s, if it is there: HDFS does not answer",
+				    "%s/.../%s, if it is there: its server does not answer",
 				    stores->away.items[i], id);
 	return remove_copy(id, removal, err);
 }

@@ -48,7 +48,7 @@ struct s3_client {
 	bool is_tls;
 	struct tls_context *tls;  /* NULL: not needed so far */
 	struct http_client *kept; /* connected, and not in use */
-	int64_t wait_ms;
+	int64_t wait_ms, connect_ms, silence_ms;
 };
 
 enum step {
@@ -120,6 +120,8 @@ struct s3_client *s3_client_create(struct event_base *base, const struct s3_acce
 	client->bucket = mem_strdup(bucket);
 	client->prefix = mem_strdup(path + 1);
 	client->wait_ms = wait_ms ? wait_ms : USUAL_WAIT_MS;
+	client->connect_ms = wait_ms > 0 && wait_ms < CONNECT_MS ? wait_ms : CONNECT_MS;
+	client->silence_ms = wait_ms > 0 && wait_ms < SILENCE_MS ? wait_ms : SILENCE_MS;
 	s3_access_copy(access, &client->access);
 	if (find_server(client, err) == 0)
 		return client;
@@ -487,8 +489,8 @@ static void send_signed(struct s3_call *s3, const struct question *question, con
 					    .body = is_file ? NULL : str_text(&s3->body),
 					    .body_fd = s3->call->request.fd,
 					    .body_length = (size_t)question->length,
-					    .silence_ms = SILENCE_MS,
-					    .connect_ms = CONNECT_MS,
+					    .silence_ms = client->silence_ms,
+					    .connect_ms = client->connect_ms,
 					    .on_bytes = s3->step == STEP_GET ? on_bytes : NULL,
 					    .on_sent = is_file ? on_sent : NULL,
 					    .done = on_answer,

@@ -201,9 +201,30 @@ def test_rm_refuses_a_job_whose_history_is_in_an_hdfs_that_is_silent(tony, silen
     place = job.directory / "job.json"
     place.write_text(json.dumps({**json.loads(place.read_text()), "stores": {"hdfs": {}}}))
     answer = tony.run("rm", "fox")
-    assert answer.returncode == 5 and f"{job.id} stays: its history is in HDFS" in answer.stderr
+    assert answer.returncode == 5 and f"{job.id} stays: its history is in hdfs://" in answer.stderr
     assert answer.stdout == "" and place.exists() and job.published()
     assert connections(silent_name_node) == 1
+
+
+@pytest.mark.parametrize("takes_connections", [True, False])
+def test_no_verb_waits_long_for_a_bucket_that_is_silent(tony, takes_connections):
+    job = submit(tony, "fox")
+    assert job.wait() == 0
+    job.published()
+    (tony.directory / "conf").mkdir()
+    tony.env.update({"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key"})
+    with socket.create_server(("127.0.0.1", 0), backlog=16 if takes_connections else 0) as server:
+        address = server.getsockname()
+        with socket.create_connection(address):  # a queue of none is full then: packets are dropped
+            write_xml(tony.directory / "conf/tony-site.xml", {"tony.history.location": "s3://jobs/team",
+                                                              "tony.s3.endpoint": f"http://127.0.0.1:{address[1]}"})
+            for verb, told in ((("list", "--all"), "jobs in S3 are not looked at: "),
+                               (("history",), "jobs in s3://jobs/team are not shown: "),
+                               (("rm", "fox"), "jobs in S3 are not looked at: ")):
+                answer = tony.run(*verb)
+                assert answer.returncode == 0 and answer.stderr.count(told) == answer.stderr.count(" 3.0 s") == 1, answer
+                assert job.id in answer.stdout
+            assert f"stays: s3://jobs/team/.../{job.id}, if it is there: its server does not answer" in answer.stdout
 
 
 # ---- the list -------------------------------------------------------------------------------------
