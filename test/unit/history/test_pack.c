@@ -10,6 +10,7 @@
 
 #include "../base/scratch.h"
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "history/layout.h"
 #include "history/pack.h"
@@ -136,6 +137,29 @@ static void others_read_no_value_of_an_environment(void **state)
 	}
 	char *text cleanup_free = pack_for(state, "owner");
 	assert_non_null(strstr(text, "\"API_KEY=TOPKEY123\""));
+}
+
+/* promise: S62 */
+static void no_key_to_a_bucket_is_kept(void **state)
+{
+	static const char *const files[] = {"job.json", "tony-final.xml", "summary.json"};
+	struct job *job = bed_job();
+
+	job->stores =
+		json_pack("{s:{s:s, s:s, s:s}, s:{s:s}}", "s3", "key_id", "TOPKEY1", "secret_key",
+			  "TOPKEY2", "session_token", "TOPKEY3", "hdfs", "fs", "hdfs://nn");
+	bed_journal(state, job, true);
+	assert_int_equal(pack_job(state, job, NULL), 0);
+	for (size_t i = 0; i < array_length(files); i++) {
+		char *path cleanup_free = mem_printf("packed/%s", files[i]);
+		char *text cleanup_free = scratch_read(state, path);
+		assert_null(strstr(text, "TOPKEY"));
+	}
+	json_t *bundled cleanup_json = history_description(job, true);
+	json_t *stores = json_object_get(bundled, "stores");
+	assert_true(!json_object_get(stores, "s3") && json_object_get(stores, "hdfs"));
+	assert_non_null(json_object_get(job->stores, "s3"));
+	job_destroy(job);
 }
 
 static void a_job_that_goes_on_has_no_history(void **state)
@@ -306,6 +330,7 @@ int main(void)
 		scratch_test(figures_come_from_the_metrics_where_nobody_knows_them),
 		scratch_test(the_configuration_is_as_hadoop_reads_it),
 		scratch_test(others_read_no_value_of_an_environment),
+		scratch_test(no_key_to_a_bucket_is_kept),
 		scratch_test(a_job_that_goes_on_has_no_history),
 		scratch_test(the_logs_of_the_last_attempt_are_kept),
 		scratch_test(of_a_long_log_the_end_is_kept),
