@@ -1,5 +1,6 @@
 """Every verb of `tony` on a cluster: the same as on one machine, while the job runs and after its end."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -10,7 +11,9 @@ import urllib.parse
 import urllib.request
 
 import pytest
+from patience import let_pass
 from program import PATIENCE_S, PYTHON, describe, read_environ, wait_until
+from test_am_restart import am_processes
 
 
 @pytest.fixture
@@ -44,6 +47,27 @@ def test_logs_of_a_running_job_and_of_an_ended_one(tony, running):
     assert running.logs("worker:1", "stderr") == "trouble\n"
     merged = tony.run("logs", running.id).stdout
     assert "hello from 0" in merged and "hello from 1" in merged
+
+
+def send(pids, number):
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):   # what the program had started
+            os.kill(pid, number)
+
+
+def test_a_search_finds_all_of_a_container_that_ends_meanwhile(tony):
+    """Its executor is asked for the lines, and killed before it has answered: its node is asked."""
+    job = tony.submit({"tony.worker.instances": 1, "tony.am.retry-count": 1}, "--executes",
+                      f"echo attempt $TONY_TASK_ATTEMPT; ./exit_after.sh {tony.directory}/go 0")
+    job.wait_log("worker:0", "attempt 1")
+    container = [pid for pid in job.processes() if pid not in am_processes(job)]
+    send(container, signal.SIGSTOP)
+    search = tony.start("logs", "--grep", "attempt 1", job.id)
+    let_pass(2)
+    send(container, signal.SIGKILL)
+    assert search.communicate(timeout=PATIENCE_S)[0] == "attempt 1\n"
+    assert search.returncode == 0
+    assert finish(tony, job) == 0
 
 
 def test_logs_follow(tony):
