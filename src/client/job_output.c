@@ -405,9 +405,13 @@ static void visit_lines(struct job_output *output, bool to_the_end)
 {
 	struct log_line line;
 	const void *label;
+	bool is_first = true;
 
 	while (log_merge_next(output->merge, to_the_end, &line, &label)) {
 		const struct job_output_line told = describe(line, label);
+		if (is_first && !output->live && log_merge_is_away(output->merge))
+			return; /* all of them can still be read elsewhere */
+		is_first = false;
 		output->visit(output->data, &told);
 	}
 }
@@ -444,7 +448,8 @@ static int check_missing(const struct job_output *output, struct err *err)
 	const char *problem = log_merge_problem(output->merge);
 
 	if (problem)
-		return err_set(err, ERR_INPUT, "%s", problem);
+		return err_set(err, job_output_is_away(output) ? ERR_UNREACHABLE : ERR_INPUT, "%s",
+			       problem);
 	if (output->missing.kind == ERR_NONE ||
 	    (output->missing.kind == ERR_NOT_FOUND && output->found > 0))
 		return 0;
