@@ -34,10 +34,12 @@ enum {
 	LONGEST_PAUSE_MS = 3000,
 	USUAL_WAIT_MS = 20 * 1000,
 	PROGRESS_MS = 1000,
-	PARTS_MAX = 10000, /* S3's own limit, and the next two */
+	PARTS_MAX = 10000,  /* S3's own limit, and the next two */
+	PAGES_MAX = 100000, /* of 1000 keys */
 	DIRECTORY_MODE = 0700,
 	FILE_MODE = 0600,
 };
+#define MARK	   "x-amz-meta-tony-upload"
 #define PART_BYTES ((int64_t)64 << 20)
 
 struct s3_client {
@@ -60,6 +62,7 @@ enum step {
 	STEP_BEGIN, /* an upload in parts */
 	STEP_PART,
 	STEP_COMPLETE,
+	STEP_PROVE, /* is there what was to be completed? */
 	STEP_ABORT,
 	STEP_DELETE,
 	STEP_FIND, /* what is below it, some of it at a time */
@@ -81,9 +84,12 @@ struct s3_call {
 	int64_t moved;	     /* what progress was told last */
 	bool is_stopped;     /* by it */
 	char *token;	     /* where a list goes on */
-	char *upload;	     /* the id of an upload in parts; NULL: none is open */
-	int64_t part;	     /* of it; the first is 1 */
-	struct str body;     /* of what is sent next */
+	char *last;	     /* what the page before asked for */
+	int pages;
+	char *upload;	 /* the id of an upload in parts; NULL: none is open */
+	char *mark;	 /* of the object that it makes */
+	int64_t part;	 /* of it; the first is 1 */
+	struct str body; /* of what is sent next */
 	bool has_entries;
 	struct store_item item;
 	struct err flaw; /* to be told when all is cleared away, or of what came */
@@ -153,6 +159,8 @@ static void call_free(struct s3_call *s3)
 	str_finish(&s3->body);
 	free(s3->upload);
 	free(s3->token);
+	free(s3->last);
+	free(s3->mark);
 	free(s3->key);
 	free(s3);
 }
@@ -228,6 +236,7 @@ struct question {
 	char *key; /* NULL: the bucket itself is asked */
 	struct str query;
 	char *range, *md5;
+	const char *mark;
 	int64_t length; /* of the body, which is a file's if there is no s3->body */
 };
 
@@ -344,6 +353,7 @@ static void fill(const struct s3_call *s3, struct question *question)
 	case STEP_BEGIN:
 		question->method = "POST";
 		str_append(&question->query, "uploads=");
+		question->mark = s3->mark;
 		return;
 	case STEP_PART:
 		ask_part(s3, question);
@@ -351,6 +361,10 @@ static void fill(const struct s3_call *s3, struct question *question)
 	case STEP_COMPLETE:
 		ask_of_upload(s3, "POST", question);
 		question->length = (int64_t)s3->body.length;
+		return;
+	case STEP_PROVE:
+		question->method = "GET";
+		question->range = mem_strdup("bytes=0-0");
 		return;
 	case STEP_ABORT:
 		ask_of_upload(s3, "DELETE", question);
@@ -464,7 +478,7 @@ static void send_signed(struct s3_call *s3, const struct question *question, con
 	char *time cleanup_free = sigv4_time(now_ms);
 	char *payload cleanup_free =
 		is_file ? mem_strdup(SIGV4_UNSIGNED) : sigv4_hash(str_text(&s3->body), length);
-	struct sigv4_header headers[6];
+	struct sigv4_header headers[7];
 	struct str lines cleanup_str = {0};
 
 	add_header(headers, &count, "content-md5", question->md5);
@@ -472,6 +486,7 @@ static void send_signed(struct s3_call *s3, const struct question *question, con
 	add_header(headers, &count, "range", question->range);
 	add_header(headers, &count, "x-amz-content-sha256", payload);
 	add_header(headers, &count, "x-amz-date", time);
+	add_header(headers, &count, MARK, question->mark);
 	add_header(headers, &count, "x-amz-security-token", access->session_token);
 	const struct sigv4_request request = {question->method, path,  str_text(&question->query),
 					      headers,		count, payload};
@@ -626,6 +641,15 @@ static void take_below(struct s3_call *s3)
 	succeed(s3);
 }
 
+/* A server that repeats itself would be asked for ever. */
+static bool is_endless(struct s3_call *s3, const char *next)
+{
+	bool is_again = str_equal(s3->last, next);
+
+	mem_replace(&s3->last, mem_strdup(next));
+	return is_again || ++s3->pages > PAGES_MAX;
+}
+
 static void take_page(struct s3_call *s3, const struct http_response *response)
 {
 	static s3_visit *const visits[] = {[STEP_OBJECT] = on_object,
@@ -643,13 +667,21 @@ static void take_page(struct s3_call *s3, const struct http_response *response)
 		return;
 	}
 	bool goes_on = token && s3->step == STEP_LIST;
+	bool removes = s3->step == STEP_FIND && s3->has_entries;
+	if ((goes_on && is_endless(s3, token)) || (removes && is_endless(s3, s3->body.text))) {
+		free(token);
+		fail_as(s3, ERR_INPUT,
+			goes_on ? "a list without an end"
+				: "the server does not remove what it is told to");
+		return;
+	}
 	mem_replace(&s3->token, goes_on ? mem_steal(&token) : NULL);
 	free(token);
 	if (goes_on) {
 		begin(s3, STEP_LIST);
 	} else if (s3->step == STEP_OBJECT && !s3->item.name) {
 		begin(s3, STEP_BELOW);
-	} else if (s3->step == STEP_FIND && s3->has_entries) {
+	} else if (removes) {
 		str_append(&s3->body, "</Delete>");
 		begin(s3, STEP_DELETE_FOUND);
 	} else if (s3->step == STEP_BELOW || s3->step == STEP_LIST) {
@@ -695,11 +727,9 @@ static void take_upload(struct s3_call *s3, const struct http_response *response
 
 static void take_part(struct s3_call *s3, const struct http_response *response)
 {
-	const char *tag = http_head_find(response->head, "ETag");
-
 	str_append_format(&s3->body, "<Part><PartNumber>%lld</PartNumber><ETag>",
 			  (long long)s3->part);
-	append_escaped(&s3->body, tag ? tag : "");
+	append_escaped(&s3->body, http_head_find(response->head, "ETag"));
 	str_append(&s3->body, "</ETag></Part>");
 	s3->part++;
 	if (part_offset(s3) < s3->call->request.length) {
@@ -710,8 +740,38 @@ static void take_part(struct s3_call *s3, const struct http_response *response)
 	begin(s3, STEP_COMPLETE);
 }
 
+/* Of an upload whose completion was answered, but the answer was lost. */
+static void take_proof(struct s3_call *s3, const struct http_response *response)
+{
+	bool is_ours = str_equal(http_head_find(response->head, MARK), s3->mark);
+
+	tell(s3, is_ours ? NULL : &s3->flaw);
+}
+
+/* Something between here and the server may say 200 to anything. */
+static int check(const struct s3_call *s3, const struct http_response *response, struct err *err)
+{
+	bool is_stored = s3->step == STEP_PUT || s3->step == STEP_PART;
+
+	if (is_stored && !http_head_find(response->head, "ETag"))
+		return err_set(err, ERR_INPUT,
+			       "the answer has no ETag, so no server of S3 gave it");
+	if (s3->step == STEP_COMPLETE)
+		return s3_answer_check(response->body, response->length,
+				       "CompleteMultipartUploadResult", err);
+	return s3->step == STEP_DELETE_FOUND
+		       ? s3_answer_check(response->body, response->length, "DeleteResult", err)
+		       : 0;
+}
+
 static void take(struct s3_call *s3, const struct http_response *response)
 {
+	struct err err cleanup_err = {0};
+
+	if (check(s3, response, &err) < 0) {
+		fail_as(s3, err.kind, err_message(&err));
+		return;
+	}
 	switch (s3->step) {
 	case STEP_OBJECT:
 	case STEP_BELOW:
@@ -731,6 +791,9 @@ static void take(struct s3_call *s3, const struct http_response *response)
 	case STEP_PUT:
 	case STEP_COMPLETE:
 		succeed(s3);
+		return;
+	case STEP_PROVE:
+		take_proof(s3, response);
 		return;
 	case STEP_ABORT:
 		tell(s3, &s3->flaw);
@@ -768,10 +831,15 @@ static void take_failure(struct s3_call *s3, const struct http_response *respons
 
 	if (!failure->region && response->status / 100 == 3 && region)
 		failure->region = str_printable(region, strlen(region));
-	if (s3_failure_err(failure, response->status, name, &err))
+	if (s3_failure_err(failure, response->status, name, &err)) {
 		try_again(s3, &err);
-	else
+	} else if (s3->step == STEP_COMPLETE && str_equal(failure->code, "NoSuchUpload")) {
+		err_copy(&s3->flaw, &err);
+		mem_replace(&s3->upload, NULL);
+		begin(s3, STEP_PROVE);
+	} else {
 		fail(s3, &err);
+	}
 }
 
 static void take_silence(struct s3_call *s3, const struct err *why)
@@ -849,6 +917,7 @@ static void start(struct store_call *call)
 	s3->client = client;
 	s3->key = mem_printf("%s%s%s", client->prefix, is_both ? "/" : "", call->request.path);
 	event_assign(&s3->timer, client->base, -1, 0, on_timer, s3);
+	s3->mark = mem_printf("%016llx", (unsigned long long)random_u64());
 	begin(s3, first_step(s3));
 }
 

@@ -65,11 +65,12 @@ static int64_t parse_time(const char *text)
 	return ms > 0 ? ms : 0;
 }
 
-static int take_entry(const struct xml_node *node, bool is_prefix, s3_visit *visit, void *data,
-		      struct err *err)
+static int take_entry(const struct xml_node *node, bool is_prefix, bool is_encoded, s3_visit *visit,
+		      void *data, struct err *err)
 {
-	const char *encoded = text(node, is_prefix ? "Prefix" : "Key");
-	char *key cleanup_free = encoded ? http_url_decode(encoded, strlen(encoded), true) : NULL;
+	const char *told = text(node, is_prefix ? "Prefix" : "Key");
+	char *key cleanup_free =
+		told && is_encoded ? http_url_decode(told, strlen(told), true) : mem_strdup(told);
 	const char *size = is_prefix ? "0" : text(node, "Size");
 	const char *time = is_prefix ? NULL : text(node, "LastModified");
 	struct s3_entry entry = {.key = key, .is_prefix = is_prefix};
@@ -86,13 +87,14 @@ int s3_answer_list(const char *bytes, size_t length, s3_visit *visit, void *data
 {
 	struct xml_node *root = parse(bytes, length, "ListBucketResult", err);
 	int result = root ? 0 : -1;
+	bool is_encoded = root && str_equal(text(root, "EncodingType"), "url");
 
 	*token = NULL;
 	for (struct xml_node *node = root ? root->children : NULL; node && result == 0;
 	     node = node->next) {
 		bool is_prefix = str_equal(node->name, "CommonPrefixes");
 		if (is_prefix || str_equal(node->name, "Contents"))
-			result = take_entry(node, is_prefix, visit, data, err);
+			result = take_entry(node, is_prefix, is_encoded, visit, data, err);
 	}
 	if (result == 0 && str_equal(text(root, "IsTruncated"), "true")) {
 		*token = mem_strdup(text(root, "NextContinuationToken"));
@@ -100,6 +102,15 @@ int s3_answer_list(const char *bytes, size_t length, s3_visit *visit, void *data
 			result = err_set(err, ERR_INPUT, "a list that does not say how it goes on");
 	}
 	xml_free(root);
+	return result;
+}
+
+int s3_answer_check(const char *bytes, size_t length, const char *root, struct err *err)
+{
+	struct xml_node *node = parse(bytes, length, root, err);
+	int result = node ? 0 : -1;
+
+	xml_free(node);
 	return result;
 }
 

@@ -16,10 +16,13 @@ struct s3_entry {
 };
 typedef void s3_visit(void *data, const struct s3_entry *entry);
 
-/* One page of ListObjectsV2 with encoding-type=url. *token: where the next one begins, or NULL:
- * this was the last; the caller frees. */
+/* One page of ListObjectsV2 that was asked for with encoding-type=url. *token: where the next one
+ * begins, or NULL: this was the last; the caller frees. */
 int s3_answer_list(const char *bytes, size_t length, s3_visit *visit, void *data, char **token,
 		   struct err *err);
+
+/* That it is a <`root`>. */
+int s3_answer_check(const char *bytes, size_t length, const char *root, struct err *err);
 
 /* The UploadId of CreateMultipartUpload; NULL: `err`. The caller frees. */
 char *s3_answer_upload(const char *bytes, size_t length, struct err *err);

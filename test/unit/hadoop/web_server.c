@@ -70,14 +70,17 @@ static bool receive_request(int fd, struct web_server *server, struct str *reque
 	return true;
 }
 
-static void answer(int fd, const struct web_server *server, const char *text)
+static void answer(int fd, const struct web_server *server, const char *text, const char *echoes)
 {
+	const char *echo = echoes ? strstr(server->heads.text, echoes) : NULL;
 	struct str whole cleanup_str = {0};
 
 	str_append(&whole, "HTTP/1.1 ");
 	for (; *text; text++)
 		if (*text == '@')
 			str_append(&whole, server->outside);
+		else if (*text == '$' && echo)
+			str_append_bytes(&whole, echo, strcspn(echo, "\r"));
 		else
 			str_append_char(&whole, *text);
 	send_text(fd, whole.text, whole.length);
@@ -93,12 +96,12 @@ static bool serve(int fd, struct web_server *server)
 	if (server->served == server->count ||
 	    !strstr(request.text, server->steps[server->served].expect)) {
 		mem_replace(&server->surprise, str_steal(&request));
-		answer(fd, server, "418 I'm a teapot\r\nContent-Length: 0\r\n\r\n");
+		answer(fd, server, "418 I'm a teapot\r\nContent-Length: 0\r\n\r\n", NULL);
 		return false;
 	}
 	const struct web_step *step = &server->steps[server->served++];
 	if (step->answer)
-		answer(fd, server, step->answer);
+		answer(fd, server, step->answer, step->echoes);
 	return step->keeps;
 }
 

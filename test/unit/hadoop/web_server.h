@@ -13,7 +13,8 @@ struct web_step {
 	/* From the status line on: "200 OK\r\n\r\nbody"; every '@' becomes `outside`.
 	 * NULL: hangs up instead. */
 	const char *answer;
-	bool keeps; /* the next request has to come by the same connection */
+	bool keeps;	    /* the next request has to come by the same connection */
+	const char *echoes; /* a line of an earlier head begins so: every '$' becomes it */
 };
 
 struct web_server {

@@ -15,10 +15,13 @@
 
 #define HEAD(status)	  status " X\r\nConnection: close\r\n"
 #define XML(status, body) HEAD(status) "\r\n<?xml version=\"1.0\"?>" body
-#define PAGE(body)	  XML("200", "<ListBucketResult>" body "</ListBucketResult>")
-#define KEY(key)	  "<Contents><Key>" key "</Key><Size>1</Size></Contents>"
-#define PREFIX(prefix)	  "<CommonPrefixes><Prefix>" prefix "</Prefix></CommonPrefixes>"
-#define DONE		  HEAD("200") "\r\n"
+#define PAGE(body)                                                                                 \
+	XML("200", "<ListBucketResult><EncodingType>url</EncodingType>" body "</"                  \
+		   "ListBucketResult>")
+#define KEY(key)       "<Contents><Key>" key "</Key><Size>1</Size></Contents>"
+#define PREFIX(prefix) "<CommonPrefixes><Prefix>" prefix "</Prefix></CommonPrefixes>"
+#define TAG	       "ETag: \"e1\"\r\n"
+#define DONE	       HEAD("200") TAG "\r\n"
 #define ERROR(status, code, rest)                                                                  \
 	XML(status, "<Error><Code>" code "</Code><Message>no</Message>" rest "</Error>")
 #define UPLOAD                                                                                     \
@@ -97,6 +100,42 @@ static void pages_make_one_list(void **state)
 	assert_success(store_run(bed.store, store_list("d", NULL, on_item, &seen), &bed.err),
 		       &bed.err);
 	assert_string_equal(seen.text, "a b c+d ");
+	stop(&bed);
+}
+
+static void server_that_repeats_itself_is_asked_no_more(void **state)
+{
+#define MORE PAGE("<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>")
+	static const struct web_step pages[] = {{"GET", MORE}, {"continuation-token=t ", MORE}};
+	static const struct web_step found[] = {{"DELETE", HEAD("204") "\r\n"},
+						{"GET", PAGE(KEY("files/d/a"))},
+						{"POST", XML("200", "<DeleteResult/>")},
+						{"GET", PAGE(KEY("files/d/a"))}};
+	struct str seen cleanup_str = {0};
+	struct bed bed;
+
+	START(&bed, pages);
+	assert_int_equal(store_run(bed.store, store_list("d", NULL, on_item, &seen), &bed.err), -1);
+	assert_message_has(&bed.err, "s3://bucket/files/d: a list without an end");
+	stop(&bed);
+	START(&bed, found);
+	assert_int_equal(store_run(bed.store, store_remove("d"), &bed.err), -1);
+	assert_message_has(&bed.err, "does not remove what it is told to");
+	stop(&bed);
+}
+
+static void keys_are_taken_as_the_server_says_them(void **state)
+{
+	static const struct web_step steps[] = {
+		{"GET",
+		 XML("200", "<ListBucketResult>" KEY("files/a+b%2B") "</ListBucketResult>")}};
+	struct str seen cleanup_str = {0};
+	struct bed bed;
+
+	START(&bed, steps);
+	assert_success(store_run(bed.store, store_list("", NULL, on_item, &seen), &bed.err),
+		       &bed.err);
+	assert_string_equal(seen.text, "a+b%2B ");
 	stop(&bed);
 }
 
@@ -198,6 +237,33 @@ static void large_file_goes_in_parts(void **state)
 	stop(&bed);
 }
 
+/* Some servers forget an upload once it is complete. */
+static void completion_whose_answer_was_lost_is_looked_at(void **state)
+{
+	int fd cleanup_close = large_file(LARGE);
+
+	for (int is_ours = 0; is_ours <= 1; is_ours++) {
+		const struct web_step steps[] = {
+			{"uploads=", UPLOAD},
+			{"partNumber=1 ", DONE},
+			{"partNumber=2 ", DONE},
+			{"POST", NULL},
+			{"POST", ERROR("404", "NoSuchUpload", "")},
+			{"GET /bucket/files/a HTTP",
+			 is_ours ? HEAD("206") "$\r\n\r\n1"
+				 : HEAD("206") "x-amz-meta-tony-upload: 1\r\n\r\n1",
+			 .echoes = "x-amz-meta-tony-upload: "},
+		};
+		struct bed bed;
+		start(&bed, steps, array_length(steps), 0);
+		int result = store_run(bed.store, store_upload("a", 0600, fd, LARGE), &bed.err);
+		assert_int_equal(result, is_ours ? 0 : -1);
+		if (!is_ours)
+			assert_message_has(&bed.err, "NoSuchUpload");
+		stop(&bed);
+	}
+}
+
 /* A server may have to say so after its status. */
 static void parts_that_come_to_nothing_are_removed(void **state)
 {
@@ -258,6 +324,26 @@ static void failure_says_what_to_do(void **state)
 	}
 }
 
+/* Of a proxy that wants a login, for one. */
+static void page_of_something_else_is_no_success(void **state)
+{
+	static const struct web_step put[] = {{"PUT", XML("200", "<html/>")}};
+	static const struct web_step removal[] = {{"DELETE", HEAD("204") "\r\n"},
+						  {"GET", PAGE(KEY("files/d/a"))},
+						  {"POST", XML("200", "<html/>")}};
+	int fd cleanup_close = memfd_create("bytes", MFD_CLOEXEC);
+	struct bed bed;
+
+	START(&bed, put);
+	assert_int_equal(store_run(bed.store, store_upload("a", 0600, fd, 0), &bed.err), -1);
+	assert_message_has(&bed.err, "s3://bucket/files/a: the answer has no ETag");
+	stop(&bed);
+	START(&bed, removal);
+	assert_int_equal(store_run(bed.store, store_remove("d"), &bed.err), -1);
+	assert_message_has(&bed.err, "is a <html>, not a <DeleteResult>");
+	stop(&bed);
+}
+
 static void busy_server_is_asked_again(void **state)
 {
 	static const struct web_step steps[] = {
@@ -294,8 +380,8 @@ static void nothing_is_behind_the_end(void **state)
 static void connection_is_used_again(void **state)
 {
 	static const struct web_step steps[] = {
-		{"PUT", "200 X\r\nContent-Length: 0\r\n\r\n", .keeps = true},
-		{"PUT", "200 X\r\nContent-Length: 0\r\n\r\n", .keeps = true},
+		{"PUT", "200 X\r\n" TAG "Content-Length: 0\r\n\r\n", .keeps = true},
+		{"PUT", "200 X\r\n" TAG "Content-Length: 0\r\n\r\n", .keeps = true},
 		{"PUT", NULL}, /* closed between two requests */
 		{"PUT", DONE},
 	};
@@ -376,13 +462,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_request_is_signed),
 		cmocka_unit_test(pages_make_one_list),
+		cmocka_unit_test(server_that_repeats_itself_is_asked_no_more),
+		cmocka_unit_test(keys_are_taken_as_the_server_says_them),
 		cmocka_unit_test(names_that_lead_elsewhere_are_not_listed),
 		cmocka_unit_test(directory_is_there_while_something_is_in_it),
 		cmocka_unit_test(remove_takes_all_that_is_below),
 		cmocka_unit_test(key_that_cannot_be_removed_is_told),
 		cmocka_unit_test(large_file_goes_in_parts),
+		cmocka_unit_test(completion_whose_answer_was_lost_is_looked_at),
 		cmocka_unit_test(parts_that_come_to_nothing_are_removed),
 		cmocka_unit_test(failure_says_what_to_do),
+		cmocka_unit_test(page_of_something_else_is_no_success),
 		cmocka_unit_test(busy_server_is_asked_again),
 		cmocka_unit_test(nothing_is_behind_the_end),
 		cmocka_unit_test(connection_is_used_again),

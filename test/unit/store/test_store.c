@@ -162,17 +162,20 @@ static const struct web_step reads_steps[] = {
 };
 
 #define XML(status, body) status " X\r\nConnection: close\r\n\r\n<?xml version=\"1.0\"?>" body
-#define PAGE(body)	  XML("200", "<ListBucketResult xmlns='http://s3'>" body "</ListBucketResult>")
+#define PAGE(body)                                                                                 \
+	XML("200", "<ListBucketResult xmlns='http://s3'><EncodingType>url</EncodingType>" body     \
+		   "</ListBucketResult>")
 #define KEY(key, size)                                                                             \
 	"<Contents><Key>" key "</Key><Size>" size                                                  \
 	"</Size><LastModified>2023-11-14T22:13:20.000Z</LastModified></Contents>"
 #define PREFIX(prefix) "<CommonPrefixes><Prefix>" prefix "</Prefix></CommonPrefixes>"
 #define DONE	       "200 X\r\nConnection: close\r\n\r\n"
+#define STORED	       "200 X\r\nConnection: close\r\nETag: \"1\"\r\n\r\n"
 #define NO_KEY	       XML("404", "<Error><Code>NoSuchKey</Code></Error>")
 #define LIST(prefix)   "GET /bucket/?list-type=2&encoding-type=url&prefix=" prefix
 
 static const struct web_step reads_from_s3[] = {
-	{"PUT /bucket/files/d/a HTTP", DONE},
+	{"PUT /bucket/files/d/a HTTP", STORED},
 	{LIST("files%2Fd%2Fa&max-keys=1 "), PAGE(KEY("files%2Fd%2Fa", "5"))},
 	{"GET /bucket/files/d/a HTTP", DONE "12345"},
 	{"GET /bucket/files/d/a HTTP", DONE "12345"},
@@ -214,7 +217,7 @@ static const struct web_step lists_steps[] = {
 
 /* There is nothing to make. */
 static const struct web_step lists_from_s3[] = {
-	{"PUT /bucket/files/a HTTP", DONE},
+	{"PUT /bucket/files/a HTTP", STORED},
 	{LIST("files%2F&delimiter=%2F "), PAGE(KEY("files%2Fa", "5") PREFIX("files%2Fd%2F"))},
 	{LIST("files%2Fno%2F&delimiter=%2F "), PAGE("")},
 };
