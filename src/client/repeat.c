@@ -89,7 +89,7 @@ static int check_checkpoints(const struct job *job, struct err *err)
 
 	if (!directory)
 		is_there = false;
-	else if (str_starts_with(directory, "hdfs:"))
+	else if (fetch_is_needed(directory))
 		is_there =
 			fetch_keep(job, directory, &missing) == 0 || missing.kind != ERR_NOT_FOUND;
 	else if (!strstr(directory, "://"))

@@ -45,7 +45,7 @@ char *results_place(const struct opened *opened)
 
 bool results_are_stored(const char *place)
 {
-	return str_starts_with(place, "hdfs://");
+	return fetch_is_needed(place);
 }
 
 bool results_are_in(const char *directory)

@@ -104,7 +104,8 @@ static const struct key application_keys[] = {
 	{"tony.application.checkpoint-dir", KEY_TEXT, .path = true, .since = OURS,
 	 .doc = "What the programs get as TONY_CHECKPOINT_DIR, the same in every epoch and retry. "
 		"Unset: a directory of the job's own. On YARN it may be in HDFS (hdfs://...): the "
-		"programs then get a directory of their container that is kept equal to it."},
+		"programs then get a directory of their container that is kept equal to it; "
+		"likewise, of a local job, to s3://BUCKET/PATH."},
 	{"tony.application.output-dir", KEY_TEXT, .path = true, .since = OURS,
 	 .doc = "Directory of the submitting machine for the job's results: what programs write "
 		"to TONY_OUTPUT_DIR appears in DIR/JOB/TYPE-INDEX, of a job on YARN once it has "

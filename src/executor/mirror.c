@@ -276,6 +276,18 @@ static bool keeps(const struct mirror *mirror, const struct mirror_file *here)
 	return mirror->is_shared && !is_stored(mirror, here);
 }
 
+/* A file that is here as it was stored is compared by the time that the store told then. */
+static bool is_news(const struct mirror *mirror, const struct mirror_file *mine,
+		    const struct mirror_file *there)
+{
+	const struct mirror_file *stored = map_get(mirror->stored, there->path);
+	struct mirror_file own = *mine;
+
+	if (is_stored(mirror, mine))
+		own.modified = stored->told;
+	return !mirror_file_same(&own, there);
+}
+
 static void compare(struct mirror *mirror, const struct mirror_files *here,
 		    const struct mirror_files *there)
 {
@@ -285,7 +297,7 @@ static void compare(struct mirror *mirror, const struct mirror_files *here,
 	for (size_t i = 0; i < there->count; i++) {
 		const struct mirror_file *file = &there->items[i];
 		const struct mirror_file *mine = map_get(by_path_here, file->path);
-		if (!mine || (!mirror_file_same(mine, file) && !keeps(mirror, mine)))
+		if (!mine || (is_news(mirror, mine, file) && !keeps(mirror, mine)))
 			mirror_files_add(&mirror->todo, file->path, file->length, file->modified);
 	}
 	for (size_t i = 0; i < here->count; i++) {
@@ -296,6 +308,22 @@ static void compare(struct mirror *mirror, const struct mirror_files *here,
 	map_destroy(by_path_here);
 	map_destroy(by_path_there);
 	mirror_files_sort(&mirror->todo); /* so that the list comes after its parts, here, too */
+}
+
+/* Of what the store has as it was stored from here, the time is known that it has here. */
+static void remember_all(struct mirror *mirror, struct mirror_files *there)
+{
+	struct map *before = mirror->stored;
+
+	mirror->stored = map_create(free_file);
+	for (size_t i = 0; i < there->count; i++) {
+		struct mirror_file *file = &there->items[i];
+		const struct mirror_file *stored = map_get(before, file->path);
+		if (stored && stored->length == file->length && stored->told == file->told)
+			file->modified = stored->modified;
+		remember(mirror, file);
+	}
+	map_destroy(before);
 }
 
 static int check_paths(const struct mirror_files *files, struct err *err)
@@ -325,10 +353,7 @@ static void on_listed(void *data, const struct err *list_err)
 		return;
 	}
 	compare(mirror, &here, &there);
-	map_destroy(mirror->stored);
-	mirror->stored = map_create(free_file);
-	for (size_t i = 0; i < there.count; i++)
-		remember(mirror, &there.items[i]);
+	remember_all(mirror, &there);
 	go_on(mirror);
 }
 

@@ -30,6 +30,7 @@ struct mirror_file {
 	char *path; /* relative, without ".." */
 	int64_t length;
 	int64_t modified; /* its last change, in ns since 1970 */
+	int64_t told;	  /* the same, as the store tells it; 0: it has none of it */
 };
 
 #define MIRROR_NS_PER_MS 1000000

@@ -21,7 +21,7 @@ void mirror_files_add(struct mirror_files *files, const char *path, int64_t leng
 {
 	files->items = mem_realloc_array(files->items, files->count + 1, sizeof(*files->items));
 	files->items[files->count++] = (struct mirror_file){
-		.path = mem_strdup(path), .length = length, .modified = modified};
+		.path = mem_strdup(path), .length = length, .modified = modified, .told = modified};
 }
 
 void mirror_files_finish(struct mirror_files *files)

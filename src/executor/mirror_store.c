@@ -23,9 +23,18 @@ struct mirror_store {
 	size_t next;		     /* of `directories` */
 	struct str_list made;	     /* directories that are known to be there */
 	char *path;		     /* of the call in progress */
-	int fd;			     /* of the file being stored */
-	int64_t modified;	     /* as it was when that began, ns */
+	struct mirror_file *file;    /* being stored; its time as it was when that began */
+	int fd;			     /* of it */
+	struct store_progress watch; /* of an object on its way */
 };
+
+/* A bucket's lists and its answers about one object agree to the second. */
+static int64_t time_of(const struct mirror_store *store, const struct store_item *item)
+{
+	int64_t grain_ms = store_traits(store->store)->holds_objects ? 1000 : 1;
+
+	return item->modified_ms / grain_ms * grain_ms * MIRROR_NS_PER_MS;
+}
 
 static char *join(const char *above, const char *below)
 {
@@ -64,8 +73,7 @@ static void on_entry(void *data, const struct store_item *item)
 	if (item->is_directory)
 		str_list_add(&store->directories, path);
 	else if (item->is_file)
-		mirror_files_add(store->files, path, item->length,
-				 item->modified_ms * MIRROR_NS_PER_MS);
+		mirror_files_add(store->files, path, item->length, time_of(store, item));
 }
 
 static void on_listed(void *data, const struct store_answer *answer, const struct err *err)
@@ -128,18 +136,24 @@ static bool has_changed(const struct mirror_store *store)
 {
 	struct stat info;
 
-	return fstat(store->fd, &info) < 0 || mirror_time(&info) != store->modified;
+	return fstat(store->fd, &info) < 0 || mirror_time(&info) != store->file->modified;
+}
+
+static void end_stale(struct mirror_store *store)
+{
+	struct err stale cleanup_err = {0};
+
+	err_set(&stale, ERR_STALE, "%s was written to while it was stored", store->path);
+	end(store, &stale);
 }
 
 static void give_name(struct mirror_store *store)
 {
-	struct err stale cleanup_err = {0};
-
 	if (has_changed(store)) {
-		err_set(&stale, ERR_STALE, "%s was written to while it was stored", store->path);
-		end(store, &stale);
+		end_stale(store);
 		return;
 	}
+	store->file->told = store->file->modified;
 	store_start(store->store, store_rename(store->part, store->path), on_last, store);
 }
 
@@ -182,16 +196,53 @@ static void on_uploaded(void *data, const struct store_answer *answer, const str
 		end(store, err);
 	else
 		store_start(store->store,
-			    store_set_time(store->part, store->modified / MIRROR_NS_PER_MS),
+			    store_set_time(store->part, store->file->modified / MIRROR_NS_PER_MS),
 			    on_timed, store);
 }
 
-void mirror_store_put(struct mirror_store *store, const struct mirror_file *file, int fd,
+/* ---- put of an object: the bytes under its name, then the time that the store gave it ------ */
+
+/* An object is of one moment, or does not appear: its last bytes have not left yet. */
+static bool on_moved(void *data, int64_t bytes)
+{
+	return !has_changed(data);
+}
+
+static void on_object_looked_at(void *data, const struct store_answer *answer,
+				const struct err *err)
+{
+	struct mirror_store *store = data;
+
+	if (!err)
+		store->file->told = time_of(store, answer->item);
+	end(store, err);
+}
+
+static void on_object(void *data, const struct store_answer *answer, const struct err *err)
+{
+	struct mirror_store *store = data;
+
+	if (err && has_changed(store))
+		end_stale(store);
+	else if (err)
+		end(store, err);
+	else
+		store_start(store->store, store_stat(store->path), on_object_looked_at, store);
+}
+
+void mirror_store_put(struct mirror_store *store, struct mirror_file *file, int fd,
 		      mirror_done *done, void *data)
 {
 	begin(store, file->path, done, data);
 	store->fd = fd;
-	store->modified = file->modified;
+	store->file = file;
+	if (store_traits(store->store)->holds_objects) {
+		struct store_request object =
+			store_upload(store->path, FILE_MODE, fd, file->length);
+		object.progress = &store->watch;
+		store_start(store->store, object, on_object, store);
+		return;
+	}
 	store_start(store->store, store_upload(store->part, FILE_MODE, fd, file->length),
 		    on_uploaded, store);
 }
@@ -204,6 +255,7 @@ struct mirror_store *mirror_store_open(struct store *store, const char *path, co
 
 	made->store = store;
 	made->root = mem_strdup(path);
+	made->watch = (struct store_progress){on_moved, made};
 	/* A mark such as "application_1_0001/container_1_0001_01_000002" is no name of a file. */
 	made->part = mem_printf(MIRROR_STORE_PARTS "/%s", fs_basename(writer));
 	return made;

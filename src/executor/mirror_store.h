@@ -21,10 +21,10 @@ void mirror_store_list(struct mirror_store *store, struct mirror_files *files, m
 /* ERR_NOT_FOUND: there is none (any more). A file that has grown since it was listed is longer. */
 void mirror_store_fetch(struct mirror_store *store, const struct mirror_file *file, int fd,
 			mirror_done *done, void *data);
-/* The file appears as a whole, or stays as it was. Its length bytes are read from `fd`, and a list
- * will tell its time as given, to the ms. ERR_STALE: it was written to meanwhile, and left as it
- * was. */
-void mirror_store_put(struct mirror_store *store, const struct mirror_file *file, int fd,
+/* The file appears as a whole, or stays as it was. Its length bytes are read from `fd`, and
+ * file->told becomes the time that a list will tell: as given, to the ms; of a store that holds
+ * objects its own, to the second. ERR_STALE: it was written to meanwhile, and left as it was. */
+void mirror_store_put(struct mirror_store *store, struct mirror_file *file, int fd,
 		      mirror_done *done, void *data);
 void mirror_store_remove(struct mirror_store *store, const char *path, mirror_done *done,
 			 void *data);

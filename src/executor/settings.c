@@ -7,6 +7,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "store/access.h"
 
 static int need(const char *name, const char **value, struct err *err)
 {
@@ -43,7 +44,7 @@ static void take_checkpoint_dir(struct settings *settings)
 {
 	char **directory = &settings->job->checkpoint_dir;
 
-	if (!*directory || !str_starts_with(*directory, "hdfs://"))
+	if (!*directory || !store_access_reaches(settings->job->stores, *directory))
 		return;
 	settings->checkpoint_url = mem_steal(directory);
 	*directory = fs_join(settings->container_dir, "checkpoint");
@@ -57,7 +58,7 @@ static int take_output_dir(struct settings *settings, struct err *err)
 	if (!*directory)
 		return 0;
 	char *name cleanup_free = job_output_name(settings->job, settings->type, settings->index);
-	if (str_starts_with(*directory, "hdfs://")) {
+	if (store_access_reaches(settings->job->stores, *directory)) {
 		settings->output_url = mem_steal(directory);
 		settings->output_name = mem_steal(&name);
 		*directory = fs_join(settings->container_dir, "output");

@@ -28,7 +28,7 @@ struct settings {
 	char *preempted_file; /* TONY_PREEMPTED: is there once the container is taken back */
 	char *progress_file;  /* TONY_PROGRESS_FILE of the first process (progress.h) */
 	char *metrics_file;   /* TONY_METRICS_FILE; NULL: nothing is measured */
-	/* Where the checkpoints are kept, "hdfs://..."; job->checkpoint_dir is then this
+	/* Where the checkpoints are kept, a remote store; job->checkpoint_dir is then this
 	 * container's copy. NULL: job->checkpoint_dir is the place itself. */
 	char *checkpoint_url;
 	/* The same of the job's results, and the task's directory there. */

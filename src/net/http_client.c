@@ -351,16 +351,18 @@ static bool read_file(struct http_client *client)
 	return true;
 }
 
-/* The last thing of its event. */
-static void tell_sent(struct http_client *client)
+/* False: the call has ended. */
+static bool tell_sent(struct http_client *client)
 {
 	struct http_call *call = TAILQ_FIRST(&client->calls);
 	const struct http_question *question = &call->question;
 	int64_t left = (int64_t)(client->file_left + evbuffer_get_length(client->wire.output));
 	int64_t sent = (int64_t)question->body_length - left;
 
-	if (question->on_sent && !question->on_sent(question->data, sent > 0 ? sent : 0))
-		fail(call, ERR_FAILED, "interrupted");
+	if (!question->on_sent || question->on_sent(question->data, sent > 0 ? sent : 0))
+		return true;
+	fail(call, ERR_FAILED, "interrupted");
+	return false;
 }
 
 static void on_output(void *data)
@@ -369,7 +371,7 @@ static void on_output(void *data)
 
 	note_progress(client);
 	if (client->file_left > 0) {
-		if (!read_file(client))
+		if (!read_file(client) || !tell_sent(client))
 			return;
 		wire_flush(&client->wire);
 		/* When the socket took it all there is no event to come: others have their turn,

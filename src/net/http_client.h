@@ -55,7 +55,8 @@ struct http_question {
 	/* NULL: the body is gathered. Else it gets the bytes of a 2xx body as they come; false
 	 * ends the call (`done` is told so: ERR_NONE, status of the answer, empty body). */
 	bool (*on_bytes)(void *data, const char *bytes, size_t length);
-	/* May be NULL. Told how much of the body has left; false ends the call (ERR_FAILED). */
+	/* May be NULL. Told how much of the body has left, also between the reading of a file's
+	 * last bytes and their leaving; false ends the call (ERR_FAILED). */
 	bool (*on_sent)(void *data, int64_t bytes);
 	/* Called exactly once, from the loop, unless the call was cancelled. `response` is NULL
 	 * when there was no (whole) answer: `err` says why (ERR_UNREACHABLE: refused, dropped,

@@ -2,6 +2,16 @@
 
 #include "scheduler/job_stores.h"
 #include "scheduler/yarn_cache.h"
+#include "store/location.h"
+#include "store/store.h"
+
+bool fetch_is_needed(const char *place)
+{
+	struct store_location location cleanup_store_location = {0};
+
+	return store_location_parse(place, &location, NULL) == 0 &&
+	       store_location_is_remote(&location);
+}
 
 int fetch_tree(const struct job *job, const char *url, const char *target, struct err *err)
 {
@@ -12,12 +22,34 @@ int fetch_tree(const struct job *job, const char *url, const char *target, struc
 	return result;
 }
 
+static void on_entry(void *data, const struct store_item *item)
+{
+	bool *is_there = data;
+
+	*is_there = true;
+}
+
+/* An object has no time of use to be noted, and a folder of a bucket is what is in it. */
+static int find_objects(struct store *store, struct err *err)
+{
+	bool is_there = false;
+
+	if (store_run(store, store_list("", NULL, on_entry, &is_there), err) < 0)
+		return -1;
+	return is_there
+		       ? 0
+		       : err_set(err, ERR_NOT_FOUND, "%s: nothing is there", store_location(store));
+}
+
 int fetch_keep(const struct job *job, const char *url, struct err *err)
 {
 	struct store *store = job_stores_open_place(job, url, err);
 	struct store_item item cleanup_store_item = {0};
-	int result = store ? yarn_cache_use(store, "", &item, err) : -1;
+	int result = -1;
 
+	if (store)
+		result = store_traits(store)->holds_objects ? find_objects(store, err)
+							    : yarn_cache_use(store, "", &item, err);
 	store_close(store);
 	return result;
 }

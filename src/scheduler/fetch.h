@@ -12,6 +12,9 @@
 
 struct job;
 
+/* Is the place in a remote store? */
+bool fetch_is_needed(const char *place);
+
 /* Brings the file or directory at `url` to this machine as `target`, which must not be there: see
  * store_fetch(). */
 int fetch_tree(const struct job *job, const char *url, const char *target, struct err *err);

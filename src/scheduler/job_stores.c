@@ -334,10 +334,24 @@ int job_stores_check_reached(const struct job_stores *stores, const struct job *
 
 /* ---- of one job --------------------------------------------------------------------------- */
 
+static struct store *open_in_s3(const struct job *job, const char *place, int64_t wait_ms,
+				struct store_access *access, struct err *err)
+{
+	*access = (struct store_access){.has_s3 = true};
+	if (s3_access_find(job_config(job, "tony.s3.endpoint"), job_config(job, "tony.s3.region"),
+			   &access->s3, err) < 0)
+		return NULL;
+	return store_open(place, access, wait_ms, NULL, err);
+}
+
 struct store *job_stores_open_place(const struct job *job, const char *place, struct err *err)
 {
+	struct store_access access cleanup_store_access = {0};
+
 	if (str_starts_with(place, "file://"))
 		return store_open(place, NULL, 0, NULL, err);
+	if (job && str_starts_with(place, "s3://"))
+		return open_in_s3(job, place, 0, &access, err);
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(job, err);
 	if (!cluster) {
 		err_wrap(err, "%s", place);
@@ -368,19 +382,18 @@ static int note_hdfs(struct job *job, const char *authority, struct err *err)
 /* Whatever is wrong with key, region or bucket shows at the first question. */
 static int note_s3(struct job *job, const char *text, struct err *err)
 {
-	struct store_access access cleanup_store_access = {.has_s3 = true};
+	struct store_access access cleanup_store_access = {0};
 	struct store_item top cleanup_store_item = {0};
-
-	if (s3_access_find(job_config(job, "tony.s3.endpoint"), job_config(job, "tony.s3.region"),
-			   &access.s3, err) < 0)
-		return -1;
-	struct store *store = store_open(text, &access, -1, NULL, err);
+	struct store *store = open_in_s3(job, text, -1, &access, err);
 	int result = store ? store_look(store, "", &top, err) : -1;
+
 	store_close(store);
+	if (result < 0)
+		return -1;
 	if (!job->stores)
 		job->stores = json_object();
 	s3_access_write(&access.s3, job->stores);
-	return result;
+	return 0;
 }
 
 /* Looks at the directory, or at the last one of its path that is there: a place that is missing is
@@ -400,11 +413,31 @@ static int check_writable(const char *directory, struct err *err)
 	return 0;
 }
 
+/* The programs get a copy, which the executor keeps equal to it. */
+static int prepare_checkpoints(struct job *job, struct err *err)
+{
+	static const char key[] = "tony.application.checkpoint-dir";
+	const char *text = job->checkpoint_dir;
+
+	if (!text)
+		return 0;
+	if (str_starts_with(text, "hdfs:"))
+		return err_set(err, ERR_CONFIG,
+			       "%s: %s: only on YARN a directory in HDFS is kept equal to one of "
+			       "the container; write a path of this machine, or s3://BUCKET/PATH",
+			       key, text);
+	if (!str_starts_with(text, "s3:") || note_s3(job, text, err) == 0)
+		return 0;
+	return err_wrap(err, key);
+}
+
 int job_stores_prepare(struct job *job, struct err *err)
 {
 	const char *text = job_config(job, "tony.history.location");
 	struct store_location location cleanup_store_location = {0};
 
+	if (prepare_checkpoints(job, err) < 0)
+		return -1;
 	if (!text)
 		return 0;
 	if (store_location_parse(text, &location, err) < 0 ||

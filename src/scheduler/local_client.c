@@ -75,23 +75,13 @@ static char *tell_neighbours(const struct job *job)
 			       has_gpus && share_wants_gpus(job) ? &capacity.gpus : NULL);
 }
 
-static int check_checkpoint_dir(const struct job *job, struct err *err)
-{
-	if (!job->checkpoint_dir || !str_starts_with(job->checkpoint_dir, "hdfs:"))
-		return 0;
-	return err_set(err, ERR_CONFIG,
-		       "tony.application.checkpoint-dir: %s: only on YARN a directory in HDFS is "
-		       "kept equal to one of the container; write a path of this machine",
-		       job->checkpoint_dir);
-}
-
 static int preflight(struct job *job, struct err *err)
 {
 	struct capacity capacity cleanup_capacity = {0};
 
 	char *agent cleanup_free = agent_find(err);
 
-	if (!agent || check_checkpoint_dir(job, err) < 0 || job_stores_prepare(job, err) < 0 ||
+	if (!agent || job_stores_prepare(job, err) < 0 ||
 	    capacity_find("", job->config, &capacity, err) < 0)
 		return -1;
 	warn_of_ignored(job);

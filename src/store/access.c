@@ -1,6 +1,7 @@
 #include "store/access.h"
 
 #include "base/json.h"
+#include "store/location.h"
 
 void store_access_finish(struct store_access *access)
 {
@@ -19,4 +20,13 @@ int store_access_from_json(const json_t *stores, struct store_access *access, st
 		return 0;
 	store_access_finish(access);
 	return -1;
+}
+
+bool store_access_reaches(const json_t *stores, const char *place)
+{
+	struct store_location location cleanup_store_location = {0};
+
+	return store_location_parse(place, &location, NULL) == 0 &&
+	       store_location_is_remote(&location) &&
+	       json_object_get(stores, location.kind == STORE_S3 ? "s3" : "hdfs");
 }

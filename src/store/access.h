@@ -20,4 +20,8 @@ void store_access_finish(struct store_access *access);
  * (ERR_INPUT), and `access` is empty. */
 int store_access_from_json(const json_t *stores, struct store_access *access, struct err *err);
 
+/* Is the place in a remote store that `stores` says how to reach? Of any other the programs know
+ * what it is. */
+bool store_access_reaches(const json_t *stores, const char *place);
+
 #endif

@@ -149,3 +149,54 @@ def test_a_server_proves_that_it_is_meant(tony):
         tony.env["AWS_CA_BUNDLE"] = str(authority)
         _, job = tony.job(keys, "--executes", "true")
         wait_until(lambda: any(key.endswith(f"{job.id}/summary.json") for key in bucket.read_all()), f"{job.id} to be published")
+
+
+CHECKPOINTS = "s3://jobs/points"
+# Goes on from the step that the newest checkpoint names; "big" takes more than one piece on its way.
+TRAIN = """cd "$TONY_CHECKPOINT_DIR"; step=$(cat step 2>/dev/null || echo 0); echo "from $step"
+while [ $step -lt {last} ]; do step=$((step + 1)); mkdir -p part; head -c 300000 /dev/zero > "part/big $step"; rm -f "part/big $((step - 1))"
+echo $step > .new; mv .new step; done"""
+
+
+def points(bucket):
+    return {key.removeprefix("points/"): text for key, text in bucket.read_all().items() if key.startswith("points/")}
+
+
+def train(last, then="true"):
+    return f"{TRAIN.format(last=last)}; {then}"
+
+
+def test_a_task_that_is_killed_goes_on_from_the_bucket(tony, bucket):
+    keys = {"tony.worker.instances": 1, "tony.worker.max-restarts": 1, "tony.application.checkpoint-dir": CHECKPOINTS}
+    job = tony.submit(keys, "--executes", train(3, f"[ $TONY_TASK_ATTEMPT = 2 ] || [ -e {tony.directory}/once ] || "
+                                                   f"{{ touch {tony.directory}/once; sleep 600; }}"))
+    wait_until(lambda: points(bucket).get("step") == "3\n", "the checkpoint to be stored")
+    assert points(bucket) == {"step": "3\n", "part/big 3": "\0" * 300000}
+    os.kill(job.status()["tasks"][0]["executor_pid"], signal.SIGKILL)
+    assert job.wait() == 0, job.status()
+    lines = tony.run("logs", job.id).stdout
+    assert "from 0" in lines and "from 3" in lines
+    wait_published(bucket, job)
+    assert SECRET not in lines + tony.run("config", job.id).stdout + tony.run("events", job.id).stdout
+
+
+def test_another_job_goes_on_where_one_ended(tony, bucket):
+    keys = {"tony.worker.instances": 1, "tony.application.checkpoint-dir": CHECKPOINTS}
+    answer, job = tony.job(keys, "--executes", train(2))
+    assert answer.returncode == 0, answer.stderr
+    bucket.run("bucket.put_object(Key='points/step', Body=b'7\\n')")
+    answer = tony.run("rerun", "--resume", job.id)
+    assert answer.returncode == 0 and "from 7" in tony.run("logs", answer.stdout.split()[0]).stdout, answer
+    bucket.run("bucket.objects.filter(Prefix='points/').delete()")
+    answer = tony.run("rerun", "--resume", job.id)
+    assert answer.returncode != 0 and f"has left no checkpoints in {CHECKPOINTS}" in answer.stderr, answer
+
+
+def test_a_bucket_for_checkpoints_that_is_not_there_is_told_at_submission(tony, bucket):
+    for place, words in (("s3://other/x", "there is no such bucket"), ("s3://No/x", "is no name of a bucket")):
+        answer, job = tony.job({"tony.application.checkpoint-dir": place}, "--executes", "true")
+        assert answer.returncode == 3 and "tony.application.checkpoint-dir: " in answer.stderr and words in answer.stderr and not job, answer
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        del tony.env[name]
+    answer, job = tony.job({"tony.history.location": "", "tony.application.checkpoint-dir": CHECKPOINTS}, "--executes", "true")
+    assert answer.returncode == 3 and "there is no key for S3" in answer.stderr and not job, answer

@@ -17,10 +17,12 @@
 #include <unistd.h>
 
 #include "../base/scratch.h"
+#include "../hadoop/web_server.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "executor/mirror_look.h"
 #include "executor/mirror_store.h"
+#include "store/access.h"
 #include "store/store.h"
 
 enum { INTERVAL_MS = 20 };
@@ -104,13 +106,13 @@ static void step(struct bed *bed)
 
 /* ---- the bed ------------------------------------------------------------------------------ */
 
-static void open_mirror(struct bed *bed)
+static void open_mirror_of(struct bed *bed, const char *location, const struct store_access *access)
 {
 	struct err err cleanup_err = {0};
 	const struct mirror_options options = {
 		.directory = bed->here,
 		.scratch = scratch_path(&bed->scratch, "scratch"),
-		.store = store_open(bed->there, NULL, 0, bed->base, &err),
+		.store = store_open(location, access, 0, bed->base, &err),
 		.path = "",
 		.writer = "job/container",
 		.interval_ms = INTERVAL_MS,
@@ -119,6 +121,11 @@ static void open_mirror(struct bed *bed)
 
 	bed->mirror = mirror_create(&options, &err);
 	assert_non_null(bed->mirror);
+}
+
+static void open_mirror(struct bed *bed)
+{
+	open_mirror_of(bed, bed->there, NULL);
 }
 
 static int set_up(void **state)
@@ -447,6 +454,51 @@ static void test_destroyed_in_the_middle(void **state)
 	assert_false(bed->told);
 }
 
+/* ---- over objects ------------------------------------------------------------------------- */
+
+#define ANSWER(rest) "200 OK\r\nConnection: close\r\n" rest
+#define LIST(rest)   ANSWER("\r\n") "<ListBucketResult>" rest "</ListBucketResult>"
+#define OBJECT(time)                                                                               \
+	"<Contents><Key>files/weights</Key><LastModified>2026-01-02T03:04:" time                   \
+	"Z</LastModified><Size>4</Size></Contents>"
+
+static void test_an_object_is_known_by_the_time_the_bucket_gave_it(void **state)
+{
+	struct bed *bed = *state;
+	static const struct web_step steps[] = {
+		{"GET /bucket/?", LIST("")},
+		{"PUT /bucket/files/weights HTTP", ANSWER("ETag: \"e\"\r\n\r\n")},
+		{"GET /bucket/?", LIST(OBJECT("05"))},
+		/* It was stored from here, and is neither fetched nor stored again ... */
+		{"GET /bucket/?", LIST(OBJECT("05.678"))},
+		/* ... but it is fetched when another one has stored it. */
+		{"GET /bucket/?", LIST(OBJECT("06"))},
+		{"GET /bucket/files/weights HTTP", ANSWER("Content-Length: 4\r\n\r\nnews")},
+	};
+	struct web_server server;
+
+	web_server_start(&server, steps, array_length(steps));
+	const struct store_access access = {
+		.has_s3 = true,
+		.s3 = {server.url, (char *)"here", (char *)"id", (char *)"secret", NULL}};
+	mirror_destroy(bed->mirror);
+	open_mirror_of(bed, "s3://bucket/files", &access);
+	fetch(bed);
+	put(bed->here, "weights", "mine");
+	flush(bed);
+	assert_int_equal(bed->told_err.kind, ERR_NONE);
+	fetch(bed);
+	flush(bed);
+	assert_true(has(bed->here, "weights", "mine"));
+	fetch(bed);
+	flush(bed);
+	assert_int_equal(bed->told_err.kind, ERR_NONE);
+	assert_true(has(bed->here, "weights", "news"));
+	web_server_stop(&server);
+	assert_string_equal(server.bodies.text, "mine");
+	web_server_finish(&server);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -463,6 +515,7 @@ int main(void)
 		TEST(test_a_file_that_changes_while_it_is_fetched),
 		TEST(test_who_follows_sees_what_others_write),
 		TEST(test_destroyed_in_the_middle),
+		TEST(test_an_object_is_known_by_the_time_the_bucket_gave_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
