@@ -85,8 +85,8 @@ struct opt_table {
 	const struct opt_word *elsewhere; /* options of other tools, or NULL */
 };
 
-/* Fills `target` (the verb's zeroed options struct) from argv[1..]. Operands are added to
- * `operands`, and what stands after "--" too (*dashdash, if not NULL, is the index in `operands`
+/* Fills `target` (the options struct, with the verb's defaults) from argv[1..]. Operands are added
+ * to `operands`, and what stands after "--" too (*dashdash, if not NULL, is the index in `operands`
  * of the first such word, or operands->count when there was no "--"). */
 int opt_parse(const struct opt_table *table, int argc, char **argv, void *target,
 	      struct str_list *operands, size_t *dashdash, struct err *err);

@@ -21,22 +21,16 @@ static bool print_help(const struct opt_table *table, int argc, char **argv)
 	return false;
 }
 
-static int open_job(const struct verb *verb, const void *chosen, const struct verb_call *call,
-		    struct err *err)
-{
-	const char *id;
-
-	if (report_one_operand(&verb->options, call->operands, &id, err) < 0 ||
-	    (verb->check && verb->check(chosen, err) < 0))
-		return -1;
-	return opened_find(call->opened, id, err);
-}
-
 static int run(const struct verb *verb, void *chosen, const struct verb_call *call, struct err *err)
 {
+	bool of_job = verb->operands == VERB_JOB;
+	const char *id = NULL;
+
 	if ((verb->operands == VERB_NONE &&
 	     report_no_operand(&verb->options, call->operands, err) < 0) ||
-	    (verb->operands == VERB_JOB && open_job(verb, chosen, call, err) < 0))
+	    (of_job && report_one_operand(&verb->options, call->operands, &id, err) < 0) ||
+	    (verb->check && verb->check(chosen, err) < 0) ||
+	    (of_job && opened_find(call->opened, id, err) < 0))
 		return -1;
 	return verb->run(chosen, call, err);
 }

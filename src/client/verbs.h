@@ -24,8 +24,8 @@ struct verb {
 		VERB_NONE,
 		VERB_JOB, /* one job, or none for the newest: it is opened */
 	} operands;
-	int (*check)(const void *chosen,
-		     struct err *err); /* before the job is opened; NULL: none */
+	/* Of the options, before run(), and before a job is opened; NULL: none. */
+	int (*check)(const void *chosen, struct err *err);
 	/* The exit code (exit_code.h), or -1: `err` is reported, and tells it. `chosen`: the struct
 	 * of the options. */
 	int (*run)(void *chosen, const struct verb_call *call, struct err *err);

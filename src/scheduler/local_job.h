@@ -14,7 +14,7 @@ struct local_engine {
 extern const struct local_engine local_engine;
 
 enum local_life {
-	LOCAL_LIVE,	 /* its AM runs, or is killed and comes back at the same address */
+	LOCAL_LIVE,	 /* an AM of it runs, or is killed and another one will follow */
 	LOCAL_STARTING,	 /* it is being submitted, or its AM comes up */
 	LOCAL_GONE,	 /* its AM is dead, or never was */
 	LOCAL_ELSEWHERE, /* it is another machine's, which shares the file system: not known here */

@@ -1,8 +1,9 @@
 /*
- * Where the local scheduler keeps everything, readable by its user only:
- *   <state>/jobs/<job id>/  a job's description, token, journal, logs and containers
- *   <state>/ledger/<host>/  who holds how much of this machine (ledger.h)
- *   <state>/cache/          unpacked archives and the sources of ended jobs, each by its hash
+ * All that this machine keeps, readable by its user only:
+ *   <state>/FOLDER/<job id>/  a job's description, token, journal, logs and containers, or what
+ *                             this machine has of them (scheduler_traits.folder)
+ *   <state>/ledger/<host>/    who holds how much of this machine (ledger.h)
+ *   <state>/cache/            unpacked archives and the sources of ended jobs, each by its hash
  */
 #ifndef TONY_SCHEDULER_STATE_DIR_H
 #define TONY_SCHEDULER_STATE_DIR_H

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
+#include "client/verbs.h"
 
 static const char id[] = "tony-20261121-061400-1f3a";
 
@@ -555,10 +556,39 @@ static void events_are_told_in_order(void **state)
 	bed_job_close(&bed);
 }
 
+/* ---- any verb ----------------------------------------------------------------------------- */
+
+static int refuse(const void *chosen, struct err *err)
+{
+	(void)chosen;
+	return err_set(err, ERR_USAGE, "not these options");
+}
+
+static int succeed(void *chosen, const struct verb_call *call, struct err *err)
+{
+	(void)chosen, (void)call, (void)err;
+	return EXIT_CODE_OK;
+}
+
+static void the_options_of_each_verb_are_checked_before_it_runs(void **state)
+{
+	char *arguments[] = {"any", NULL};
+
+	(void)state;
+	for (int operands = VERB_OPERANDS; operands <= VERB_JOB; operands++) {
+		struct verb verb = {.options = {.verb = "any", .usage = "tony any"},
+				    .check = refuse,
+				    .run = succeed};
+		verb.operands = operands;
+		assert_int_equal(verb_run(&verb, 1, arguments), EXIT_CODE_USAGE);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		verb_test(which_job_is_the_newest_may_not_be_known),
+		verb_test(the_options_of_each_verb_are_checked_before_it_runs),
 		verb_test(without_jobs_a_friendly_line_is_said),
 		verb_test(list_and_check_tell_once_why_the_state_directory_is_refused),
 		verb_test(list_shows_what_runs_and_history_what_has_ended),
