@@ -5,6 +5,11 @@
 #include "../hadoop/web_server.h"
 
 #include <fcntl.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -50,10 +55,107 @@ static void start(struct bed *bed, const struct web_step *steps, size_t count, i
 	bed->store = open_at(&bed->server, wait_ms);
 }
 
+/* ---- signatures, made anew of what came ---------------------------------------------------- */
+
+static void hash(const char *bytes, size_t length, char text[65])
+{
+	unsigned char made[32];
+
+	EVP_Digest(bytes, length, made, NULL, EVP_sha256(), NULL);
+	for (size_t i = 0; i < sizeof(made); i++)
+		snprintf(text + 2 * i, 3, "%02x", made[i]);
+}
+
+static char *header_of(const char *head, const char *name)
+{
+	char *start cleanup_free = mem_printf("\r\n%s: ", name);
+	const char *found = strcasestr(head, start);
+
+	assert_non_null(found);
+	found += strlen(start);
+	return mem_strndup(found, strcspn(found, "\r"));
+}
+
+/* Of the headers' names, separated by ';', and of the payload. */
+static void hash_canonical(char *head, const char *names, const char *payload, char text[65])
+{
+	struct str whole cleanup_str = {0};
+	struct str_list query cleanup_str_list = {0}, signed_names cleanup_str_list = {0};
+	char *line cleanup_free = mem_strndup(head, strcspn(head, "\r"));
+	char *target = strchr(line, ' ') + 1, *end = strchr(target, ' ');
+	char *mark = strchr(target, '?');
+
+	target[-1] = *end = '\0';
+	if (mark) {
+		*mark = '\0';
+		str_split(&query, mark + 1, '&');
+	}
+	str_list_sort(&query);
+	str_append_format(&whole, "%s\n%s\n", line, target);
+	for (size_t i = 0; i < query.count; i++)
+		str_append_format(&whole, "%s%s", i > 0 ? "&" : "", query.items[i]);
+	str_append(&whole, "\n");
+	str_split(&signed_names, names, ';');
+	for (size_t i = 0; i < signed_names.count; i++) {
+		char *value cleanup_free = header_of(head, signed_names.items[i]);
+		str_append_format(&whole, "%s:%s\n", signed_names.items[i], value);
+	}
+	str_append_format(&whole, "\n%s\n%s", names, payload);
+	hash(whole.text, whole.length, text);
+}
+
+static void check_signature(char *head, const char *body, size_t length)
+{
+	char *given cleanup_free = header_of(head, "Authorization");
+	char *payload cleanup_free = header_of(head, "x-amz-content-sha256");
+	char *time cleanup_free = header_of(head, "x-amz-date");
+	char scope[64], names[256], signature[65], text[65];
+	unsigned char key[36] = "AWS4secret";
+	size_t key_length = strlen("AWS4secret");
+
+	assert_int_equal(sscanf(given,
+				"AWS4-HMAC-SHA256 Credential=id/%63[^,],SignedHeaders=%255[^,],"
+				"Signature=%64s",
+				scope, names, signature),
+			 3);
+	hash(body, length, text);
+	if (!str_equal(payload, "UNSIGNED-PAYLOAD"))
+		assert_string_equal(payload, text);
+	hash_canonical(head, names, payload, text);
+	char *told cleanup_free = mem_printf("AWS4-HMAC-SHA256\n%s\n%s\n%s", time, scope, text);
+	char *day cleanup_free = mem_strndup(time, 8);
+	const char *const chain[] = {day, "here", "s3", "aws4_request", told};
+	for (size_t i = 0; i < array_length(chain); i++, key_length = 32) {
+		unsigned char made[32];
+		HMAC(EVP_sha256(), key, (int)key_length, (const unsigned char *)chain[i],
+		     strlen(chain[i]), made, NULL);
+		memcpy(key, made, sizeof(made));
+	}
+	for (size_t i = 0; i < 32; i++)
+		snprintf(text + 2 * i, 3, "%02x", key[i]);
+	assert_string_equal(signature, text);
+}
+
+static void check_signatures(const struct web_server *server)
+{
+	const char *body = server->bodies.text;
+
+	for (const char *head = server->heads.text; head && *head;) {
+		const char *end = strstr(head, "\r\n\r\n") + 4;
+		char *one cleanup_free = mem_strndup(head, (size_t)(end - head));
+		const char *field = strcasestr(one, "\r\nContent-Length: ");
+		size_t length = field ? strtoul(field + 18, NULL, 10) : 0;
+		check_signature(one, body, length);
+		body += length;
+		head = end;
+	}
+}
+
 static void stop(struct bed *bed)
 {
 	store_close(bed->store);
 	web_server_stop(&bed->server);
+	check_signatures(&bed->server);
 	web_server_finish(&bed->server);
 	err_finish(&bed->err);
 }
