@@ -226,7 +226,7 @@ static void an_entry_without_a_summary_is_not_this_jobs(void **state)
 	close_bed(&bed);
 }
 
-#define EMPTY "X\r\nConnection: close\r\n\r\n"
+#define EMPTY "X\r\nETag: \"e1\"\r\nConnection: close\r\n\r\n"
 #define OPEN_BUCKET(bed, ...)                                                                      \
 	const struct web_step steps_[] = {__VA_ARGS__};                                            \
 	scratch_write(state, "packed/logs/a", "a", 0600);                                          \
