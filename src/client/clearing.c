@@ -99,7 +99,8 @@ static int remove_job(struct clearing *clearing, const struct scheduler_client_o
 	    (job_stores_check_reached(&clearing->stores, job, err) < 0 ||
 	     open_own_place(clearing, job, &own, err) < 0))
 		return -1;
-	if (ops && !ops->traits->is_history && ops->remove(id, &clearing->removal, err) < 0)
+	if (ops && !ops->traits->is_history &&
+	    scheduler_remove_job(ops, id, &clearing->removal, err) < 0)
 		return -1;
 	if (!clearing->with_history)
 		return 0;

@@ -192,7 +192,7 @@ int opened_find_am(struct opened *opened, struct err *err)
 {
 	struct job_door door = {0};
 
-	if (opened->ops->find(opened->id, &door, NULL, err) < 0)
+	if (scheduler_find_job(opened->ops, opened->id, &door, NULL, err) < 0)
 		return -1;
 	bool begins_anew = opened->door.am_attempt > 0 && door.am_attempt > 0 &&
 			   opened->door.am_attempt != door.am_attempt;

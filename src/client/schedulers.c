@@ -43,7 +43,7 @@ static int find_on(const struct scheduler_client_ops *ops, const char *id, struc
 		   struct err *err)
 {
 	*finding = (struct finding){.ops = ops};
-	return ops->find(id, &finding->door, &finding->id, err);
+	return scheduler_find_job(ops, id, &finding->door, &finding->id, err);
 }
 
 /* Takes the one that is the newer; `newest` may be empty. */
@@ -210,7 +210,7 @@ static int list_on(const struct scheduler_client_ops *ops, int64_t ended_since_m
 {
 	if (patience_ms > 0 && ops->traits->is_service && ops->answers(patience_ms, err) < 0)
 		return -1;
-	return ops->list(ended_since_ms, jobs, count, err);
+	return scheduler_list_jobs(ops, ended_since_ms, jobs, count, err);
 }
 
 int schedulers_list_within(int64_t patience_ms, int64_t ended_since_ms, struct job_summary **jobs,

@@ -76,7 +76,7 @@ static void clean_scheduled(struct clearing *clearing, const struct scheduler_cl
 
 	if (!schedulers_has(ops))
 		return;
-	if (ops->ended(until_ms, &ids, &err) < 0) {
+	if (scheduler_list_ended(ops, until_ms, &ids, &err) < 0) {
 		log_warning("jobs on %s stay: %s", ops->traits->name, err_message(&err));
 		clearing->failed++;
 		return;

@@ -146,28 +146,9 @@ static int kill_job(const struct job_door *door, const char *reason, struct err 
 
 /* ---- the interface ------------------------------------------------------------------------ */
 
-static int find(const char *id, struct job_door *door, char **full_id, struct err *err)
-{
-	return local_jobs_find(&local_engine, id, door, full_id, err);
-}
-
-static int list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count, struct err *err)
-{
-	return local_jobs_list(&local_engine, ended_since_ms, jobs, count, err);
-}
-
-static int remove_job(const char *id, struct removal *removal, struct err *err)
-{
-	return local_removal_remove(&local_traits, id, removal, err);
-}
-
-static int list_ended(int64_t until_ms, struct str_list *ids, struct err *err)
-{
-	return local_ended(&local_engine, until_ms, ids, err);
-}
-
 const struct scheduler_client_ops local_scheduler_client = {
 	.traits = &local_traits,
+	.directories = &local_engine,
 	.id_beginning = "tony-",
 	.is_id = local_jobs_is_id,
 	.preflight = preflight,
@@ -175,12 +156,8 @@ const struct scheduler_client_ops local_scheduler_client = {
 	.prepare = local_job_prepare,
 	.start = start,
 	.upkeep = local_upkeep,
-	.find = find,
-	.list = list,
 	.logs = local_logs,
 	.logs_shown = local_logs_shown,
 	.history_trouble = local_history_trouble,
 	.kill = kill_job,
-	.remove = remove_job,
-	.ended = list_ended,
 };

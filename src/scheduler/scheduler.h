@@ -20,6 +20,7 @@
 struct event_base;
 struct job_logs;
 struct job_view;
+struct local_engine;
 struct removal;
 
 /* ---- what an engine is -------------------------------------------------------------------- */
@@ -359,6 +360,10 @@ struct scheduler_sent {
 
 struct scheduler_client_ops {
 	const struct scheduler_traits *traits;
+	/* Jobs are directories of this machine (local_job.h), and the engine has no find(), list(),
+	 * remove() and ended() of its own. NULL: it has. Others call scheduler_find_job() and so
+	 * on. */
+	const struct local_engine *directories;
 	/* Has this user such a scheduler? With is_service. */
 	bool (*is_there)(void);
 	/* With is_service: why this user has none although the environment names one ("NAME: ...");
@@ -449,6 +454,16 @@ void scheduler_summarize(const struct scheduler_traits *engine, const struct job
 
 /* Sets `err` (ERR_USAGE): what a user calls `id` may be any of these jobs. Returns -1. */
 int scheduler_err_several(const char *id, const struct str_list *ids, struct err *err);
+
+/* find(), list(), remove() and ended() of any engine. */
+int scheduler_find_job(const struct scheduler_client_ops *ops, const char *id,
+		       struct job_door *door, char **full_id, struct err *err);
+int scheduler_list_jobs(const struct scheduler_client_ops *ops, int64_t ended_since_ms,
+			struct job_summary **jobs, size_t *count, struct err *err);
+int scheduler_remove_job(const struct scheduler_client_ops *ops, const char *id,
+			 struct removal *removal, struct err *err);
+int scheduler_list_ended(const struct scheduler_client_ops *ops, int64_t until_ms,
+			 struct str_list *ids, struct err *err);
 
 /* In the order in which jobs are looked for; NULL behind the last. */
 const struct scheduler_client_ops *scheduler_client_at(size_t index);

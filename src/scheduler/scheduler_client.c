@@ -1,6 +1,7 @@
 #include "base/mem.h"
 #include "job/scheduler_list.h"
-#include "scheduler/scheduler.h"
+#include "scheduler/local_jobs.h"
+#include "scheduler/local_removal.h"
 
 #define DECLARATION(engine) extern const struct scheduler_client_ops engine##_scheduler_client;
 #define POINTER(engine)	    &engine##_scheduler_client,
@@ -40,4 +41,33 @@ bool scheduler_client_begins_id(const char *text)
 			return true;
 	}
 	return false;
+}
+
+int scheduler_find_job(const struct scheduler_client_ops *ops, const char *id,
+		       struct job_door *door, char **full_id, struct err *err)
+{
+	return ops->directories ? local_jobs_find(ops->directories, id, door, full_id, err)
+				: ops->find(id, door, full_id, err);
+}
+
+int scheduler_list_jobs(const struct scheduler_client_ops *ops, int64_t ended_since_ms,
+			struct job_summary **jobs, size_t *count, struct err *err)
+{
+	return ops->directories
+		       ? local_jobs_list(ops->directories, ended_since_ms, jobs, count, err)
+		       : ops->list(ended_since_ms, jobs, count, err);
+}
+
+int scheduler_remove_job(const struct scheduler_client_ops *ops, const char *id,
+			 struct removal *removal, struct err *err)
+{
+	return ops->directories ? local_removal_remove(ops->traits, id, removal, err)
+				: ops->remove(id, removal, err);
+}
+
+int scheduler_list_ended(const struct scheduler_client_ops *ops, int64_t until_ms,
+			 struct str_list *ids, struct err *err)
+{
+	return ops->directories ? local_ended(ops->directories, until_ms, ids, err)
+				: ops->ended(until_ms, ids, err);
 }

@@ -70,16 +70,6 @@ static int start(const struct job *job, struct job_door *door, struct err *err)
 	return local_jobs_find(&engine, job->id, door, NULL, err);
 }
 
-static int find(const char *id, struct job_door *door, char **full_id, struct err *err)
-{
-	return local_jobs_find(&engine, id, door, full_id, err);
-}
-
-static int list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count, struct err *err)
-{
-	return local_jobs_list(&engine, ended_since_ms, jobs, count, err);
-}
-
 static int kill_job(const struct job_door *door, const char *reason, struct err *err)
 {
 	if (null_write(door->job_dir, "kill", "", "", err) < 0 ||
@@ -88,29 +78,16 @@ static int kill_job(const struct job_door *door, const char *reason, struct err 
 	return local_job_kill(door->job_dir, reason ? reason : "killed by the user", err);
 }
 
-static int remove_job(const char *id, struct removal *removal, struct err *err)
-{
-	return local_removal_remove(&null_traits, id, removal, err);
-}
-
-static int list_ended(int64_t until_ms, struct str_list *ids, struct err *err)
-{
-	return local_ended(&engine, until_ms, ids, err);
-}
-
 const struct scheduler_client_ops null_scheduler_client = {
 	.traits = &null_traits,
+	.directories = &engine,
 	.id_beginning = "null-",
 	.is_id = is_id,
 	.preflight = preflight,
 	.prepare = local_job_prepare,
 	.start = start,
 	.upkeep = local_upkeep,
-	.find = find,
-	.list = list,
 	.logs = local_logs,
 	.logs_shown = local_logs_shown,
 	.kill = kill_job,
-	.remove = remove_job,
-	.ended = list_ended,
 };

@@ -205,7 +205,7 @@ static const char *listed(const char *id)
 	size_t count;
 	const char *state = "(not there)";
 
-	assert_success(client()->list(0, &jobs, &count, &err), &err);
+	assert_success(scheduler_list_jobs(client(), 0, &jobs, &count, &err), &err);
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(jobs[i].id, id) == 0)
 			state = job_state_name(jobs[i].state);
@@ -219,7 +219,7 @@ static void assert_found(const char *id, const char *expected)
 	struct err err = {0};
 	char *full = NULL;
 
-	assert_success(client()->find(id, &door, &full, &err), &err);
+	assert_success(scheduler_find_job(client(), id, &door, &full, &err), &err);
 	assert_string_equal(full, expected);
 	assert_string_equal(fs_basename(door.job_dir), expected);
 	assert_int_equal(strlen(door.token), 64);
@@ -233,7 +233,7 @@ static void assert_not_found(const char *id, const char *part)
 	struct err err = {0};
 	char *full = NULL;
 
-	assert_int_equal(client()->find(id, &door, &full, &err), -1);
+	assert_int_equal(scheduler_find_job(client(), id, &door, &full, &err), -1);
 	assert_null(full);
 	assert_null(door.job_dir);
 	assert_message_has(&err, part);
@@ -469,7 +469,7 @@ static void without_jobs_nothing_is_found(void **state)
 
 	assert_not_found(NULL, "no job yet");
 	assert_not_found("x", "\"x\"");
-	assert_success(client()->list(0, &jobs, &count, &err), &err);
+	assert_success(scheduler_list_jobs(client(), 0, &jobs, &count, &err), &err);
 	assert_int_equal(count, 0);
 	free(jobs);
 }
@@ -526,7 +526,7 @@ static size_t count_since(int64_t ended_since_ms)
 	struct job_summary *jobs;
 	size_t count = 0;
 
-	assert_int_equal(client()->list(ended_since_ms, &jobs, &count, NULL), 0);
+	assert_int_equal(scheduler_list_jobs(client(), ended_since_ms, &jobs, &count, NULL), 0);
 	job_summaries_free(jobs, count);
 	return count;
 }
@@ -597,7 +597,7 @@ static void what_a_dead_am_left_is_ended_once(void **state)
 
 	struct job_door found = {0};
 	struct err err = {0};
-	assert_success(client()->find(one, &found, NULL, &err), &err);
+	assert_success(scheduler_find_job(client(), one, &found, NULL, &err), &err);
 	assert_true(found.ended);
 	assert_null(found.address);
 	job_door_finish(&found);
