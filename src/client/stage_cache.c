@@ -115,18 +115,18 @@ static void note_sources(const char *job_dir, struct map *used)
 		map_set(used, hash, used);
 }
 
-/* Of an engine that starts AMs by itself, the journal alone tells that none will follow. */
-static bool is_over(const struct scheduler_traits *engine, const char *job_dir)
+static bool is_over(const struct scheduler_client_ops *engine, const char *job_dir)
 {
 	return local_job_ended_before(job_dir, INT64_MAX) ||
-	       (!engine->restarts_am && local_job_life(&local_engine, job_dir, NULL) == LOCAL_GONE);
+	       (engine->directories &&
+		local_job_life(engine->directories, job_dir, NULL) == LOCAL_GONE);
 }
 
 /* 0: the engine has had no job. -1: its folder or a description cannot be read. */
-static int note_jobs_of(const struct scheduler_traits *engine, const char *state,
+static int note_jobs_of(const struct scheduler_client_ops *engine, const char *state,
 			const struct stage_cache_removal *removal, struct map *used)
 {
-	char *jobs cleanup_free = fs_join(state, engine->folder);
+	char *jobs cleanup_free = fs_join(state, engine->traits->folder);
 	DIR *directory cleanup_dir = opendir(jobs);
 	const struct dirent *entry;
 
@@ -160,8 +160,7 @@ static bool note_jobs(const char *state, const struct stage_cache_removal *remov
 	int known = 0;
 
 	for (size_t i = 0; known >= 0 && (ops = scheduler_client_at(i)); i++) {
-		int result =
-			ops->traits->staged ? 0 : note_jobs_of(ops->traits, state, removal, used);
+		int result = ops->traits->staged ? 0 : note_jobs_of(ops, state, removal, used);
 		known = result < 0 ? -1 : known + result;
 	}
 	return known > 0;

@@ -1,7 +1,7 @@
 """No source above the schedulers knows one of them by name.
 
 am/, executor/, portal/ and client/ ask a scheduler's traits and call its functions: no line of theirs says "Hadoop" or
-"YARN", but in the name of a key. Prints one line for each offence and exits 1 if there was any.
+"YARN", but in the name of a key, nor takes `local_engine` for the engine of any job. Prints one line for each offence and exits 1 if there was any.
 """
 
 import re
@@ -10,7 +10,7 @@ import sys
 from tree import read, report, tracked
 
 ROOMS = [f"src/{room}/*.{kind}" for room in ("am", "executor", "portal", "client") for kind in "ch"]
-WORDS = re.compile(r"hadoop|yarn", re.IGNORECASE)
+WORDS = re.compile(r"hadoop|yarn|\blocal_engine\b", re.IGNORECASE)
 KEY = re.compile(r'"tony\.[a-z.-]+"')
 
 
