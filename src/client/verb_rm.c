@@ -20,12 +20,24 @@ static const struct opt options[] = {
 	OPT_ROW("json", struct rm_options, json, "as JSON (docs/json.md)"),
 };
 
+/* No job is told any more, but a bucket may have half a history of it. */
+static int remove_rest(struct clearing *clearing, const char *id, struct err *err)
+{
+	struct err why cleanup_err = {0};
+
+	if (clearing_remove(clearing, NULL, id, NULL, &why) < 0 ||
+	    clearing->removal.removed.count == 0)
+		return -1;
+	err_finish(err);
+	return 0;
+}
+
 static int remove_opened(struct clearing *clearing, const char *name, struct err *err)
 {
 	struct opened opened cleanup_opened = {0};
 
 	if (opened_find(&opened, name, err) < 0)
-		return -1;
+		return err->kind == ERR_NOT_FOUND ? remove_rest(clearing, name, err) : -1;
 	if (!opened.view->is_final)
 		return removal_refuse_live(opened.id, err);
 	return clearing_remove(clearing, opened.ops, opened.id, opened.job, err);

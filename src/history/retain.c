@@ -8,65 +8,22 @@
 #include "base/str.h"
 #include "history/store_internal.h"
 
-#define DEPTH_CAP 8 /* directories within a job's */
-
 struct retaining {
 	struct history_store *store;
 	const struct history_retention *retention;
+	int64_t now_ms;
 	int64_t oldest_ms; /* what was before is too old */
 	int64_t bytes;	   /* of all that was met, the newest first */
 	struct history_retained *retained;
 };
 
-/* ---- the size of a job -------------------------------------------------------------------- */
-
-struct measure {
-	struct history_store *store;
-	const char *path;
-	int depth;
-	int64_t bytes;
-};
-
-static void on_member(void *data, const struct store_item *item)
-{
-	struct measure *measure = data;
-
-	measure->bytes += item->is_directory ? 0 : item->length;
-	if (!item->is_directory || measure->depth == DEPTH_CAP)
-		return;
-	char *path cleanup_free = mem_printf("%s/%s", measure->path, item->name);
-	struct measure below = {measure->store, path, measure->depth + 1, 0};
-	store_run(measure->store->files, store_list(path, NULL, on_member, &below), NULL);
-	measure->bytes += below.bytes;
-}
-
 static int64_t measure_job(struct history_store *store, const char *path)
 {
 	struct history_summary summary cleanup_history_summary = {0};
-	struct measure measure = {store, path, 0, 0};
 
 	if (history_store_summary(store, path, &summary, NULL) == 0 && summary.bytes > 0)
 		return summary.bytes;
-	store_run(store->files, store_list(path, NULL, on_member, &measure), NULL);
-	return measure.bytes;
-}
-
-/* ---- what is a job's ---------------------------------------------------------------------- */
-
-static void on_mark(void *data, const struct store_item *item)
-{
-	bool *is_job = data;
-
-	*is_job = *is_job || (!item->is_directory && (str_equal(item->name, HISTORY_SUMMARY) ||
-						      strstr(item->name, ".jhist")));
-}
-
-static bool is_job(struct history_store *store, const char *path)
-{
-	bool result = false;
-
-	store_run(store->files, store_list(path, NULL, on_mark, &result), NULL);
-	return result;
+	return store_measure(store, path).bytes;
 }
 
 /* What was begun by somebody who was killed. */
@@ -81,6 +38,14 @@ static void on_rest(void *data, const struct store_item *item)
 static void on_any(void *data, const struct store_item *item)
 {
 	++*(size_t *)data;
+}
+
+/* The same in a bucket. */
+static void clear_part(const struct retaining *retaining, const char *path)
+{
+	if (history_store_is_part(retaining->store, path) &&
+	    history_store_is_left(retaining->store, path, retaining->now_ms))
+		history_store_remove(retaining->store, path, NULL);
 }
 
 static void clear_day(const struct retaining *retaining, const char *folder)
@@ -120,8 +85,11 @@ static void retain_job(struct retaining *retaining, const struct history_job *jo
 	const struct history_retention *retention = retaining->retention;
 	struct history_retained *retained = retaining->retained;
 
-	if (!is_job(retaining->store, job->path))
+	if (!store_is_job(retaining->store, job->path)) {
+		if (is_too_old)
+			clear_part(retaining, job->path);
 		return;
+	}
 	int64_t bytes = retention->bytes > 0 ? measure_job(retaining->store, job->path) : 0;
 	retaining->bytes += bytes;
 	if (is_too_old || (retention->bytes > 0 && retaining->bytes > retention->bytes)) {
@@ -130,6 +98,16 @@ static void retain_job(struct retaining *retaining, const struct history_job *jo
 	}
 	retained->kept++;
 	retained->bytes_kept += bytes;
+}
+
+/* In a bucket a directory has no time. */
+static bool is_older(const struct retaining *retaining, const struct history_job *job)
+{
+	int64_t modified_ms = job->modified_ms
+				      ? job->modified_ms
+				      : store_measure(retaining->store, job->path).newest_ms;
+
+	return modified_ms <= retaining->oldest_ms;
 }
 
 static int retain_folder(struct retaining *retaining, const struct history_folder *folder,
@@ -147,7 +125,7 @@ static int retain_folder(struct retaining *retaining, const struct history_folde
 	}
 	for (size_t i = 0; i < jobs.count; i++)
 		retain_job(retaining, &jobs.items[i],
-			   is_day ? is_old_day : jobs.items[i].modified_ms <= retaining->oldest_ms);
+			   is_day ? is_old_day : is_older(retaining, &jobs.items[i]));
 	if (is_old_day)
 		clear_day(retaining, folder->path);
 	return 0;
@@ -160,6 +138,7 @@ int history_retain(struct history_store *store, const struct history_retention *
 	struct retaining retaining = {
 		.store = store,
 		.retention = retention,
+		.now_ms = now_ms,
 		.oldest_ms = retention->age_ms > 0 ? now_ms - retention->age_ms : INT64_MIN,
 		.retained = retained,
 	};

@@ -14,9 +14,9 @@ struct history_retained {
 	int64_t bytes_kept, bytes_removed; /* where there is a limit to them; else 0 */
 };
 
-/* The oldest go first. Only what is a job's is removed, and days that are empty then. One that
- * cannot be removed is counted, and named in a warning, and the rest gone on with. ERR_...: the
- * store cannot be looked at. */
+/* The oldest go first. Only what is a job's is removed, what killed publications left, and days
+ * that are empty then. One that cannot be removed is counted, and named in a warning, and the rest
+ * gone on with. ERR_...: the store cannot be looked at. */
 int history_retain(struct history_store *store, const struct history_retention *retention,
 		   int64_t now_ms, struct history_retained *retained, struct err *err);
 

@@ -133,10 +133,12 @@ int history_store_jobs(struct history_store *store, const char *folder, struct h
 	return 0;
 }
 
-static bool is_directory(struct history_store *store, const char *path)
+static bool is_entry(struct history_store *store, const char *path)
 {
 	struct store_item item cleanup_store_item = {0};
 
+	if (!history_store_has_owners(store))
+		return store_is_job(store, path);
 	return store_look(store->files, path, &item, NULL) == 0 && item.is_directory;
 }
 
@@ -154,8 +156,9 @@ static bool may_be_in(const struct history_folder *folder, const struct history_
 	       (folder->end_ms > days->first_ms && folder->day_ms <= days->last_ms);
 }
 
-char *history_store_find(struct history_store *store, const char *id,
-			 const struct history_days *days, const char *user, struct err *err)
+static char *find(struct history_store *store, const char *id, const struct history_days *days,
+		  const char *user, bool (*is_meant)(struct history_store *store, const char *path),
+		  struct err *err)
 {
 	char *me cleanup_free = user_name_of(geteuid());
 	char *another cleanup_free = NULL;
@@ -170,7 +173,7 @@ char *history_store_find(struct history_store *store, const char *id,
 	for (size_t i = 0; i < folders.count; i++) {
 		const struct history_folder *folder = &folders.items[i];
 		char *path cleanup_free = mem_printf("%s/%s", folder->path, id);
-		if (!may_be_in(folder, days) || !is_directory(store, path))
+		if (!may_be_in(folder, days) || !is_meant(store, path))
 			continue;
 		if (is_preferred(store, path, user ? user : me))
 			return mem_steal(&path);
@@ -181,6 +184,20 @@ char *history_store_find(struct history_store *store, const char *id,
 		return mem_steal(&another);
 	err_set(err, ERR_NOT_FOUND, "no job \"%s\" in %s", id, history_store_location(store));
 	return NULL;
+}
+
+char *history_store_find(struct history_store *store, const char *id,
+			 const struct history_days *days, const char *user, struct err *err)
+{
+	return find(store, id, days, user, is_entry, err);
+}
+
+char *history_store_find_part(struct history_store *store, const char *id,
+			      const struct history_days *days)
+{
+	return history_store_has_owners(store)
+		       ? NULL
+		       : find(store, id, days, NULL, history_store_is_part, NULL);
 }
 
 int history_store_remove(struct history_store *store, const char *path, struct err *err)

@@ -36,6 +36,16 @@ char *store_read_opened(const struct history_store *store, int fd, const char *p
 char *store_read_file(struct history_store *store, const char *path, const char *name, size_t cap,
 		      size_t *length, struct err *err);
 
+/* ---- store_part.c ------------------------------------------------------------------------- */
+
+/* Has it a summary, be it one of TonY's? */
+bool store_is_job(struct history_store *store, const char *path);
+
+struct store_measure {
+	int64_t bytes, newest_ms; /* of all in it; 0: nothing is */
+};
+struct store_measure store_measure(struct history_store *store, const char *path);
+
 /* ---- store_foreign.c: of a job of TonY's at `path`; ERR_NOT_FOUND: it is none -------------- */
 
 /* A file of layout.h. */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/user.h"
@@ -18,13 +19,19 @@ static char *own_name(const struct history_store *store, struct err *err)
 	return cluster ? mem_strdup(cluster->user) : NULL;
 }
 
-/* Whose an entry is, of which a summary may be missing. The caller frees; NULL: `err`. */
-static char *user_of(struct history_store *store, const char *path, int64_t *bytes, struct err *err)
+/* Whose an entry is, of which a summary may be missing; of objects that do not tell it is whoever
+ * may remove them. The caller frees; NULL: `err`. */
+static char *user_of(struct history_store *store, const char *path, const char *own, int64_t *bytes,
+		     struct err *err)
 {
 	struct history_summary summary;
 
-	if (history_store_summary(store, path, &summary, NULL) < 0)
-		return history_store_owner(store, path, err);
+	if (history_store_summary(store, path, &summary, NULL) < 0) {
+		if (history_store_has_owners(store))
+			return history_store_owner(store, path, err);
+		char *told = history_store_part_user(store, path);
+		return told ? told : mem_strdup(own);
+	}
 	char *user = mem_strdup(summary.user);
 	*bytes = summary.bytes;
 	history_summary_finish(&summary);
@@ -47,7 +54,7 @@ static int remove_entry(struct history_store *store, const char *path, struct re
 {
 	char *own cleanup_free = own_name(store, err);
 	int64_t bytes = 0;
-	char *user cleanup_free = own ? user_of(store, path, &bytes, err) : NULL;
+	char *user cleanup_free = own ? user_of(store, path, own, &bytes, err) : NULL;
 	char *shown cleanup_free = mem_printf("%s/%s", history_store_location(store), path);
 
 	if (!user)
@@ -63,6 +70,24 @@ static int remove_entry(struct history_store *store, const char *path, struct re
 	return 0;
 }
 
+/* A publication that was killed has left it. */
+static int remove_part(struct history_store *store, const char *id, struct removal *removal,
+		       struct err *err)
+{
+	struct history_days days;
+	bool is_known = scheduler_client_of_id(id, &days);
+	char *path cleanup_free = history_store_find_part(store, id, is_known ? &days : NULL);
+
+	if (!path)
+		return 0;
+	if (history_store_is_left(store, path, clock_wall_ms()))
+		return remove_entry(store, path, removal, err);
+	str_list_add_format(&removal->stays,
+			    "%s/%s: may still be in publication; tony rm removes it in an hour",
+			    history_store_location(store), path);
+	return 0;
+}
+
 static int remove_from(struct history_store *store, const char *id, struct removal *removal,
 		       struct err *err)
 {
@@ -72,7 +97,9 @@ static int remove_from(struct history_store *store, const char *id, struct remov
 
 	if (path)
 		return remove_entry(store, path, removal, err);
-	return !own ? -1 : missing.kind == ERR_NOT_FOUND ? 0 : err_copy(err, &missing);
+	if (own && missing.kind == ERR_NOT_FOUND)
+		return remove_part(store, id, removal, err);
+	return own ? err_copy(err, &missing) : -1;
 }
 
 static int remove_copy(const char *id, struct removal *removal, struct err *err)

@@ -19,11 +19,18 @@ SECRET = "not/for+others"
 class Bucket:
     """A server of its own, and a bucket in it."""
 
-    def __init__(self, directory, env, *options):
+    # For what tells an object's time.
+    HOURS_BEHIND = """import sys, datetime, moto.s3.models as models, moto.server
+now = models.utcnow
+models.utcnow = lambda: now() - datetime.timedelta(hours=2)
+moto.server.main(sys.argv[1:])"""
+
+    def __init__(self, directory, env, *options, is_behind=False):
         self.env = env
         self.log = directory / "moto.log"
+        program = [venv_bin("moto") / "python3", "-c", self.HOURS_BEHIND] if is_behind else [venv_bin("moto") / "moto_server"]
         with open(self.log, "w", encoding="utf-8") as log:
-            self.server = subprocess.Popen([venv_bin("moto") / "moto_server", "-H", "127.0.0.1", "-p", "0", *options], stdout=log, stderr=log)
+            self.server = subprocess.Popen([*program, "-H", "127.0.0.1", "-p", "0", *options], stdout=log, stderr=log)
 
     def __enter__(self):
         self.url = wait_until(self.find_url, "moto to listen")
@@ -64,9 +71,9 @@ class Bucket:
 
 
 @pytest.fixture
-def bucket(tony):
+def bucket(tony, request):
     (tony.directory / "conf").mkdir()
-    with Bucket(tony.directory, tony.env) as made:
+    with Bucket(tony.directory, tony.env, is_behind=getattr(request, "param", False)) as made:
         made.call("PUT", "/jobs")
         write_xml(tony.directory / "conf/tony-site.xml", {"tony.history.location": "s3://jobs/team", "tony.s3.endpoint": made.url})
         tony.env.update({"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_REGION": "us-east-1"})
@@ -101,6 +108,33 @@ def test_a_job_is_found_by_what_the_bucket_has_of_it(tony, bucket):
     portal.stop()
     assert tony.run("rm", job.id).returncode == 0
     assert not bucket.keys()
+
+
+def half_publish(tony, bucket):
+    """A job of which the bucket has all but the summary."""
+    _, job = tony.job({}, "--executes", "true")
+    wait_published(bucket, job)
+    bucket.run(f"bucket.Object('{place_of(job)}/summary.json').delete()")
+    return job
+
+
+@pytest.mark.parametrize("bucket", [True], indirect=True)
+def test_half_a_history_is_removed_when_it_is_old(tony, bucket):
+    job = half_publish(tony, bucket)
+    forget(job)
+    assert not tony.run("history", "--json").stdout.strip("[]\n") and bucket.keys()
+    assert "no job" in tony.run("status", job.id).stderr
+    answer = tony.run("rm", job.id)
+    assert answer.returncode == 0 and place_of(job) in answer.stdout and not bucket.keys(), answer
+    assert "no job" in tony.run("rm", job.id).stderr
+
+
+def test_half_a_history_may_still_be_in_publication(tony, bucket):
+    job = half_publish(tony, bucket)
+    wait_until(lambda: not job.processes(), f"{job.id} to be over")
+    answer = tony.run("rm", job.id)
+    assert answer.returncode == 0 and "may still be in publication" in answer.stdout and bucket.keys(), answer
+    assert "no job" in tony.run("rm", job.id).stderr and bucket.keys()
 
 
 def test_no_key_to_the_bucket_is_kept_in_it(tony, bucket):

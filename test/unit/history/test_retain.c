@@ -8,10 +8,13 @@
 #include <cmocka.h>
 
 #include "../base/scratch.h"
+#include "../base/test.h"
+#include "../hadoop/web_server.h"
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "history/retain.h"
+#include "store/access.h"
 
 #define NOW_MS 1795241640000 /* 2026-11-21 */
 
@@ -110,6 +113,96 @@ static void a_foreign_job_is_measured(void **state)
 	assert_int_equal(retained.bytes_removed, 89);
 }
 
+/* ---- in a bucket -------------------------------------------------------------------------- */
+
+#define XML(body)     "200 X\r\nConnection: close\r\n\r\n<?xml version=\"1.0\"?>" body
+#define PAGE(body)    XML("<ListBucketResult>" body "</ListBucketResult>")
+#define BELOW(prefix) "<CommonPrefixes><Prefix>h/" prefix "/</Prefix></CommonPrefixes>"
+#define KEY(key, time)                                                                             \
+	"<Contents><Key>h/" key "</Key><LastModified>" time "</LastModified><Size>1</Size></"      \
+	"Contents>"
+#define OLD	 "2026-11-21T05:13:00.000Z"
+#define YOUNG	 "2026-11-21T05:15:00.000Z"
+#define AT(path) "prefix=h%2F2020%2F01%2F01%2F" path "%2F&delimiter"
+#define DAY                                                                                        \
+	{"prefix=h%2F&delimiter", PAGE(BELOW("2020"))},                                            \
+		{"prefix=h%2F2020%2F&delimiter", PAGE(BELOW("2020/01"))},                          \
+		{"prefix=h%2F2020%2F01%2F&delimiter", PAGE(BELOW("2020/01/01"))},                  \
+		{"prefix=h%2Ffinished%2F&delimiter", PAGE("")},                                    \
+	{                                                                                          \
+		"prefix=h%2F&delimiter", PAGE(BELOW("2020"))                                       \
+	}
+
+static struct history_store *open_bucket(struct web_server *server, const struct web_step *steps,
+					 size_t count)
+{
+	web_server_start(server, steps, count);
+	const struct store_access access = {
+		.has_s3 = true,
+		.s3 = {server->url, (char *)"here", (char *)"id", (char *)"secret"}};
+	return history_store_open("s3://bucket/h", &access, NULL);
+}
+
+static void close_bucket(struct web_server *server, struct history_store *store)
+{
+	history_store_close(store);
+	web_server_stop(server);
+	web_server_finish(server);
+}
+
+static void what_a_killed_publication_left_in_a_bucket_goes(void **state)
+{
+	const struct history_retention retention = {.age_ms = HISTORY_DAY_MS};
+#define DAYS_OF_THREE                                                                              \
+	PAGE(BELOW("2020/01/01/young") BELOW("2020/01/01/photos") BELOW("2020/01/01/left"))
+#define YOUNG_PAGE PAGE(KEY("2020/01/01/young/job.json", YOUNG))
+#define OTHER_PAGE PAGE(KEY("2020/01/01/photos/cat.jpg", OLD))
+#define LEFT_PAGE  PAGE(KEY("2020/01/01/left/job.json", OLD))
+	static const struct web_step steps[] = {
+		DAY,
+		{"prefix=h%2F2020%2F01%2F01%2F&delimiter", DAYS_OF_THREE},
+		{AT("young"), YOUNG_PAGE}, /* no job's, half of one, and its age */
+		{AT("young"), YOUNG_PAGE},
+		{AT("young"), YOUNG_PAGE},
+		{AT("photos"), OTHER_PAGE},
+		{AT("photos"), OTHER_PAGE},
+		{AT("left"), LEFT_PAGE},
+		{AT("left"), LEFT_PAGE},
+		{AT("left"), LEFT_PAGE},
+		{"DELETE /bucket/h/2020/01/01/left HTTP", "204 X\r\nConnection: close\r\n\r\n"},
+		{"prefix=h%2F2020%2F01%2F01%2Fleft%2F ", LEFT_PAGE},
+		{"POST /bucket/?delete", XML("<DeleteResult/>")},
+		{"prefix=h%2F2020%2F01%2F01%2Fleft%2F ", PAGE("")},
+		{"prefix=h%2F2020%2F01%2F01%2F&delimiter", DAYS_OF_THREE}, /* the day stays */
+		{"prefix=h%2F2020%2F01%2F01%2F&delimiter", DAYS_OF_THREE},
+	};
+	struct history_retained retained;
+	struct err err cleanup_err = {0};
+	struct web_server server;
+	struct history_store *store = open_bucket(&server, steps, array_length(steps));
+
+	assert_success(history_retain(store, &retention, NOW_MS, &retained, &err), &err);
+	assert_int_equal(retained.removed + retained.failed, 0);
+	close_bucket(&server, store);
+}
+
+static void half_a_history_in_a_bucket_is_found_as_such_alone(void **state)
+{
+	static const struct web_step steps[] = {DAY,
+						{AT("j"), PAGE(KEY("2020/01/01/j/job.json", OLD))},
+						DAY,
+						{AT("j"), PAGE(KEY("2020/01/01/j/job.json", OLD))}};
+	struct err err cleanup_err = {0};
+	struct web_server server;
+	struct history_store *store = open_bucket(&server, steps, array_length(steps));
+
+	assert_null(history_store_find(store, "j", NULL, NULL, &err));
+	assert_int_equal(err.kind, ERR_NOT_FOUND);
+	char *part cleanup_free = history_store_find_part(store, "j", NULL);
+	assert_string_equal(part, "2020/01/01/j");
+	close_bucket(&server, store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -117,6 +210,8 @@ int main(void)
 		scratch_test(what_is_nobodys_job_stays),
 		scratch_test(what_is_too_much_goes_oldest_first),
 		scratch_test(a_foreign_job_is_measured),
+		cmocka_unit_test(what_a_killed_publication_left_in_a_bucket_goes),
+		cmocka_unit_test(half_a_history_in_a_bucket_is_found_as_such_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
