@@ -3,32 +3,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "hadoop/fields.h"
 #include "hadoop/sasl.h"
 
 #define LIST_CAP 100000 /* entries of a type's lists */
 
 #define MEMBER(member) #member, offsetof(struct hadoop_cluster, member)
 
-static const struct hadoop_field fields[] = {
-	{MEMBER(user), HADOOP_TEXT},	       {MEMBER(rm), HADOOP_LIST},
-	{MEMBER(rm_scheduler), HADOOP_LIST},   {MEMBER(rm_web), HADOOP_LIST},
-	{MEMBER(web_proxies), HADOOP_LIST},    {MEMBER(nodes), HADOOP_LIST},
-	{MEMBER(racks), HADOOP_LIST},	       {MEMBER(queue), HADOOP_OPTIONAL},
-	{MEMBER(node_label), HADOOP_OPTIONAL}, {MEMBER(placement), HADOOP_OPTIONAL},
-	{MEMBER(require_sasl), HADOOP_BOOL},   {MEMBER(connect_timeout_ms), HADOOP_MS},
-	{MEMBER(call_timeout_ms), HADOOP_MS},  {MEMBER(retry_interval_ms), HADOOP_MS},
-	{MEMBER(max_wait_ms), HADOOP_MS},      {MEMBER(client_wait_ms), HADOOP_MS},
-	{MEMBER(fs), HADOOP_OPTIONAL},	       {MEMBER(home), HADOOP_TEXT},
-	{MEMBER(log_dir), HADOOP_OPTIONAL},    {MEMBER(log_suffix), HADOOP_OPTIONAL},
-	{MEMBER(job_dir), HADOOP_OPTIONAL},    {MEMBER(history_dir), HADOOP_OPTIONAL},
+static const struct field fields[] = {
+	{MEMBER(user), FIELD_TEXT},	      {MEMBER(rm), FIELD_LIST},
+	{MEMBER(rm_scheduler), FIELD_LIST},   {MEMBER(rm_web), FIELD_LIST},
+	{MEMBER(web_proxies), FIELD_LIST},    {MEMBER(nodes), FIELD_LIST},
+	{MEMBER(racks), FIELD_LIST},	      {MEMBER(queue), FIELD_OPTIONAL},
+	{MEMBER(node_label), FIELD_OPTIONAL}, {MEMBER(placement), FIELD_OPTIONAL},
+	{MEMBER(require_sasl), FIELD_BOOL},   {MEMBER(connect_timeout_ms), FIELD_MS},
+	{MEMBER(call_timeout_ms), FIELD_MS},  {MEMBER(retry_interval_ms), FIELD_MS},
+	{MEMBER(max_wait_ms), FIELD_MS},      {MEMBER(client_wait_ms), FIELD_MS},
+	{MEMBER(fs), FIELD_OPTIONAL},	      {MEMBER(home), FIELD_TEXT},
+	{MEMBER(log_dir), FIELD_OPTIONAL},    {MEMBER(log_suffix), FIELD_OPTIONAL},
+	{MEMBER(job_dir), FIELD_OPTIONAL},    {MEMBER(history_dir), FIELD_OPTIONAL},
 };
 
 /* Else it is HDFS's. */
-static const struct hadoop_field without_hdfs[] = {
-	{"authorities", offsetof(struct hadoop_cluster, hdfs.authorities), HADOOP_PEM},
+static const struct field without_hdfs[] = {
+	{"authorities", offsetof(struct hadoop_cluster, hdfs.authorities), FIELD_LINES},
 };
 
 bool hadoop_cluster_has_hdfs(const struct hadoop_cluster *cluster)
@@ -60,7 +60,7 @@ void hadoop_cluster_destroy(struct hadoop_cluster *cluster)
 {
 	if (!cluster)
 		return;
-	hadoop_fields_finish(fields, array_length(fields), cluster);
+	fields_finish(fields, array_length(fields), cluster);
 	hdfs_access_finish(&cluster->hdfs);
 	for (size_t i = 0; i < cluster->file_count; i++)
 		free(cluster->files[i].url);
@@ -109,9 +109,9 @@ json_t *hadoop_cluster_to_json(const struct hadoop_cluster *cluster)
 {
 	json_t *object = json_object(), *files = json_array(), *types = json_array();
 
-	hadoop_fields_write(fields, array_length(fields), cluster, object);
+	fields_write(fields, array_length(fields), cluster, object);
 	if (!hadoop_cluster_has_hdfs(cluster))
-		hadoop_fields_write(without_hdfs, array_length(without_hdfs), cluster, object);
+		fields_write(without_hdfs, array_length(without_hdfs), cluster, object);
 	json_set_int(object, "protections", cluster->protections);
 	for (size_t i = 0; i < cluster->file_count; i++)
 		json_array_append_new(files, file_to_json(&cluster->files[i]));
@@ -139,7 +139,7 @@ static int get_list(const json_t *object, const char *name, size_t cap, json_t *
 static int read_file(const json_t *object, struct hadoop_file *file, struct err *err)
 {
 	if (json_need_text(object, "url", &file->url, err) < 0 ||
-	    hadoop_check_text("url", file->url, err) < 0 ||
+	    field_check_text("url", file->url, err) < 0 ||
 	    json_need_int(object, "length", 0, INT64_MAX, &file->length, err) < 0 ||
 	    json_need_int(object, "timestamp", 0, INT64_MAX, &file->timestamp, err) < 0 ||
 	    json_read_bool(object, "archive", &file->archive, err) < 0 ||
@@ -239,7 +239,7 @@ static int check_environment(const struct hadoop_cluster_type *type, struct err 
 				       "it is",
 				       i);
 	}
-	return hadoop_check_list("environment", &type->environment, LIST_CAP, err);
+	return field_check_list("environment", &type->environment, LIST_CAP, err);
 }
 
 static int read_type(const struct hadoop_cluster *cluster, const json_t *object,
@@ -249,8 +249,8 @@ static int read_type(const struct hadoop_cluster *cluster, const json_t *object,
 	    json_read_list(object, "environment", &type->environment, err) < 0 ||
 	    json_read_text(object, "placement", &type->placement, err) < 0 ||
 	    json_read_list(object, "allocation_tags", &type->allocation_tags, err) < 0 ||
-	    hadoop_check_list("allocation_tags", &type->allocation_tags, LIST_CAP, err) < 0 ||
-	    (type->placement && hadoop_check_text("placement", type->placement, err) < 0))
+	    field_check_list("allocation_tags", &type->allocation_tags, LIST_CAP, err) < 0 ||
+	    (type->placement && field_check_text("placement", type->placement, err) < 0))
 		return -1;
 	return check_environment(type, err);
 }
@@ -275,7 +275,7 @@ static int read_cluster(struct hadoop_cluster *cluster, const json_t *object, st
 	const unsigned all = SASL_AUTH | SASL_INTEGRITY | SASL_PRIVACY;
 	int64_t protections = SASL_AUTH;
 
-	if (hadoop_fields_read(fields, array_length(fields), object, cluster, err) < 0)
+	if (fields_read(fields, array_length(fields), object, cluster, err) < 0)
 		return -1;
 	if (json_read_int(object, "protections", 1, all, &protections, err) < 0)
 		return -1;
@@ -292,8 +292,7 @@ static int read_access(struct hadoop_cluster *cluster, const json_t *engine, con
 		       struct err *err)
 {
 	return cluster->fs && !json_object_get(stores, "hdfs")
-		       ? hadoop_fields_read(without_hdfs, array_length(without_hdfs), engine,
-					    cluster, err)
+		       ? fields_read(without_hdfs, array_length(without_hdfs), engine, cluster, err)
 		       : hdfs_access_read(&cluster->hdfs, stores, err);
 }
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fields.h"
 #include "base/mem.h"
 #include "base/user.h"
-#include "hadoop/fields.h"
 #include "hadoop/sasl.h"
 
 #define MS_CAP	     (365LL * 86400 * 1000)
@@ -108,7 +108,7 @@ static int read_rm(const struct reader *reader, const char *key, const char *por
 			       "yarn.resourcemanager.ha.enabled is true, but "
 			       "yarn.resourcemanager.ha.rm-ids is not set (in %s)",
 			       hadoop_site_origin(reader->site));
-	for (size_t i = 0; i < ids.count && i < HADOOP_MAX_ADDRESSES; i++)
+	for (size_t i = 0; i < ids.count && i < FIELD_LIST_CAP; i++)
 		if (add_of_pair(reader, key, port, ids.items[i], list) < 0)
 			return -1;
 	return 0;
@@ -263,7 +263,7 @@ static int add_name_node(const struct reader *reader, const char *rpc, const cha
 static int read_pair(const struct reader *reader, const char *nameservice,
 		     const struct str_list *ids)
 {
-	for (size_t i = 0; i < ids->count && i < HADOOP_MAX_ADDRESSES; i++) {
+	for (size_t i = 0; i < ids->count && i < FIELD_LIST_CAP; i++) {
 		char *suffix cleanup_free = mem_printf(".%s.%s", nameservice, ids->items[i]);
 		const char *rpc =
 			hadoop_site_get_format(reader->site, "dfs.namenode.rpc-address%s", suffix);

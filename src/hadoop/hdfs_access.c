@@ -2,27 +2,30 @@
 
 #include <string.h>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "hadoop/fields.h"
+#include "net/tls.h"
+
+_Static_assert(FIELD_LINES_CAP >= TLS_AUTHORITIES_CAP, "all authorities find room");
 
 #define NAME "hdfs"
 
 #define MEMBER(member) #member, offsetof(struct hdfs_access, member)
 
-static const struct hadoop_field fields[] = {
-	{MEMBER(user), HADOOP_TEXT},
-	{MEMBER(fs), HADOOP_TEXT},
-	{MEMBER(name_nodes), HADOOP_LIST},
-	{MEMBER(webhdfs), HADOOP_LIST},
-	{MEMBER(http_fs), HADOOP_BOOL},
-	{MEMBER(authorities), HADOOP_PEM},
-	{MEMBER(connect_timeout_ms), HADOOP_MS},
+static const struct field fields[] = {
+	{MEMBER(user), FIELD_TEXT},
+	{MEMBER(fs), FIELD_TEXT},
+	{MEMBER(name_nodes), FIELD_LIST},
+	{MEMBER(webhdfs), FIELD_LIST},
+	{MEMBER(http_fs), FIELD_BOOL},
+	{MEMBER(authorities), FIELD_LINES},
+	{MEMBER(connect_timeout_ms), FIELD_MS},
 };
 
 void hdfs_access_finish(struct hdfs_access *access)
 {
-	hadoop_fields_finish(fields, array_length(fields), access);
+	fields_finish(fields, array_length(fields), access);
 	*access = (struct hdfs_access){0};
 }
 
@@ -53,7 +56,7 @@ int hdfs_access_read(struct hdfs_access *access, const json_t *stores, struct er
 	const json_t *object = json_object_get(stores, NAME);
 
 	*access = (struct hdfs_access){0};
-	if (hadoop_fields_read(fields, array_length(fields), object, access, err) == 0) {
+	if (fields_read(fields, array_length(fields), object, access, err) == 0) {
 		if (access->webhdfs.count > 0)
 			return 0;
 		err_set(err, ERR_INPUT, "webhdfs: has no address");
@@ -66,6 +69,6 @@ void hdfs_access_write(const struct hdfs_access *access, json_t *stores)
 {
 	json_t *object = json_object();
 
-	hadoop_fields_write(fields, array_length(fields), access, object);
+	fields_write(fields, array_length(fields), access, object);
 	json_object_set_new(stores, NAME, object);
 }

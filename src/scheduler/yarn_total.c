@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fields.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "hadoop/fields.h"
 #include "hadoop/methods.h"
 #include "scheduler/yarn_client.h"
 
@@ -184,7 +184,7 @@ static void add_name(struct str_list *names, const char *name)
 static void note_nodes(struct hadoop_cluster *cluster, const struct partitions *partitions,
 		       const Hadoop__GetClusterNodesResponseProto *nodes)
 {
-	bool is_of_use = nodes->n_nodereports <= HADOOP_MAX_ADDRESSES;
+	bool is_of_use = nodes->n_nodereports <= FIELD_LIST_CAP;
 
 	for (size_t i = 0; i < partitions->count; i++)
 		is_of_use = is_of_use && !*partitions->items[i].label;

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fields.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "hadoop/fields.h"
 #include "net/url.h"
 
 #define NAME	      "s3"
@@ -17,18 +17,18 @@ enum { FILE_CAP = 1 << 20 };
 
 #define MEMBER(member) #member, offsetof(struct s3_access, member)
 
-static const struct hadoop_field fields[] = {
-	{MEMBER(endpoint), HADOOP_OPTIONAL},
-	{MEMBER(region), HADOOP_TEXT},
-	{MEMBER(key_id), HADOOP_TEXT},
-	{MEMBER(secret_key), HADOOP_TEXT},
-	{MEMBER(session_token), HADOOP_OPTIONAL},
-	{MEMBER(authorities), HADOOP_OPTIONAL},
+static const struct field fields[] = {
+	{MEMBER(endpoint), FIELD_OPTIONAL},
+	{MEMBER(region), FIELD_TEXT},
+	{MEMBER(key_id), FIELD_TEXT},
+	{MEMBER(secret_key), FIELD_TEXT},
+	{MEMBER(session_token), FIELD_OPTIONAL},
+	{MEMBER(authorities), FIELD_OPTIONAL},
 };
 
 void s3_access_finish(struct s3_access *access)
 {
-	hadoop_fields_finish(fields, array_length(fields), access);
+	fields_finish(fields, array_length(fields), access);
 }
 
 void s3_access_copy(const struct s3_access *from, struct s3_access *to)
@@ -62,7 +62,7 @@ int s3_access_read(struct s3_access *access, const json_t *stores, struct err *e
 	const json_t *object = json_object_get(stores, NAME);
 
 	*access = (struct s3_access){0};
-	if (hadoop_fields_read(fields, array_length(fields), object, access, err) == 0 &&
+	if (fields_read(fields, array_length(fields), object, access, err) == 0 &&
 	    check(access, err) == 0)
 		return 0;
 	s3_access_finish(access);
@@ -73,7 +73,7 @@ void s3_access_write(const struct s3_access *access, json_t *stores)
 {
 	json_t *object = json_object();
 
-	hadoop_fields_write(fields, array_length(fields), access, object);
+	fields_write(fields, array_length(fields), access, object);
 	json_object_set_new(stores, NAME, object);
 }
 
