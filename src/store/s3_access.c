@@ -23,7 +23,7 @@ static const struct field fields[] = {
 	{MEMBER(key_id), FIELD_TEXT},
 	{MEMBER(secret_key), FIELD_TEXT},
 	{MEMBER(session_token), FIELD_OPTIONAL},
-	{MEMBER(authorities), FIELD_OPTIONAL},
+	{MEMBER(authorities), FIELD_LINES},
 };
 
 void s3_access_finish(struct s3_access *access)

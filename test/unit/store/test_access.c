@@ -32,6 +32,24 @@ static void access_survives_json(void **state)
 	assert_true(json_equal(written, stores));
 }
 
+static void access_to_a_bucket_survives_json(void **state)
+{
+	static const char text[] =
+		"{\"s3\":{\"endpoint\":\"https://minio:9000\",\"region\":\"r\",\"key_id\":\"k\","
+		"\"secret_key\":\"s\",\"authorities\":\"-----BEGIN\\nX\\n\"}}";
+	struct store_access access cleanup_store_access = {0};
+	struct err err cleanup_err = {0};
+	json_t *stores cleanup_json = json_parse(text, strlen(text), &err);
+
+	if (store_access_from_json(stores, &access, &err) < 0)
+		fail_msg("%s", err_message(&err));
+	assert_true(access.has_s3);
+	assert_string_equal(access.s3.authorities, "-----BEGIN\nX\n");
+	json_t *written cleanup_json = json_object();
+	s3_access_write(&access.s3, written);
+	assert_true(json_equal(written, stores));
+}
+
 static void job_without_remote_stores_has_no_access(void **state)
 {
 	struct store_access access cleanup_store_access = {0};
@@ -101,6 +119,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(access_survives_json),
+		cmocka_unit_test(access_to_a_bucket_survives_json),
 		cmocka_unit_test(job_without_remote_stores_has_no_access),
 		cmocka_unit_test(hostile_access_is_refused),
 		cmocka_unit_test(path_is_within_the_file_system),
