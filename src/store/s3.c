@@ -90,7 +90,7 @@ struct s3_call {
 	char *mark;	 /* of the object that it makes */
 	int64_t part;	 /* of it; the first is 1 */
 	struct str body; /* of what is sent next */
-	bool has_entries;
+	bool has_entries, has_foreign;
 	struct store_item item;
 	struct err flaw; /* to be told when all is cleared away, or of what came */
 };
@@ -325,15 +325,19 @@ static void ask_delete_found(const struct s3_call *s3, struct question *question
 	question->length = (int64_t)s3->body.length;
 }
 
+/* Of a list: what its keys begin with. */
+static char *prefix_of(const struct s3_call *s3)
+{
+	return s3->step == STEP_OBJECT ? mem_strdup(s3->key) : below(s3->key);
+}
+
 static void fill(const struct s3_call *s3, struct question *question)
 {
-	char *prefix cleanup_free = below(s3->key);
+	char *prefix cleanup_free = prefix_of(s3);
 
 	question->key = mem_strdup(s3->key);
 	switch (s3->step) {
 	case STEP_OBJECT:
-		ask_list(s3, s3->key, "&max-keys=1", question);
-		break;
 	case STEP_BELOW:
 		ask_list(s3, prefix, "&max-keys=1", question);
 		break;
@@ -650,18 +654,41 @@ static bool is_endless(struct s3_call *s3, const char *next)
 	return is_again || ++s3->pages > PAGES_MAX;
 }
 
-static void take_page(struct s3_call *s3, const struct http_response *response)
+/* Keys that were not asked for may be anybody's: none of them is listed, or removed. */
+static void on_listed(void *data, const struct s3_entry *entry)
 {
 	static s3_visit *const visits[] = {[STEP_OBJECT] = on_object,
 					   [STEP_BELOW] = on_below,
 					   [STEP_LIST] = on_entry,
 					   [STEP_FIND] = on_found};
+	struct s3_call *s3 = data;
+	char *prefix cleanup_free = prefix_of(s3);
+
+	if (str_starts_with(entry->key, prefix))
+		visits[s3->step](s3, entry);
+	else
+		s3->has_foreign = true;
+}
+
+static int read_page(struct s3_call *s3, const struct http_response *response, char **token,
+		     struct err *err)
+{
+	str_truncate(&s3->body, 0);
+	if (s3_answer_list(response->body, response->length, on_listed, s3, token, err) < 0)
+		return -1;
+	return s3->has_foreign
+		       ? err_set(err, ERR_INPUT,
+				 "the server ignores the prefix of a list: it lists keys that "
+				 "were not asked for")
+		       : 0;
+}
+
+static void take_page(struct s3_call *s3, const struct http_response *response)
+{
 	struct err err cleanup_err = {0};
 	char *token = NULL;
 
-	str_truncate(&s3->body, 0);
-	if (s3_answer_list(response->body, response->length, visits[s3->step], s3, &token, &err) <
-	    0) {
+	if (read_page(s3, response, &token, &err) < 0) {
 		free(token);
 		fail_as(s3, err.kind, err_message(&err));
 		return;
@@ -691,6 +718,19 @@ static void take_page(struct s3_call *s3, const struct http_response *response)
 	}
 }
 
+/* The object may end before what was asked for; Content-Range says where. */
+static bool is_cut_off(const struct s3_call *s3, const struct http_response *response)
+{
+	const struct store_request *request = &s3->call->request;
+	const char *range = http_head_find(response->head, "Content-Range");
+	const char *slash = range ? strchr(range, '/') : NULL;
+	int64_t end = request->offset + request->length, whole;
+
+	if (slash && str_parse_int(slash + 1, 0, INT64_MAX, &whole) == 0 && whole < end)
+		end = whole;
+	return response->status == 206 && request->offset + request->length - s3->left < end;
+}
+
 static void take_bytes(struct s3_call *s3, const struct http_response *response)
 {
 	const struct store_request *request = &s3->call->request;
@@ -705,6 +745,8 @@ static void take_bytes(struct s3_call *s3, const struct http_response *response)
 	} else if (request->verb == STORE_DOWNLOAD && request->offset > 0 &&
 		   response->status == 200) {
 		fail_as(s3, ERR_INPUT, "the server sends all of it when a part is asked for");
+	} else if (request->verb == STORE_DOWNLOAD && is_cut_off(s3, response)) {
+		fail_as(s3, ERR_INPUT, "the server sends less of it than was asked for");
 	} else {
 		succeed(s3);
 	}
@@ -752,8 +794,9 @@ static void take_proof(struct s3_call *s3, const struct http_response *response)
 static int check(const struct s3_call *s3, const struct http_response *response, struct err *err)
 {
 	bool is_stored = s3->step == STEP_PUT || s3->step == STEP_PART;
+	const char *tag = http_head_find(response->head, "ETag");
 
-	if (is_stored && !http_head_find(response->head, "ETag"))
+	if (is_stored && (!tag || !*tag))
 		return err_set(err, ERR_INPUT,
 			       "the answer has no ETag, so no server of S3 gave it");
 	if (s3->step == STEP_COMPLETE)

@@ -257,6 +257,40 @@ static void names_that_lead_elsewhere_are_not_listed(void **state)
 	stop(&bed);
 }
 
+/* Removal takes what is listed. */
+static void keys_that_were_not_asked_for_are_no_answer(void **state)
+{
+	static const struct web_step list[] = {{"GET", PAGE(KEY("other/a"))}};
+	static const struct web_step prefixes[] = {{"GET", PAGE(PREFIX("files/other/"))}};
+	static const struct web_step object[] = {{"GET", PAGE(KEY("files/other"))}};
+	static const struct web_step removal[] = {
+		{"DELETE", HEAD("204") "\r\n"},
+		{"GET", PAGE(KEY("files/d/a") KEY("files/d-other/a"))}};
+	static const struct {
+		struct store_request request;
+		const struct web_step *steps;
+		size_t count;
+	} cases[] = {
+		{{.verb = STORE_LIST, .path = "d", .visit = on_item}, list, 1},
+		{{.verb = STORE_LIST, .path = "d", .visit = on_item}, prefixes, 1},
+		{{.verb = STORE_STAT, .path = "d"}, object, 1},
+		{{.verb = STORE_REMOVE, .path = "d"}, removal, 2},
+	};
+
+	for (size_t i = 0; i < array_length(cases); i++) {
+		struct str seen cleanup_str = {0};
+		struct store_request request = cases[i].request;
+		struct bed bed;
+		start(&bed, cases[i].steps, cases[i].count, -1);
+		request.data = &seen;
+		assert_int_equal(store_run(bed.store, request, &bed.err), -1);
+		assert_int_equal(bed.err.kind, ERR_INPUT);
+		assert_message_has(&bed.err, "s3://bucket/files/d: the server ignores the prefix");
+		assert_string_equal(str_text(&seen), "");
+		stop(&bed);
+	}
+}
+
 static void directory_is_there_while_something_is_in_it(void **state)
 {
 	static const struct web_step steps[] = {{"prefix=files%2Fd&", PAGE(KEY("files/d-1"))},
@@ -429,17 +463,21 @@ static void failure_says_what_to_do(void **state)
 /* Of a proxy that wants a login, for one. */
 static void page_of_something_else_is_no_success(void **state)
 {
-	static const struct web_step put[] = {{"PUT", XML("200", "<html/>")}};
+	static const char *const puts[] = {XML("200", "<html/>"), HEAD("200") "ETag: \r\n\r\n"};
 	static const struct web_step removal[] = {{"DELETE", HEAD("204") "\r\n"},
 						  {"GET", PAGE(KEY("files/d/a"))},
 						  {"POST", XML("200", "<html/>")}};
 	int fd cleanup_close = memfd_create("bytes", MFD_CLOEXEC);
 	struct bed bed;
 
-	START(&bed, put);
-	assert_int_equal(store_run(bed.store, store_upload("a", 0600, fd, 0), &bed.err), -1);
-	assert_message_has(&bed.err, "s3://bucket/files/a: the answer has no ETag");
-	stop(&bed);
+	for (size_t i = 0; i < array_length(puts); i++) {
+		const struct web_step put[] = {{"PUT", puts[i]}};
+		START(&bed, put);
+		assert_int_equal(store_run(bed.store, store_upload("a", 0600, fd, 0), &bed.err),
+				 -1);
+		assert_message_has(&bed.err, "s3://bucket/files/a: the answer has no ETag");
+		stop(&bed);
+	}
 	START(&bed, removal);
 	assert_int_equal(store_run(bed.store, store_remove("d"), &bed.err), -1);
 	assert_message_has(&bed.err, "is a <html>, not a <DeleteResult>");
@@ -452,7 +490,8 @@ static void busy_server_is_asked_again(void **state)
 		{"GET", ERROR("503", "SlowDown", "")},
 		{"GET", NULL},
 		{"GET", "206 X\r\nConnection: close\r\nContent-Length: 9\r\n\r\n12"},
-		{"GET", "206 X\r\nConnection: close\r\nContent-Length: 3\r\n\r\n123"},
+		{"GET", "206 X\r\nConnection: close\r\nContent-Range: bytes 0-2/3\r\n"
+			"Content-Length: 3\r\n\r\n123"},
 	};
 	int fd cleanup_close = memfd_create("bytes", MFD_CLOEXEC);
 	char got[8] = "";
@@ -464,6 +503,26 @@ static void busy_server_is_asked_again(void **state)
 	assert_int_equal(pread(fd, got, sizeof(got), 0), 3);
 	assert_string_equal(got, "123");
 	stop(&bed);
+}
+
+static void object_that_comes_short_is_told(void **state)
+{
+	static const char *const answers[] = {
+		HEAD("206") "\r\n123",
+		HEAD("206") "Content-Range: bytes 0-2/9\r\n\r\n123",
+		HEAD("206") "Content-Range: bytes 0-2/*\r\n\r\n123",
+	};
+
+	for (size_t i = 0; i < array_length(answers); i++) {
+		const struct web_step steps[] = {{"GET", answers[i]}};
+		int fd cleanup_close = memfd_create("bytes", MFD_CLOEXEC);
+		struct bed bed;
+		START(&bed, steps);
+		assert_int_equal(
+			store_run(bed.store, store_download("a", NULL, fd, 0, 9), &bed.err), -1);
+		assert_message_has(&bed.err, "s3://bucket/files/a: the server sends less of it");
+		stop(&bed);
+	}
 }
 
 static void nothing_is_behind_the_end(void **state)
@@ -504,7 +563,8 @@ static void clear_environment(void **state)
 	static const char *const names[] = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
 					    "AWS_SESSION_TOKEN", "AWS_PROFILE",
 					    "AWS_REGION",	 "AWS_DEFAULT_REGION",
-					    "AWS_CONFIG_FILE",	 "AWS_SHARED_CREDENTIALS_FILE"};
+					    "AWS_CONFIG_FILE",	 "AWS_SHARED_CREDENTIALS_FILE",
+					    "AWS_CA_BUNDLE"};
 
 	for (size_t i = 0; i < array_length(names); i++)
 		unsetenv(names[i]);
@@ -567,6 +627,7 @@ int main(void)
 		cmocka_unit_test(server_that_repeats_itself_is_asked_no_more),
 		cmocka_unit_test(keys_are_taken_as_the_server_says_them),
 		cmocka_unit_test(names_that_lead_elsewhere_are_not_listed),
+		cmocka_unit_test(keys_that_were_not_asked_for_are_no_answer),
 		cmocka_unit_test(directory_is_there_while_something_is_in_it),
 		cmocka_unit_test(remove_takes_all_that_is_below),
 		cmocka_unit_test(key_that_cannot_be_removed_is_told),
@@ -576,6 +637,7 @@ int main(void)
 		cmocka_unit_test(failure_says_what_to_do),
 		cmocka_unit_test(page_of_something_else_is_no_success),
 		cmocka_unit_test(busy_server_is_asked_again),
+		cmocka_unit_test(object_that_comes_short_is_told),
 		cmocka_unit_test(nothing_is_behind_the_end),
 		cmocka_unit_test(connection_is_used_again),
 		scratch_test(key_is_found_where_amazons_programs_find_it),
