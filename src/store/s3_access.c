@@ -7,6 +7,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/trust_store.h"
 #include "net/url.h"
 
 #define NAME	      "s3"
@@ -170,10 +171,14 @@ static char *find_region(const char *profile)
 static int find_authorities(struct s3_access *access, struct err *err)
 {
 	char *path cleanup_free = environment("AWS_CA_BUNDLE");
+	struct str pem cleanup_str = {0};
 
-	if (path)
-		access->authorities = fs_read_file(path, FILE_CAP, NULL, err);
-	return path && !access->authorities ? err_wrap(err, "AWS_CA_BUNDLE") : 0;
+	if (!path)
+		return 0;
+	if (trust_store_read(path, NULL, &pem, err) < 0)
+		return err_wrap(err, "AWS_CA_BUNDLE");
+	access->authorities = str_steal(&pem);
+	return 0;
 }
 
 int s3_access_find(const char *endpoint, const char *region, struct s3_access *access,

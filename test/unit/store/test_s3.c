@@ -3,6 +3,7 @@
 #include "../base/scratch.h"
 #include "../base/test.h"
 #include "../hadoop/web_server.h"
+#include "../net/tls_door.h"
 
 #include <fcntl.h>
 #include <openssl/evp.h>
@@ -13,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "store/access.h"
@@ -607,6 +609,41 @@ static void key_is_found_where_amazons_programs_find_it(void **state)
 	assert_string_equal(access.region, "us-west-2");
 }
 
+/* The AM, which publishes the history, knows the authorities that AWS_CA_BUNDLE names. */
+static void authorities_of_the_server_travel_with_the_job(void **state)
+{
+	static const struct web_step steps[] = {{"GET", HEAD("200") "\r\n123"}};
+	struct store_access found = {.has_s3 = true}, come cleanup_store_access = {0};
+	struct str bytes cleanup_str = {0}, bundle cleanup_str = {0};
+	struct bed bed;
+
+	START(&bed, steps);
+	struct tls_door *door = tls_door_open(bed.server.address, NULL);
+	char *endpoint cleanup_free = mem_printf("https://%s", tls_door_address(door));
+	while (bundle.length <= 4096) /* some servers' are long */
+		str_append(&bundle, tls_door_authority(door));
+	clear_environment(state);
+	scratch_write(state, "ca.pem", bundle.text, 0600);
+	setenv("AWS_CA_BUNDLE", scratch_path(state, "ca.pem"), 1);
+	setenv("AWS_ACCESS_KEY_ID", "id", 1);
+	setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+	assert_success(s3_access_find(endpoint, "here", &found.s3, &bed.err), &bed.err);
+	json_t *stores cleanup_json = json_object();
+	s3_access_write(&found.s3, stores);
+	s3_access_finish(&found.s3);
+	assert_success(store_access_from_json(stores, &come, &bed.err), &bed.err);
+	store_close(bed.store);
+	bed.store = store_open("s3://bucket/files", &come, -1, NULL, NULL);
+	assert_success(store_read_bytes(bed.store, "a", 3, &bytes, &bed.err), &bed.err);
+	assert_string_equal(bytes.text, "123");
+	scratch_write(state, "ca.pem", "none", 0600);
+	assert_int_equal(s3_access_find(endpoint, "here", &found.s3, &bed.err), -1);
+	assert_message_has(&bed.err, "AWS_CA_BUNDLE: ");
+	assert_message_has(&bed.err, "/ca.pem: ");
+	tls_door_close(door);
+	stop(&bed);
+}
+
 static void endpoint_is_a_server(void **state)
 {
 	static const char *const flaws[] = {"minio:9000", "http://minio/path", "http://u:p@minio"};
@@ -641,6 +678,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_behind_the_end),
 		cmocka_unit_test(connection_is_used_again),
 		scratch_test(key_is_found_where_amazons_programs_find_it),
+		scratch_test(authorities_of_the_server_travel_with_the_job),
 		cmocka_unit_test(endpoint_is_a_server),
 	};
 
