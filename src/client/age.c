@@ -7,7 +7,7 @@ int age_check_unit(const char *option, const char *value, const char *example, s
 {
 	double number;
 
-	if (!value || str_parse_double(value, &number) < 0 || number == 0)
+	if (!value || str_parse_double(value, &number) < 0)
 		return 0;
 	return err_set(err, ERR_USAGE, "%s: \"%s\" has no unit; write %s%s", option, value, value,
 		       example);

@@ -88,25 +88,41 @@ static int open_own_place(const struct clearing *clearing, const struct job *job
 	return job_stores_check_reached(stores, job, err);
 }
 
+static int remove_history(const struct clearing *clearing, const struct job_stores *own,
+			  const char *id, struct removal *removal, struct err *err)
+{
+	return job_stores_remove(&clearing->stores, id, removal, err) < 0
+		       ? -1
+		       : job_stores_remove(own, id, removal, err);
+}
+
+/* A server that answers may still refuse, as without the right key. */
+static int check_history(const struct clearing *clearing, const struct job_stores *own,
+			 const char *id, const struct job *job, struct err *err)
+{
+	struct removal trial cleanup_removal = {.is_dry = true, .is_whole = true};
+
+	if (job && job_stores_check_reached(&clearing->stores, job, err) < 0)
+		return -1;
+	return remove_history(clearing, own, id, &trial, err);
+}
+
 /* The history goes last: an AM that is still there would publish it anew. Nothing goes before its
- * place is known to answer. */
+ * place is known to let it go. */
 static int remove_job(struct clearing *clearing, const struct scheduler_client_ops *ops,
 		      const char *id, const struct job *job, struct err *err)
 {
 	struct job_stores own cleanup_job_stores = {0};
 
-	if (clearing->with_history && job &&
-	    (job_stores_check_reached(&clearing->stores, job, err) < 0 ||
-	     open_own_place(clearing, job, &own, err) < 0))
+	if (clearing->with_history && job && open_own_place(clearing, job, &own, err) < 0)
+		return -1;
+	if (clearing->with_history && check_history(clearing, &own, id, job, err) < 0)
 		return -1;
 	if (ops && !ops->traits->is_history &&
 	    scheduler_remove_job(ops, id, &clearing->removal, err) < 0)
 		return -1;
-	if (!clearing->with_history)
-		return 0;
-	return job_stores_remove(&clearing->stores, id, &clearing->removal, err) < 0
-		       ? -1
-		       : job_stores_remove(&own, id, &clearing->removal, err);
+	return clearing->with_history ? remove_history(clearing, &own, id, &clearing->removal, err)
+				      : 0;
 }
 
 void clearing_choose(struct clearing *clearing, const struct str_list *ids)

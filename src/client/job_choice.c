@@ -40,7 +40,7 @@ static bool has_id(const struct job_summary *job, const char *word)
 
 static bool has_beginning(const struct job_summary *job, const char *word)
 {
-	return str_starts_with(job->id, word);
+	return scheduler_id_begins(job->id, word);
 }
 
 static bool has_name(const struct job_summary *job, const char *word)

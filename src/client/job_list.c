@@ -58,7 +58,7 @@ static int add_stored(const struct job_list_filter *filter, struct job_list *lis
 
 bool job_list_has_word(const struct job_summary *job, const char *word)
 {
-	return str_starts_with(job->id, word) || str_equal(job->name, word);
+	return scheduler_id_begins(job->id, word) || str_equal(job->name, word);
 }
 
 /* None is any. */

@@ -94,7 +94,7 @@ static void look_for_live(const struct scheduler_client_ops *ops, const char *id
 /* The word is not a name, then, which others may have, too. */
 static bool is_by_id(const struct finding *finding, const char *id)
 {
-	return str_starts_with(finding->id, id);
+	return scheduler_id_begins(finding->id, id);
 }
 
 static int find_scheduled(const char *id, struct finding *finding, struct err *err)

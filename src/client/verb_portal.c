@@ -28,8 +28,8 @@ static const char *const ui_origins[] = {"own-origin", "shared-origin", NULL};
 
 static const struct opt options[] = {
 	OPT_ROW("history", struct portal_verb, history,
-		"this history alone: a directory, or hdfs://NAMESERVICE/PATH", .argument = "PLACE",
-		.completion = OPT_COMPLETE_DIRECTORY),
+		"this history alone: a directory, hdfs://NAMESERVICE/PATH or s3://BUCKET/PATH",
+		.argument = "PLACE", .completion = OPT_COMPLETE_DIRECTORY),
 	OPT_ROW("listen", struct portal_verb, listen,
 		"where browsers find it (" LISTEN ", or the port of tony.http.port)",
 		.argument = "HOST:PORT"),

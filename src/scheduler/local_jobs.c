@@ -383,7 +383,7 @@ static size_t match_beginning(const struct places *places, const char *id, size_
 	struct str_list ids cleanup_str_list = {0};
 
 	for (size_t i = 0; i < places->count; i++) {
-		if (!str_starts_with(places->items[i].id, id) || !is_there(&places->items[i]))
+		if (!scheduler_id_begins(places->items[i].id, id) || !is_there(&places->items[i]))
 			continue;
 		if (ids.count == 0)
 			*found = i;

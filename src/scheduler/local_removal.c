@@ -96,6 +96,10 @@ static void spare(struct removal *removal, const char *job_dir, const char *path
 	char *real cleanup_free = resolve(path), *folder cleanup_free = resolve(job_dir);
 	char *jobs cleanup_free = fs_dirname(folder);
 
+	if (strstr(path, "://")) {
+		str_list_add_format(&removal->stays, "%s: %s", path, why);
+		return;
+	}
 	if (!fs_exists(path) || fs_is_below(real, folder))
 		return;
 	char *owner cleanup_free = owner_of(real, jobs);
@@ -124,7 +128,20 @@ static void spare_users_own(struct removal *removal, const struct job *job, cons
 
 /* ------------------------------------------------------------------------------------------- */
 
-static int read_ended(const char *job_dir, struct job **job, struct err *err)
+/* The history tells of a removed job; if it could not be published, the job's folder does. */
+static int check_kept(const struct removal *removal, const char *id, const struct job_view *view,
+		      struct err *err)
+{
+	return removal->is_whole || !view->history_trouble
+		       ? 0
+		       : err_set(err, ERR_FAILED,
+				 "%s stays, nothing else tells of it (%s); to remove it: tony rm "
+				 "%s",
+				 id, view->history_trouble, id);
+}
+
+static int read_ended(const char *job_dir, const struct removal *removal, struct job **job,
+		      struct err *err)
 {
 	const char *id = fs_basename(job_dir);
 	struct job_view *view;
@@ -133,8 +150,11 @@ static int read_ended(const char *job_dir, struct job **job, struct err *err)
 		return err_set(err, ERR_NOT_FOUND, "no job \"%s\" in %s", id, job_dir);
 	if (local_job_read_end(job_dir, job, &view) < 0)
 		return removal_refuse_live(id, err);
+	int result = check_kept(removal, id, view, err);
 	job_view_destroy(view);
-	return 0;
+	if (result < 0)
+		job_destroy(*job);
+	return result;
 }
 
 /* No AM holds the job, nor begins to while the returned descriptor is open. */
@@ -175,7 +195,7 @@ int local_removal_remove(const struct scheduler_traits *engine, const char *id,
 	char *job_dir cleanup_free = state ? state_dir_job(state, engine->folder, id) : NULL;
 	struct job *job = NULL;
 
-	if (!job_dir || read_ended(job_dir, &job, err) < 0)
+	if (!job_dir || read_ended(job_dir, removal, &job, err) < 0)
 		return -1;
 	int result = remove_ended(id, job_dir, job, removal, err);
 	job_destroy(job);

@@ -452,6 +452,10 @@ struct scheduler_client_ops {
 void scheduler_summarize(const struct scheduler_traits *engine, const struct job *job,
 			 const struct job_view *view, struct job_summary *summary);
 
+/* Is `word` a beginning of the id by which it may be named? It has a digit at least: "tony-" begins
+ * all ids of an engine, and names none. */
+bool scheduler_id_begins(const char *id, const char *word);
+
 /* Sets `err` (ERR_USAGE): what a user calls `id` may be any of these jobs. Returns -1. */
 int scheduler_err_several(const char *id, const struct str_list *ids, struct err *err);
 

@@ -1,4 +1,6 @@
 /* Parts of the client that engines share. */
+#include <string.h>
+
 #include "base/mem.h"
 #include "base/str.h"
 #include "job/view.h"
@@ -23,6 +25,11 @@ void scheduler_summarize(const struct scheduler_traits *engine, const struct job
 	};
 	for (size_t i = 0; i < job->tags.count; i++)
 		str_list_add(&summary->tags, job->tags.items[i]);
+}
+
+bool scheduler_id_begins(const char *id, const char *word)
+{
+	return strpbrk(word, "0123456789") && str_starts_with(id, word);
 }
 
 int scheduler_err_several(const char *id, const struct str_list *ids, struct err *err)

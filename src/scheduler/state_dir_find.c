@@ -62,6 +62,10 @@ static int check(const char *state, struct err *err)
 
 	if (stat(state, &status) < 0)
 		return errno == ENOENT || errno == ENOTDIR ? 0 : err_set_errno(err, "%s", state);
+	if (!S_ISDIR(status.st_mode))
+		return err_set(err, ERR_CONFIG,
+			       "%s: is no directory; set TONY_STATE_DIR to a directory of your own",
+			       state);
 	if (status.st_uid != user && status.st_uid != 0)
 		return err_set(err, ERR_CONFIG,
 			       "%s: the state directory belongs to uid %u, and tony runs as uid "

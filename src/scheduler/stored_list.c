@@ -176,10 +176,11 @@ static bool fits(const struct stored_filter *filter, const struct job_summary *j
 {
 	if (!job->user && (!filter || !filter->beginning))
 		return false;
-	return !filter || ((!filter->beginning || str_starts_with(job->id, filter->beginning)) &&
-			   (!filter->name || (str_equal(job->name, filter->name) &&
-					      job_state_is_final(job->state))) &&
-			   (!filter->own_only || job_stores_is_own(job)));
+	return !filter ||
+	       ((!filter->beginning || scheduler_id_begins(job->id, filter->beginning)) &&
+		(!filter->name ||
+		 (str_equal(job->name, filter->name) && job_state_is_final(job->state))) &&
+		(!filter->own_only || job_stores_is_own(job)));
 }
 
 static void take(struct taking *taking, struct job_summary *job)

@@ -39,7 +39,7 @@ static size_t match_beginning(const struct yarn_reports *reports, const char *id
 	for (size_t i = 0; i < reports->count; i++) {
 		char *whole cleanup_free =
 			hadoop_application_id_text(reports->items[i]->applicationid);
-		if (str_starts_with(whole, id))
+		if (scheduler_id_begins(whole, id))
 			str_list_add(&ids, whole);
 	}
 	tell_matches(id, &ids, found, err);

@@ -1,10 +1,12 @@
 """Ended jobs are removed whole, and nothing else is: by `tony rm` and `tony clean`, and in part by themselves."""
 
 import fcntl
+import http.server
 import json
 import os
 import shutil
 import subprocess
+import threading
 
 import pytest
 import schemas
@@ -23,6 +25,11 @@ def remove(tony, *arguments, code=0):
     answer = tony.run("rm", *arguments)
     assert answer.returncode == code, answer.stdout + answer.stderr
     return answer
+
+
+def site(tony, keys):
+    (tony.directory / "conf").mkdir(exist_ok=True)
+    write_xml(tony.directory / "conf/tony-site.xml", keys)
 
 
 def is_gone(tony, job):
@@ -179,12 +186,50 @@ def test_several_of_a_name_are_listed_unless_all_are_meant(tony):
 
 def test_the_beginning_of_an_id_that_is_anothers_name_is_refused(tony):
     old = ended(tony)
-    job = tony.submit({"tony.worker.instances": 1, "tony.application.name": "tony"},
+    beginning = old.id[:8]
+    job = tony.submit({"tony.worker.instances": 1, "tony.application.name": beginning},
                       "--executes", f"./exit_after.sh {tony.directory}/go 0")
-    answer = remove(tony, "tony", code=2)
+    answer = remove(tony, beginning, code=2)
     assert old.id in answer.stderr and job.id in answer.stderr and old.directory.exists()
     (tony.directory / "go").touch()
     assert job.wait() == 0
+
+
+def test_what_all_ids_begin_with_names_no_job(tony):
+    job = ended(tony)
+    for word in ("t", "tony", "tony-"):
+        remove(tony, word, code=4)
+    assert job.directory.exists()
+    remove(tony, job.id[:6])
+    assert is_gone(tony, job)
+
+
+class Refusing(http.server.BaseHTTPRequestHandler):
+    """A server of buckets to which the key is not known."""
+
+    def do_GET(self):
+        self.send_response(403)
+        self.end_headers()
+        self.wfile.write(b"<Error><Code>InvalidAccessKeyId</Code></Error>")
+
+    do_POST = do_HEAD = do_DELETE = do_GET
+
+
+def test_a_bucket_that_refuses_keeps_the_whole_job(tony):
+    job = ended(tony)
+    wait_until(lambda: not job.processes(), "the AM to be gone")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refusing)
+    threading.Thread(target=server.serve_forever).start()
+    try:
+        site(tony, {"tony.history.location": "s3://jobs/x", "tony.s3.endpoint": f"http://127.0.0.1:{server.server_port}"})
+        tony.env.update({"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_REGION": "us-east-1"})
+        for verb in (("rm", job.id), ("clean", "--older-than", "0s", "--history")):
+            answer = tony.run(*verb)
+            assert answer.returncode != 0 and "s3://jobs/x" in answer.stderr and "removed" not in answer.stdout
+            assert job.directory.exists(), verb
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def test_what_a_killed_removal_has_left_is_no_job_and_goes_with_the_next(tony):
@@ -295,12 +340,25 @@ def test_clean_removes_what_is_older_and_no_history(tony):
     assert all(is_gone(tony, job) for job in (old, older, young))
 
 
+def test_clean_leaves_what_alone_tells_of_a_job(tony):
+    """Its history could not be published."""
+    store = tony.directory / "store"
+    answer, job = tony.job({"tony.worker.instances": 1, "tony.history.location": store}, "--executes", f"touch {store}")
+    assert answer.returncode == 0, answer.stderr
+    wait_until(lambda: not job.processes(), "the AM to leave")
+    answer = clean(tony, "--older-than", "0s", code=70)
+    assert f"{job.id} stays" in answer.stderr and f"tony rm {job.id}" in answer.stderr and job.directory.exists()
+    store.unlink()
+    remove(tony, job.id)
+    assert is_gone(tony, job)
+
+
 def test_an_age_needs_a_unit(tony):
-    assert "30d" in clean(tony, "--older-than", "30", code=2).stderr
+    for number in ("30", "0"):
+        assert f"write {number}d" in clean(tony, "--older-than", number, code=2).stderr
     clean(tony, "--older-than", "soon", code=2)
-    clean(tony, "--older-than", "0")
-    (tony.directory / "conf").mkdir()
-    write_xml(tony.directory / "conf/tony-site.xml", {"tony.jobs.max-age": "0"})
+    clean(tony, "--older-than", "0s")
+    site(tony, {"tony.jobs.max-age": "0"})
     assert "--older-than" in clean(tony, code=2).stderr
 
 
