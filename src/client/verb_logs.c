@@ -1,5 +1,6 @@
 #include <inttypes.h>
 #include <poll.h>
+#include <locale.h>
 #include <regex.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,6 +71,8 @@ struct logs {
 static int compile_grep(struct logs *logs, struct err *err)
 {
 	struct logs_options *chosen = logs->chosen;
+
+	setlocale(LC_CTYPE, ""); /* characters are the user's: "." is a whole one, as for grep */
 	int bad = regcomp(&logs->grep, chosen->grep,
 			  REG_EXTENDED | (chosen->ignore_case ? REG_ICASE : 0));
 

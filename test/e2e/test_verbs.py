@@ -111,6 +111,16 @@ def test_logs(tony, running):
     assert "hello from 0" in tony.run("logs", running.id).stdout, "also after the end"
 
 
+def test_a_search_knows_the_characters_of_the_locale(tony):
+    answer, job = tony.job({"tony.worker.instances": 1}, "--executes", "printf 'Gr\\303\\266\\303\\237e\\ncaf\\303\\251 x\\n'")
+    assert answer.returncode == 0, answer.stderr
+    def count(locale, *grep):
+        tony.env["LC_ALL"] = locale
+        return tony.run("logs", "--count", *grep, job.id).stdout
+    for grep in (("--grep", "Gr[öü]ße"), ("-i", "--grep", "GRÖ"), ("--grep", "caf. ")):
+        assert (count("C.UTF-8", *grep), count("C", *grep)) == ("1\n", "0\n"), grep
+
+
 def test_logs_are_searched_while_the_job_runs_and_after_its_end(tony, running):
     running.wait_log("worker:0", "hello from 0")
     follower = tony.start("logs", "-f", "--grep", "from 0$", running.id)
