@@ -18,6 +18,7 @@ int clearing_begin(struct clearing *clearing, struct err *err)
 	clearing->removal.is_whole = clearing->with_history;
 	clearing->jobs = map_create(NULL);
 	clearing->staying = map_create(NULL);
+	clearing->told = map_create(NULL);
 	clearing->rows = json_array();
 	return clearing->with_history ? job_stores_open_within(NULL, SCHEDULERS_PATIENCE_MS,
 							       &clearing->stores, err)
@@ -30,6 +31,7 @@ void clearing_finish(struct clearing *clearing)
 	job_stores_close(&clearing->stores);
 	map_destroy(clearing->jobs);
 	map_destroy(clearing->staying);
+	map_destroy(clearing->told);
 	json_decref(clearing->rows);
 }
 

@@ -15,6 +15,7 @@ struct clearing {
 	struct job_stores stores; /* opened where the history is to go */
 	struct map *jobs;	  /* the ids of those removed */
 	struct map *staying;	  /* of those that were not */
+	struct map *told;	  /* the warnings about them */
 	json_t *rows;
 	int64_t bytes;	     /* of all */
 	int64_t cache_bytes; /* of what was sent to a cluster */

@@ -45,6 +45,14 @@ static int find_age(const char *older_than, int64_t *age_ms, struct err *err)
 				     "--older-than 7d");
 }
 
+/* A server's refusal is the same for all jobs. */
+static void warn_once(struct clearing *clearing, const char *message)
+{
+	if (!map_get(clearing->told, message))
+		log_warning("%s", message);
+	map_set(clearing->told, message, clearing);
+}
+
 /* A job that has not ended after all, or that a live one uses, is passed over. */
 static void clean_job(struct clearing *clearing, const struct scheduler_client_ops *ops,
 		      const char *id)
@@ -61,7 +69,7 @@ static void clean_job(struct clearing *clearing, const struct scheduler_client_o
 	if (err.kind == ERR_USAGE)
 		log_info("%s", err_message(&err));
 	else if (err.kind != ERR_NOT_FOUND) {
-		log_warning("%s", err_message(&err));
+		warn_once(clearing, err_message(&err));
 		clearing->failed++;
 	}
 }

@@ -1,6 +1,6 @@
 #include <inttypes.h>
-#include <poll.h>
 #include <locale.h>
+#include <poll.h>
 #include <regex.h>
 #include <stdio.h>
 #include <string.h>
