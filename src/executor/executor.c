@@ -34,10 +34,9 @@ static void take_back(const struct settings *settings)
  * scheduler does not remove all that a container leaves. */
 static void clean_up(void)
 {
-	const struct scheduler_ops *here = scheduler_here();
 	struct settings settings = {0};
 
-	if (here && here->traits->shares_files && settings_read(&settings, NULL) == 0)
+	if (settings_read(&settings, NULL) == 0 && settings.scheduler->shares_files)
 		take_back(&settings);
 	settings_finish(&settings);
 }

@@ -20,24 +20,17 @@ static int need(const char *name, const char **value, struct err *err)
 
 static int find_container(struct settings *settings, struct err *err)
 {
-	const struct scheduler_ops *ops = scheduler_here();
-
-	if (!ops)
-		return err_set(err, ERR_USAGE,
-			       "this is no container: executors are started by a scheduler");
 	struct scheduler_container found = {0};
-	int result = ops->container.find(&found, err);
-	/* A container that is a directory of this machine does not say whose it is. */
-	const struct scheduler_traits *own =
-		found.job && ops->traits->shares_files ? scheduler_traits_of(found.job) : NULL;
-	settings->scheduler = own ? own : ops->traits;
+	const struct scheduler_ops *ops = scheduler_find_container(&found, err);
+
+	settings->scheduler = ops ? ops->traits : NULL;
 	settings->job = found.job;
 	settings->token = found.token;
 	settings->token_file = found.token_file;
 	settings->container_dir = found.dir;
 	settings->log_dir = found.log_dir;
 	settings->kill_notice_ms = found.kill_notice_ms;
-	return result;
+	return ops ? 0 : -1;
 }
 
 static void take_checkpoint_dir(struct settings *settings)

@@ -333,7 +333,7 @@ static void publish(const struct job *job, const char *job_dir)
 const struct scheduler_ops local_scheduler = {
 	.traits = &local_traits,
 	.guardian = {.hold = local_hold, .clean = local_clean, .publish = publish},
-	.container = {.is_here = local_container_is_here, .find = local_container_find},
+	.container = {.find = local_container_find},
 	.find_place = local_find_place,
 	.open = open_local,
 	.adopt = local_adopt,

@@ -129,7 +129,6 @@ void local_adopt(struct scheduler *scheduler, const struct scheduler_adoption *i
 
 /* ---- local_place.c ---- */
 int local_find_place(const char *job_dir, struct scheduler_place *place, struct err *err);
-bool local_container_is_here(void);
 int local_container_find(struct scheduler_container *container, struct err *err);
 
 /* ---- local_hold.c ---- */

@@ -18,11 +18,6 @@ int local_find_place(const char *job_dir, struct scheduler_place *place, struct 
 	return 0;
 }
 
-bool local_container_is_here(void)
-{
-	return getenv("TONY_JOB_FILE") != NULL;
-}
-
 static const char *need(const char *name, struct err *err)
 {
 	const char *value = getenv(name);
@@ -37,15 +32,13 @@ int local_container_find(struct scheduler_container *container, struct err *err)
 {
 	const char *directory = need("TONY_CONTAINER_DIR", err);
 	const char *token_file = directory ? need("TONY_TOKEN_FILE", err) : NULL;
-	const char *job_file = token_file ? need("TONY_JOB_FILE", err) : NULL;
 
-	if (!job_file)
+	if (!token_file)
 		return -1;
 	container->dir = mem_strdup(directory);
 	container->log_dir = mem_strdup(directory);
 	container->token_file = mem_strdup(token_file);
 	container->kill_notice_ms = LOCAL_KILL_NOTICE_MS;
 	container->token = job_read_token(token_file, err);
-	container->job = container->token ? job_read_file(job_file, err) : NULL;
-	return container->job ? 0 : -1;
+	return container->token ? 0 : -1;
 }

@@ -16,6 +16,24 @@ static const struct scheduler_ops *find_of(const struct job *job, struct err *er
 	return ops;
 }
 
+const struct scheduler_ops *scheduler_find_container(struct scheduler_container *container,
+						     struct err *err)
+{
+	const char *job_file = getenv("TONY_JOB_FILE");
+	const struct scheduler_ops *ops = NULL;
+
+	if (job_file) {
+		container->job = job_read_file(job_file, err);
+		ops = container->job ? find_of(container->job, err) : NULL;
+	} else {
+		ops = scheduler_here();
+		if (!ops)
+			err_set(err, ERR_USAGE,
+				"this is no container: executors are started by a scheduler");
+	}
+	return ops && ops->container.find(container, err) == 0 ? ops : NULL;
+}
+
 /* Containers outlive an AM that its engine starts anew: they are not to be ended with it. */
 static char *make_mark(const struct scheduler_ops *ops, const char *job_dir)
 {

@@ -22,7 +22,7 @@ const struct scheduler_ops *scheduler_find(const char *name)
 const struct scheduler_ops *scheduler_here(void)
 {
 	for (size_t i = 0; i < array_length(schedulers); i++) {
-		if (schedulers[i]->container.is_here())
+		if (!schedulers[i]->traits->shares_files && schedulers[i]->container.is_here())
 			return schedulers[i];
 	}
 	return NULL;

@@ -140,7 +140,7 @@ void scheduler_place_finish(struct scheduler_place *place);
 /* An executor finds this where its scheduler started it, beside the variables that all schedulers
  * set (executor/settings.c). The caller frees all of it, also what a find() that failed left. */
 struct scheduler_container {
-	struct job *job;
+	struct job *job;  /* with shares_files it is there before find() */
 	char *token;	  /* the job's bearer token */
 	char *token_file; /* for the program, which finds it there */
 	char *dir;	  /* for cluster.json and secrets: its owner's only */
@@ -221,7 +221,9 @@ struct scheduler_guardian_ops {
 
 /* For the process in a container. */
 struct scheduler_container_ops {
-	bool (*is_here)(void); /* was this process started in a container of this scheduler? */
+	/* Was this process started in a container of this scheduler? Not with shares_files: there
+	 * TONY_JOB_FILE names the job's description, which says whose it is. */
+	bool (*is_here)(void);
 	int (*find)(struct scheduler_container *container, struct err *err);
 };
 
@@ -288,8 +290,11 @@ struct scheduler_ops {
 };
 
 const struct scheduler_ops *scheduler_find(const char *name);
-/* In whose container this process was started; NULL: in nobody's. */
+/* In whose container this process was started, one without TONY_JOB_FILE; NULL: in nobody's. */
 const struct scheduler_ops *scheduler_here(void);
+/* For the process in a container; NULL: `err`. */
+const struct scheduler_ops *scheduler_find_container(struct scheduler_container *container,
+						     struct err *err);
 /* The AM's place, and that of a process at a job's last duty. `job_dir`: NULL: as the scheduler of
  * this container says. */
 const struct scheduler_ops *scheduler_find_place(const char *job_dir, struct scheduler_place *place,

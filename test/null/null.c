@@ -214,10 +214,19 @@ static void close_null(struct scheduler *scheduler)
 	free(null);
 }
 
+/* ---- for the process in a container ------------------------------------------------------- */
+
+/* Its programs see whose containers they are in. */
+static int find_container(struct scheduler_container *container, struct err *err)
+{
+	setenv("NULL_CONTAINER", getenv("TONY_CONTAINER"), 1);
+	return local_container_find(container, err);
+}
+
 const struct scheduler_ops null_scheduler = {
 	.traits = &null_traits,
 	.guardian = {.publish = local_history_conclude},
-	.container = {.is_here = local_container_is_here, .find = local_container_find},
+	.container = {.find = find_container},
 	.find_place = local_find_place,
 	.open = open_null,
 	.adopt = adopt,
