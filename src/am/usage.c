@@ -60,11 +60,6 @@ static const struct {
 	[USAGE_GPU_POWER_WATTS] = {"gpu_power_watts", "watts"},
 };
 
-const char *usage_series_name(enum usage_series name)
-{
-	return all_series[name].name;
-}
-
 int usage_find_series(const char *name)
 {
 	for (int i = 0; i < USAGE_SERIES_COUNT; i++)

@@ -30,7 +30,6 @@ enum usage_series {
 	USAGE_COLUMNS = USAGE_GPU_UTILIZATION_PERCENT, /* of the task itself */
 	USAGE_GPU_COLUMNS = USAGE_SERIES_COUNT - USAGE_COLUMNS,
 };
-const char *usage_series_name(enum usage_series name);
 int usage_find_series(const char *name); /* -1: there is none of that name */
 
 struct usage;

@@ -190,11 +190,6 @@ void aggregated_close(struct aggregated *logs)
 	free(logs);
 }
 
-bool aggregated_is_growing(const struct aggregated *logs)
-{
-	return logs->is_growing;
-}
-
 /* ---- one file ----------------------------------------------------------------------------- */
 
 static int read_file(void *data, int64_t offset, void *bytes, size_t length, struct err *err)

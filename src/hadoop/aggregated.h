@@ -66,9 +66,6 @@ struct aggregated *aggregated_open(struct log_store *store, const char *root, co
 				   const char *application, struct err *err);
 void aggregated_close(struct aggregated *logs); /* NULL is fine */
 
-/* Whether a node is writing at this moment: what is not there may come. */
-bool aggregated_is_growing(const struct aggregated *logs);
-
 /* The files of a container that one node uploaded at one time. */
 struct aggregated_upload {
 	const struct tfile *file;
