@@ -45,6 +45,8 @@ static bool find_line(struct filter *filter)
 			return false;
 		}
 	}
+	if (!base->problem)
+		base->problem = mem_strdup(filter->source->problem);
 	return false;
 }
 

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "history/stored_logs.h"
 #include "logs/filter.h"
+#include "logs/frame.h"
 #include "logs/names.h"
 #include "logs/parts.h"
 #include "logs/question.h"
@@ -253,7 +254,9 @@ static void on_room(void *data, struct http_stream *stream)
 		http_stream_yield(stream);
 		return;
 	}
-	log_question_send(&sending->question, stream, NULL);
+	bool is_cut = left > 0 && sending->log->problem;
+	log_question_send(&sending->question, stream,
+			  is_cut ? &(struct log_span){.part = LOG_FRAME_CUT} : NULL);
 	finish(sending);
 	http_stream_end(stream);
 }

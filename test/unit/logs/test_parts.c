@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "logs/filter.h"
 #include "logs/merge.h"
 #include "logs/parts.h"
 
@@ -214,6 +215,24 @@ static void a_log_that_cannot_be_read_on_is_told(void **state)
 	log_merge_destroy(merge);
 }
 
+static void a_search_in_it_tells_too(void **state)
+{
+	static const struct part parts[] = {{"a\n", NULL}, {"b\na\n", NULL}};
+	struct fake_log *fake = make_log(parts, 2);
+	struct log_source *found =
+		log_filter_open(&fake->base.base, &(struct log_search){.text = (char *)"a"});
+	struct log_span span;
+
+	fake->broken_at = 4;
+	for (int i = 0; i < 2; i++) {
+		assert_true(log_source_next(found, 10, &span));
+		assert_null(found->problem);
+	}
+	assert_false(log_source_next(found, 10, &span));
+	assert_string_equal(found->problem, "the disk is full of holes");
+	log_source_destroy(found);
+}
+
 static void parts_are_known_by_their_names(void **state)
 {
 	static const char *const files[] = {"stderr",	 "stdout",	 "stdout.1",
@@ -242,6 +261,7 @@ int main(void)
 		cmocka_unit_test(positions_are_found),
 		cmocka_unit_test(the_end_of_a_log_is_kept_with_its_times),
 		cmocka_unit_test(a_log_that_cannot_be_read_on_is_told),
+		cmocka_unit_test(a_search_in_it_tells_too),
 		cmocka_unit_test(parts_are_known_by_their_names),
 	};
 
