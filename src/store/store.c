@@ -255,20 +255,39 @@ int store_make_file(struct err *err)
 	return fd;
 }
 
-static int fetch(struct store *store, const char *path, int64_t cap, struct err *err)
+/* A look and the bytes are a request each, and a bucket has thousands of small files. */
+static int fetch_small(struct store *store, const char *path, int64_t cap, int fd, struct err *err)
+{
+	struct str bytes cleanup_str = {0};
+
+	if (store_read_bytes(store, path, cap, &bytes, err) < 0)
+		return -1;
+	return fs_write_all(fd, str_text(&bytes), bytes.length, err);
+}
+
+static int fetch_large(struct store *store, const char *path, int64_t cap, int fd, struct err *err)
 {
 	struct store_item item cleanup_store_item = {0};
-	int fd cleanup_close = store_make_file(err);
 
-	if (fd < 0 || store_look(store, path, &item, err) < 0)
+	if (store_look(store, path, &item, err) < 0)
 		return -1;
 	if (!item.is_file)
 		return err_set(err, ERR_NOT_FOUND, "%s/%s: is not a file", store->root, path);
 	if (item.length > cap)
 		return err_set(err, ERR_INPUT, "%s/%s: is larger than %lld bytes", store->root,
 			       path, (long long)cap);
-	if (item.length > 0 &&
-	    store_run(store, store_download(path, NULL, fd, 0, item.length), err) < 0)
+	return item.length > 0
+		       ? store_run(store, store_download(path, NULL, fd, 0, item.length), err)
+		       : 0;
+}
+
+static int fetch(struct store *store, const char *path, int64_t cap, struct err *err)
+{
+	bool is_small = store->ops->traits.holds_objects && cap <= STORE_READ_CAP;
+	int fd cleanup_close = store_make_file(err);
+
+	if (fd < 0 || (is_small ? fetch_small(store, path, cap, fd, err)
+				: fetch_large(store, path, cap, fd, err)) < 0)
 		return -1;
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return err_set_errno(err, "%s/%s", store->root, path);

@@ -540,6 +540,23 @@ static void nothing_is_behind_the_end(void **state)
 	stop(&bed);
 }
 
+static void small_file_costs_one_request(void **state)
+{
+	static const struct web_step steps[] = {
+		{"GET /bucket/files/a HTTP", HEAD("200") "\r\nbytes"},
+		{"GET /bucket/files/a HTTP", HEAD("200") "\r\nbytes"}};
+	char seen[16] = "";
+	struct bed bed;
+
+	START(&bed, steps);
+	int fd cleanup_close = store_open_file(bed.store, "a", 5, NULL, &bed.err);
+	assert_int_equal(read(fd, seen, sizeof(seen)), 5);
+	assert_string_equal(seen, "bytes");
+	assert_int_equal(store_open_file(bed.store, "a", 4, NULL, &bed.err), -1);
+	assert_message_has(&bed.err, "s3://bucket/files/a: is larger than 4 bytes");
+	stop(&bed);
+}
+
 static void connection_is_used_again(void **state)
 {
 	static const struct web_step steps[] = {
@@ -676,6 +693,7 @@ int main(void)
 		cmocka_unit_test(busy_server_is_asked_again),
 		cmocka_unit_test(object_that_comes_short_is_told),
 		cmocka_unit_test(nothing_is_behind_the_end),
+		cmocka_unit_test(small_file_costs_one_request),
 		cmocka_unit_test(connection_is_used_again),
 		scratch_test(key_is_found_where_amazons_programs_find_it),
 		scratch_test(authorities_of_the_server_travel_with_the_job),
