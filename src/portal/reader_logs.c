@@ -13,11 +13,10 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "history/stored_logs.h"
-#include "logs/filter.h"
-#include "logs/frame.h"
 #include "logs/names.h"
 #include "logs/parts.h"
 #include "logs/question.h"
+#include "logs/send.h"
 #include "portal/reader_internal.h"
 
 #define KEPT_CAP ((size_t)16 << 20) /* bytes of a collected log that are read */
@@ -224,58 +223,6 @@ static struct log_source *open_log(struct reader *reader, int number, size_t tas
 	return log;
 }
 
-struct sending {
-	struct log_question question;
-	struct log_source *log;
-};
-
-static void finish(void *data)
-{
-	struct sending *sending = data;
-
-	log_source_destroy(sending->log);
-	log_question_finish(&sending->question);
-	free(sending);
-}
-
-static void on_room(void *data, struct http_stream *stream)
-{
-	struct sending *sending = data;
-	int64_t left = sending->question.left;
-	struct log_span span;
-
-	if (left > 0 &&
-	    log_source_next(sending->log,
-			    left < HTTP_STREAM_CHUNK ? (size_t)left : HTTP_STREAM_CHUNK, &span)) {
-		log_question_send(&sending->question, stream, &span);
-		return;
-	}
-	if (left > 0 && sending->log->is_busy) {
-		http_stream_yield(stream);
-		return;
-	}
-	bool is_cut = left > 0 && sending->log->problem;
-	log_question_send(&sending->question, stream,
-			  is_cut ? &(struct log_span){.part = LOG_FRAME_CUT} : NULL);
-	finish(sending);
-	http_stream_end(stream);
-}
-
-/* Takes both. */
-static void send_log(struct http_request *request, struct log_question *question,
-		     struct log_source *log)
-{
-	struct sending *sending = mem_alloc(sizeof(*sending));
-
-	*sending = (struct sending){.question = *question,
-				    .log = log_filter_open(log, &question->search)};
-	*question = (struct log_question){0};
-	log_source_seek(sending->log, sending->question.from);
-	http_answer_stream(
-		request, log_question_type(&sending->question),
-		&(struct http_stream_source){.fill = on_room, .closed = finish, .data = sending});
-}
-
 void reader_handle_log(void *data, struct http_request *request)
 {
 	struct reader *reader = data;
@@ -296,7 +243,7 @@ void reader_handle_log(void *data, struct http_request *request)
 	if (!question.file)
 		err_set(&err, ERR_NOT_FOUND, "no task has a log of that name");
 	if (log)
-		send_log(request, &question, log);
+		log_send(request, &question, log);
 	else
 		log_question_refuse(request, &question, answer, &err);
 }
