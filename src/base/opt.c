@@ -1,5 +1,6 @@
 #include "base/opt.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,6 +223,32 @@ static const struct opt *find_negated(const struct parse *parse, const struct wo
 	return opt && opt->kind == OPT_FLAG ? opt : NULL;
 }
 
+/* "-ic": flags together; "-n5": a number at its letter. Other words are misspelt names. */
+static bool are_letters(const struct parse *parse, const struct word *word)
+{
+	if (word->double_dash || word->value)
+		return false;
+	for (const char *letter = word->start; *letter; letter++) {
+		const struct opt *opt = find_letter(parse->table, *letter);
+		if (!opt)
+			return false;
+		if (opt->kind != OPT_FLAG)
+			return isdigit((unsigned char)letter[1]);
+	}
+	return word->length > 1;
+}
+
+static int take_letters(struct parse *parse, const struct word *word)
+{
+	for (const char *letter = word->start; *letter; letter++) {
+		const struct opt *opt = find_letter(parse->table, *letter);
+		if (opt->kind != OPT_FLAG)
+			return take(parse, opt, letter + 1);
+		take(parse, opt, NULL);
+	}
+	return 0;
+}
+
 static int parse_option(struct parse *parse, const char *argument)
 {
 	struct word word = {.double_dash = argument[1] == '-'};
@@ -238,6 +265,8 @@ static int parse_option(struct parse *parse, const char *argument)
 		opt = find(parse->table, word.start, word.length);
 	if (opt)
 		return take(parse, opt, word.value);
+	if (are_letters(parse, &word))
+		return take_letters(parse, &word);
 	opt = find_negated(parse, &word);
 	if (!opt)
 		return unknown(parse, &word);

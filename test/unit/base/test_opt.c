@@ -349,9 +349,31 @@ static void man_entries_are_escaped(void **state)
 	assert_text_has(man.text, "*--json*\n\tPrint JSON.\n\n");
 }
 
+static void letters_may_stand_together(void **state)
+{
+	struct parsed parsed;
+
+	(void)state;
+	assert_success(parse(&parsed, "-dn5"), &parsed.err);
+	assert_true(parsed.options.detach);
+	assert_int_equal(parsed.options.workers, 5);
+	finish(&parsed);
+	assert_success(parse(&parsed, "-n7"), &parsed.err);
+	assert_int_equal(parsed.options.workers, 7);
+	finish(&parsed);
+	static const char *const misspelt[] = {"-dx", "-dn", "-sd", "-dd=1"};
+	for (size_t i = 0; i < array_length(misspelt); i++) {
+		assert_int_equal(parse(&parsed, misspelt[i]), -1);
+		assert_message_has(&parsed.err, "unknown option -");
+		assert_false(parsed.options.detach);
+		finish(&parsed);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(letters_may_stand_together),
 		cmocka_unit_test(every_way_to_give_a_value),
 		cmocka_unit_test(values_may_look_like_anything),
 		cmocka_unit_test(what_comes_next_is_no_value),
