@@ -16,6 +16,7 @@
 #include "job/job_fields.h"
 #include "net/trust_store.h"
 #include "net/url.h"
+#include "scheduler/fetch.h"
 
 #define MAX_GIVE_UP_MS ((int64_t)365 * 86400 * 1000)
 
@@ -85,9 +86,10 @@ static void describe_identity(struct describer *describer)
 	const char *checkpoint = conf_text(conf, "tony.application.checkpoint-dir");
 	job->checkpoint_dir = absolute(describer, "tony.application.checkpoint-dir", checkpoint);
 	job->results_dir = absolute(describer, output_key, conf_text(conf, output_key));
-	if (job->results_dir && *job->results_dir != '/')
+	if (job->results_dir && *job->results_dir != '/' && !fetch_is_needed(job->results_dir))
 		describe_error(describer, output_key,
-			       "\"%s\" is no directory of this machine; write its path",
+			       "\"%s\" is no directory of this machine; write its path, or "
+			       "s3://BUCKET/PATH",
 			       job->results_dir);
 }
 

@@ -9,6 +9,7 @@
 #include "client/module_check.h"
 #include "client/program.h"
 #include "framework/framework.h"
+#include "scheduler/fetch.h"
 #include "scheduler/state_dir.h"
 
 void preflight_finish(struct preflight *preflight)
@@ -130,21 +131,29 @@ static void check_programs(struct preflight *preflight, const struct description
 
 /* ---- results ------------------------------------------------------------------------------ */
 
-static int check_place(const char *directory, struct err *err)
+static int check_place(const char *directory, const struct scheduler_traits *engine,
+		       struct err *err)
 {
+	if (fetch_is_needed(directory) && engine->shares_files)
+		return 0; /* its preflight asks the store */
+	if (fetch_is_needed(directory))
+		return err_set(err, ERR_CONFIG,
+			       "with the scheduler \"%s\" results come to this machine; name a "
+			       "directory of it",
+			       engine->name);
 	if (fs_exists(directory) && !fs_is_directory(directory))
 		return err_set(err, ERR_CONFIG, "is not a directory; name one for the results");
 	return fs_check_room(directory, err);
 }
 
-/* On every engine the results come to this machine. */
-static void check_results(struct preflight *preflight, const struct job *job)
+static void check_results(struct preflight *preflight, const struct description *description)
 {
+	const struct job *job = description->job;
 	struct err err cleanup_err = {0};
 
 	if (!job->results_dir)
 		return;
-	if (check_place(job->results_dir, &err) == 0) {
+	if (check_place(job->results_dir, job_verb_scheduler(description)->traits, &err) == 0) {
 		preflight_add(preflight, "results", job->results_dir);
 		return;
 	}
@@ -176,7 +185,7 @@ void preflight_job(struct preflight *preflight, const struct description *descri
 		   const struct stage *stage)
 {
 	check_programs(preflight, description, stage);
-	check_results(preflight, description->job);
+	check_results(preflight, description);
 	check_scheduler(preflight, description);
 }
 

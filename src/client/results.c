@@ -290,12 +290,22 @@ int results_bring(const struct opened *opened, const char *directory, struct err
 	return result;
 }
 
+/* Results that are to be kept in a store stay there; the user is told if there are any. */
+static bool is_at_home(const struct job *job)
+{
+	if (!results_are_stored(job->results_dir))
+		return false;
+	if (fetch_keep(job, job->output_dir, NULL) == 0)
+		fprintf(stderr, "tony: results: %s\n", job->output_dir);
+	return true;
+}
+
 int results_conclude(const struct opened *opened, int code)
 {
 	const struct job *job = job_of(opened);
 	struct err err cleanup_err = {0};
 
-	if (!opened->view->is_final || !job->results_dir)
+	if (!opened->view->is_final || !job->results_dir || is_at_home(job))
 		return code;
 	int result = results_bring(opened, job->results_dir, &err);
 	if (result == 0) {

@@ -19,8 +19,8 @@ bool results_are_in(const char *directory);
 int results_bring(const struct opened *opened, const char *directory, struct err *err);
 
 /* For a verb that has waited for the end of the job, and ends with `code`: brings the results to
- * where the job's submitter wants them. Returns the verb's code, which is of a failure to do so
- * where the job succeeded. */
+ * where the job's submitter wants them, unless they are in a store and that is to stay so. Returns
+ * the verb's code, which is of a failure to do so where the job succeeded. */
 int results_conclude(const struct opened *opened, int code);
 
 #endif

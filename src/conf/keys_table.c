@@ -109,8 +109,8 @@ static const struct key application_keys[] = {
 	{"tony.application.output-dir", KEY_TEXT, .path = true, .since = OURS,
 	 .doc = "Directory of the submitting machine for the job's results: what programs write "
 		"to TONY_OUTPUT_DIR appears in DIR/JOB/TYPE-INDEX, of a job on YARN once it has "
-		"ended and a client that waits for it has brought it there. Unset: it stays "
-		"where tony results tells."},
+		"ended and a client that waits for it has brought it there. Of a local job also "
+		"s3://BUCKET/PATH. Unset: it stays where tony results tells."},
 	{"tony.application.on-end-webhook", KEY_TEXT, .secret = true, .since = OURS,
 	 .doc = "A URL, http or https, to which the application master posts a JSON object once "
 		"the job has ended, however it ended. It is a secret, and shown nowhere: it may "

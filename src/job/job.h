@@ -152,8 +152,8 @@ struct job {
 	char *work_dir; /* absolute: every task runs there; NULL: each has its own directory */
 	char *checkpoint_dir; /* TONY_CHECKPOINT_DIR: the same for every task, epoch and retry */
 	char *output_dir;     /* below it each task has its TONY_OUTPUT_DIR; NULL: none has */
-	char *results_dir; /* of the submitting machine: the results are to come there; NULL: they
-			      stay in output_dir */
+	char *results_dir;    /* of the submitting machine, or a URL: the results are to come there;
+				 NULL: they stay in output_dir */
 	char *tensorboard_log_dir; /* NULL: none; else the type "tensorboard" is the TB owner */
 
 	/* Notices of the job's end (am/notice.h). */

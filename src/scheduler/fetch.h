@@ -34,8 +34,9 @@ struct fetch_results_watch {
 	void *data;
 };
 
-/* Brings what tasks have stored below job->output_dir, a URL that job->stores says how to reach, to
- * `target`, which must not be there: a directory for each task. 1: nothing is stored (yet). */
+/* Brings what tasks have stored below job->output_dir, a URL, to `target`, which must not be there:
+ * a directory for each task. It is reached as job->stores says, else as all others are. 1: nothing
+ * is stored (yet). */
 int fetch_results(const struct job *job, const char *target,
 		  const struct fetch_results_watch *watch, struct err *err);
 

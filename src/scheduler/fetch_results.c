@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "job/job.h"
 #include "scheduler/fetch.h"
+#include "scheduler/job_stores.h"
 #include "store/access.h"
 #include "store/store.h"
 
@@ -76,14 +77,22 @@ static int fetch_patiently(struct store *store, const char *target,
 	return result < 0 ? err_copy(err, &failure) : result;
 }
 
+/* A job that only its history knows of is without keys: those of who asks are taken. */
+static struct store *open_results(const struct job *job, struct store_access *access,
+				  struct err *err)
+{
+	if (!store_access_reaches(job->stores, job->output_dir))
+		return job_stores_open_place(job, job->output_dir, err);
+	return store_access_from_json(job->stores, access, err) == 0
+		       ? store_open(job->output_dir, access, 0, NULL, err)
+		       : NULL;
+}
+
 int fetch_results(const struct job *job, const char *target,
 		  const struct fetch_results_watch *watch, struct err *err)
 {
 	struct store_access access cleanup_store_access = {0};
-	struct store *store = NULL;
-
-	if (store_access_from_json(job->stores, &access, err) == 0)
-		store = store_open(job->output_dir, &access, 0, NULL, err);
+	struct store *store = open_results(job, &access, err);
 	int result = store ? fetch_patiently(store, target, watch, err) : -1;
 	store_close(store);
 	return result;

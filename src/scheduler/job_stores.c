@@ -414,21 +414,18 @@ static int check_writable(const char *directory, struct err *err)
 }
 
 /* The programs get a copy, which the executor keeps equal to it. */
-static int prepare_checkpoints(struct job *job, struct err *err)
+static int prepare_copied(struct job *job, const char *key, const char *text, struct err *err)
 {
-	static const char key[] = "tony.application.checkpoint-dir";
-	const char *text = job->checkpoint_dir;
-
 	if (!text)
 		return 0;
 	if (str_starts_with(text, "hdfs:"))
 		return err_set(err, ERR_CONFIG,
-			       "%s: %s: only on YARN a directory in HDFS is kept equal to one of "
-			       "the container; write a path of this machine, or s3://BUCKET/PATH",
+			       "%s: %s: only on YARN a job keeps files in HDFS; write a path of "
+			       "this machine, or s3://BUCKET/PATH",
 			       key, text);
 	if (!str_starts_with(text, "s3:") || note_s3(job, text, err) == 0)
 		return 0;
-	return err_wrap(err, key);
+	return err_wrap(err, "%s", key);
 }
 
 int job_stores_prepare(struct job *job, struct err *err)
@@ -436,7 +433,8 @@ int job_stores_prepare(struct job *job, struct err *err)
 	const char *text = job_config(job, "tony.history.location");
 	struct store_location location cleanup_store_location = {0};
 
-	if (prepare_checkpoints(job, err) < 0)
+	if (prepare_copied(job, "tony.application.checkpoint-dir", job->checkpoint_dir, err) < 0 ||
+	    prepare_copied(job, "tony.application.output-dir", job->results_dir, err) < 0)
 		return -1;
 	if (!text)
 		return 0;

@@ -63,8 +63,8 @@ bool job_stores_is_own(const struct job_summary *job);
  * tony-site.xml). The caller closes; NULL: `err`. */
 struct store *job_stores_open_place(const struct job *job, const char *place, struct err *err);
 
-/* For a local job that is to be submitted: checks where its history and its checkpoints are to go
- * and, when that is remote, notes in job->stores how it is reached. */
+/* For a local job that is to be submitted: checks where its history, checkpoints and results are to
+ * go and, when that is remote, notes in job->stores how it is reached. */
 int job_stores_prepare(struct job *job, struct err *err);
 
 /* Removes this user's entry of an ended job from these stores, and the copy in <state>/kept that

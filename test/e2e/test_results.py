@@ -180,8 +180,12 @@ def test_an_output_that_is_a_file_is_refused_at_submit(tony):
 
 
 def test_an_output_that_cannot_be_a_directory_here_is_refused(tony):
-    answer = tony.run("submit", "--output", "hdfs:///out", "--", "true")
-    assert answer.returncode == 2 and "no directory of this machine" in answer.stderr
+    for place, options, code, words in (("gs://out/x", (), 2, "no directory of this machine"),
+                                        ("hdfs:///out", (), 3, "only on YARN a job keeps files in HDFS"),
+                                        ("hdfs:///out", ("--scheduler", "yarn"), 3, "results come to this machine"),
+                                        ("s3://out/x", ("--scheduler", "yarn"), 3, "results come to this machine")):
+        answer = tony.run("submit", *options, "--output", place, "--", "true")
+        assert answer.returncode == code and words in answer.stderr and place in answer.stderr, answer
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

@@ -1,4 +1,4 @@
-"""The history of jobs in a bucket of S3: moto stands for Amazon's servers."""
+"""History, checkpoints and results of jobs in a bucket of S3: moto stands for Amazon's servers."""
 
 import json
 import os
@@ -234,3 +234,63 @@ def test_a_bucket_for_checkpoints_that_is_not_there_is_told_at_submission(tony, 
         del tony.env[name]
     answer, job = tony.job({"tony.history.location": "", "tony.application.checkpoint-dir": CHECKPOINTS}, "--executes", "true")
     assert answer.returncode == 3 and "there is no key for S3" in answer.stderr and not job, answer
+
+
+RESULTS = "s3://jobs/results"
+WRITE = ('echo "$TONY_TASK" > "$TONY_OUTPUT_DIR/log"; mkdir -p "$TONY_OUTPUT_DIR/a b"; '
+         'head -c 300000 /dev/zero > "$TONY_OUTPUT_DIR/a b/model"')
+BOTH = {f"worker-{index}/{name}": text for index in (0, 1) for name, text in (("log", f"worker:{index}\n"), ("a b/model", "\0" * 300000))}
+
+
+def files_of(directory):
+    return {str(path.relative_to(directory)): path.read_text() for path in directory.rglob("*") if path.is_file()}
+
+
+def results_in(bucket, job):
+    start = f"results/{job.id}/"
+    return {key.removeprefix(start): text for key, text in bucket.read_all().items() if key.startswith(start)}
+
+
+def test_results_are_kept_in_a_bucket_and_brought_from_there(tony, bucket):
+    answer, job = tony.job({"tony.worker.instances": 2}, "--output", RESULTS, "--executes", WRITE)
+    place = f"{RESULTS}/{job.id}"
+    assert answer.returncode == 0 and f"tony: results: {place}\n" in answer.stderr, answer.stderr
+    assert results_in(bucket, job) == BOTH
+    assert tony.run("results", job.id).stdout == f"{place}\n" and job.status()["output"] == place
+    assert f"results: {place}\n" in tony.run("status", job.id).stdout
+    answer = tony.run("results", job.id, "--output", "home")
+    assert answer.returncode == 0 and files_of(tony.directory / "home" / job.id) == BOTH, answer
+    bucket.run(f"bucket.put_object(Key='results/{job.id}/worker-0/log', Body=b'later')")
+    assert tony.run("results", job.id, "--output", "home").returncode == 0
+    assert files_of(tony.directory / "home" / job.id) == {**BOTH, "worker-0/log": "later"}
+    wait_published(bucket, job)
+    wait_until(lambda: not job.processes(), f"{job.id} to be over")
+    answer = tony.run("rm", job.id)
+    assert answer.returncode == 0 and f"{place}: tony.application.output-dir named it" in answer.stdout + answer.stderr, answer
+    assert len(results_in(bucket, job)) == len(BOTH)
+
+
+def test_results_of_a_job_that_failed_and_is_only_in_the_bucket(tony, bucket):
+    keys = {"tony.worker.instances": 1, "tony.am.retry-count": 1, "tony.am.retry-delay": "10ms", "tony.application.output-dir": RESULTS}
+    answer, job = tony.job(keys, "--executes", f'echo "$TONY_EPOCH" >> "$TONY_OUTPUT_DIR/tries"; {WRITE}; exit 3')
+    assert answer.returncode == 1, answer
+    wait_published(bucket, job)
+    forget(job)
+    answer = tony.run("results", job.id, "--output", "home")
+    assert answer.returncode == 0, answer
+    written = {name: text for name, text in BOTH.items() if name.startswith("worker-0/")}
+    assert files_of(tony.directory / "home" / job.id) == {**written, "worker-0/tries": "1\n2\n"}
+
+
+def test_a_job_without_results_has_none_in_the_bucket(tony, bucket):
+    answer, job = tony.job({}, "--output", RESULTS, "--executes", "true")
+    assert answer.returncode == 0 and "results:" not in answer.stderr and not results_in(bucket, job), answer
+    answer = tony.run("results", job.id, "--output", "home")
+    assert answer.returncode != 0 and "has stored a result" in answer.stderr, answer
+
+
+def test_a_bucket_for_results_that_is_not_there_is_told_at_submission(tony, bucket):
+    for place, words in (("s3://other/x", "there is no such bucket"), ("s3://No/x", "write its path, or s3://BUCKET/PATH"),
+                         ("hdfs://nameservice/x", "only on YARN")):
+        answer, job = tony.job({"tony.application.output-dir": place}, "--executes", "true")
+        assert answer.returncode == 3 and "tony.application.output-dir: " in answer.stderr and words in answer.stderr and not job, answer
