@@ -9,7 +9,7 @@
 struct parse {
 	XML_Parser parser;
 	struct xml_node *root, *open;
-	int depth;
+	int depth, count;
 	struct xml_flaw *flaw;
 };
 
@@ -50,6 +50,10 @@ static void on_start(void *data, const char *tag, const char **attributes)
 		return;
 	if (++parse->depth > XML_DEPTH_CAP) {
 		refuse(parse, "elements stand too deep in each other");
+		return;
+	}
+	if (++parse->count > XML_ELEMENTS_CAP) {
+		refuse(parse, "it has too many elements");
 		return;
 	}
 	struct xml_node *node = mem_alloc(sizeof(*node));

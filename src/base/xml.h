@@ -1,7 +1,7 @@
 /*
  * A small XML document as a tree: elements, attributes and text; comments and processing
  * instructions are passed over. No entity but XML's own five is ever expanded, so nothing but the
- * given bytes is read, and a document takes no more memory than its size allows.
+ * given bytes is read.
  */
 #ifndef TONY_BASE_XML_H
 #define TONY_BASE_XML_H
@@ -10,7 +10,8 @@
 
 #include "base/str.h"
 
-#define XML_DEPTH_CAP 256 /* elements within elements */
+#define XML_DEPTH_CAP	 256 /* elements within elements */
+#define XML_ELEMENTS_CAP 100000
 
 struct xml_node {
 	const char *name; /* without a namespace's prefix */

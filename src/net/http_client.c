@@ -10,6 +10,7 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/timer.h"
 #include "net/address.h"
@@ -34,6 +35,7 @@ struct http_call {
 	char *method, *path, *accept, *content_type, *authorization, *headers;
 	struct str body;
 	struct event timer;
+	int64_t end_ms; /* by timeout_ms; INT64_MAX: none */
 };
 TAILQ_HEAD(http_call_list, http_call);
 
@@ -173,7 +175,7 @@ static bool hand_on(void *data, const char *bytes, size_t length)
 		complete(client, false);
 		return false;
 	}
-	if (client->body.length + length > HTTP_RESPONSE_CAP) {
+	if (client->body.length + length > call->question.cap) {
 		fail(call, ERR_INPUT, "the answer is too large");
 		return false;
 	}
@@ -308,13 +310,24 @@ static bool take(struct http_client *client)
 	return client->framing == FRAMING_HEAD ? take_head(client) : take_body(client);
 }
 
+static void start_timer(struct http_call *call)
+{
+	int64_t silence_ms = call->question.silence_ms;
+	int64_t ms = call->end_ms == INT64_MAX ? INT64_MAX : call->end_ms - clock_monotonic_ms();
+
+	if (silence_ms > 0 && silence_ms < ms)
+		ms = silence_ms;
+	if (ms < INT64_MAX)
+		timer_start(&call->timer, ms > 0 ? ms : 0);
+}
+
 /* Of the call in progress. */
 static void note_progress(struct http_client *client)
 {
 	struct http_call *call = TAILQ_FIRST(&client->calls);
 
 	if (client->is_busy && call->question.silence_ms > 0)
-		timer_start(&call->timer, call->question.silence_ms);
+		start_timer(call);
 }
 
 static void on_input(void *data)
@@ -517,15 +530,12 @@ static void on_next(evutil_socket_t fd, short what, void *data)
 	dial_demand_owner(client->dial, client->owner, NULL);
 }
 
-static int64_t limit_ms(const struct http_question *question)
-{
-	return question->silence_ms > 0 ? question->silence_ms : question->timeout_ms;
-}
-
 static void on_timeout(evutil_socket_t fd, short what, void *data)
 {
 	struct http_call *call = data;
-	char *waited cleanup_free = str_format_duration(limit_ms(&call->question));
+	bool is_end = clock_monotonic_ms() >= call->end_ms;
+	char *waited cleanup_free =
+		str_format_duration(is_end ? call->question.timeout_ms : call->question.silence_ms);
 	char *text cleanup_free = mem_printf("no answer within %s", waited);
 
 	fail(call, ERR_UNREACHABLE, text);
@@ -587,6 +597,8 @@ struct http_call *http_client_start(struct http_client *client,
 
 	call->client = client;
 	call->question = *question;
+	if (call->question.cap == 0)
+		call->question.cap = HTTP_RESPONSE_CAP;
 	call->method = mem_strdup(question->method);
 	call->path = mem_strdup(question->path);
 	call->accept = mem_strdup(question->accept);
@@ -596,8 +608,9 @@ struct http_call *http_client_start(struct http_client *client,
 	if (question->body)
 		str_append_bytes(&call->body, question->body, question->body_length);
 	event_assign(&call->timer, client->base, -1, 0, on_timeout, call);
-	if (limit_ms(question) > 0)
-		timer_start(&call->timer, limit_ms(question));
+	call->end_ms =
+		question->timeout_ms > 0 ? clock_monotonic_ms() + question->timeout_ms : INT64_MAX;
+	start_timer(call);
 	TAILQ_INSERT_TAIL(&client->calls, call, link);
 	send_next(client);
 	return call;

@@ -19,7 +19,7 @@ struct http_call;
 struct http_head;
 struct tls_context;
 
-#define HTTP_RESPONSE_CAP (64u << 20) /* a gathered body larger than this fails the call */
+#define HTTP_RESPONSE_CAP (64u << 20) /* bytes of a gathered body */
 
 struct http_response {
 	int status;
@@ -45,10 +45,10 @@ struct http_question {
 	 * they are sent. Borrowed until the end of the call. */
 	int body_fd;
 	int64_t timeout_ms; /* from the call to the whole answer; 0: no limit */
-	int64_t silence_ms; /* in place of timeout_ms: without a byte to or from the server */
+	int64_t silence_ms; /* without a byte to or from the server; 0: no limit but timeout_ms */
 	int64_t connect_ms; /* to be connected; 0: 20 s */
-	/* The answer may come compressed; who asked is not told. HTTP_RESPONSE_CAP counts what it
-	 * holds. */
+	size_t cap; /* a gathered body that is larger fails the call; 0: HTTP_RESPONSE_CAP */
+	/* The answer may come compressed; who asked is not told. `cap` counts what it holds. */
 	bool takes_gzip;
 	bool is_status_enough; /* the answer's body is not waited for, and empty */
 	bool is_last;	       /* the connection is closed after the answer */

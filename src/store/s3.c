@@ -30,12 +30,15 @@
 enum {
 	CONNECT_MS = 20 * 1000,
 	SILENCE_MS = 60 * 1000,
+	SLOWEST = 16,	/* bytes a ms */
+	LIST_WAITS = 3, /* for which a list of many pages may last */
 	FIRST_PAUSE_MS = 200,
 	LONGEST_PAUSE_MS = 3000,
 	USUAL_WAIT_MS = 20 * 1000,
 	PROGRESS_MS = 1000,
-	PARTS_MAX = 10000,  /* S3's own limit, and the next two */
-	PAGES_MAX = 100000, /* of 1000 keys */
+	PARTS_MAX = 10000, /* S3's own limit, and the next two */
+	PAGES_MAX = 10000, /* of 1000 keys */
+	ANSWER_CAP = 8 << 20,
 	DIRECTORY_MODE = 0700,
 	FILE_MODE = 0600,
 };
@@ -51,6 +54,7 @@ struct s3_client {
 	struct tls_context *tls;  /* NULL: not needed so far */
 	struct http_client *kept; /* connected, and not in use */
 	int64_t wait_ms, connect_ms, silence_ms;
+	int64_t list_ms; /* of all pages of a list; 0: no limit */
 };
 
 enum step {
@@ -79,6 +83,7 @@ struct s3_call {
 	bool is_kept;		  /* its connection was made for another one */
 	struct event timer;	  /* the next try, or what needs none */
 	struct backoff backoff;
+	int64_t begun_ms;
 	int64_t deadline_ms; /* of tries */
 	int64_t left;	     /* bytes of a download that may still come */
 	int64_t moved;	     /* what progress was told last */
@@ -127,6 +132,7 @@ struct s3_client *s3_client_create(struct event_base *base, const struct s3_acce
 	client->prefix = mem_strdup(path + 1);
 	client->wait_ms = wait_ms ? wait_ms : USUAL_WAIT_MS;
 	client->connect_ms = wait_ms > 0 && wait_ms < CONNECT_MS ? wait_ms : CONNECT_MS;
+	client->list_ms = wait_ms > 0 ? LIST_WAITS * wait_ms : 0;
 	client->silence_ms = wait_ms > 0 && wait_ms < SILENCE_MS ? wait_ms : SILENCE_MS;
 	s3_access_copy(access, &client->access);
 	if (find_server(client, err) == 0)
@@ -471,6 +477,21 @@ static void add_header(struct sigv4_header *headers, size_t *count, const char *
 
 static void on_answer(void *data, const struct http_response *response, const struct err *why);
 
+/* Of an exchange, whose server may send a byte now and then, and blanks while it puts parts
+ * together. */
+static int64_t most_ms(const struct s3_call *s3)
+{
+	const struct s3_client *client = s3->client;
+	enum store_verb verb = s3->call->request.verb;
+	bool moves = verb == STORE_READ || verb == STORE_DOWNLOAD || verb == STORE_UPLOAD;
+	int64_t ms = client->silence_ms + (moves ? s3->call->request.length / SLOWEST : 0);
+	int64_t left_ms = s3->begun_ms + client->list_ms - clock_monotonic_ms();
+
+	if (verb != STORE_LIST || !client->list_ms || left_ms > ms)
+		return ms;
+	return left_ms > 0 ? left_ms : 1;
+}
+
 static void send_signed(struct s3_call *s3, const struct question *question, const char *path)
 {
 	const struct s3_client *client = s3->client;
@@ -508,7 +529,9 @@ static void send_signed(struct s3_call *s3, const struct question *question, con
 					    .body = is_file ? NULL : str_text(&s3->body),
 					    .body_fd = s3->call->request.fd,
 					    .body_length = (size_t)question->length,
+					    .timeout_ms = most_ms(s3),
 					    .silence_ms = client->silence_ms,
+					    .cap = ANSWER_CAP,
 					    .connect_ms = client->connect_ms,
 					    .on_bytes = s3->step == STEP_GET ? on_bytes : NULL,
 					    .on_sent = is_file ? on_sent : NULL,
@@ -958,6 +981,7 @@ static void start(struct store_call *call)
 	call->request.path = call->path = mem_strdup(call->request.path);
 	s3->call = call;
 	s3->client = client;
+	s3->begun_ms = clock_monotonic_ms();
 	s3->key = mem_printf("%s%s%s", client->prefix, is_both ? "/" : "", call->request.path);
 	event_assign(&s3->timer, client->base, -1, 0, on_timer, s3);
 	s3->mark = mem_printf("%016llx", (unsigned long long)random_u64());

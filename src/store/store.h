@@ -38,8 +38,9 @@ struct store_traits {
 /* `location`: "/path", "file:///path", "hdfs://authority/path" or "s3://bucket/path", which
  * `access` says how to reach (NULL: ERR_CONFIG). A location need not be there yet, and may be a
  * file to read, but for a bucket's, whose path is always a directory. `wait_ms`: for how long a
- * call that could not be served is repeated, and a bucket's server may say nothing; 0: a while; -1:
- * not at all. `base`: for store_start(); NULL: the store is for store_run() alone. NULL: `err`. */
+ * call that could not be served is repeated, and a bucket's server may take for an answer that is
+ * no file (three times that for a whole list); 0: a while; -1: not at all. `base`: for
+ * store_start(); NULL: the store is for store_run() alone. NULL: `err`. */
 struct store *store_open(const char *location, const struct store_access *access, int64_t wait_ms,
 			 struct event_base *base, struct err *err);
 /* Cancels all calls. NULL is fine. */

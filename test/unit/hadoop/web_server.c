@@ -1,5 +1,7 @@
 #include "web_server.h"
 
+#include "../base/patience.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,11 +81,18 @@ static void answer(int fd, const struct web_server *server, const char *text, co
 	for (; *text; text++)
 		if (*text == '@')
 			str_append(&whole, server->outside);
+		else if (*text == '#')
+			str_append_format(&whole, "%zu", server->heads.length);
 		else if (*text == '$' && echo)
 			str_append_bytes(&whole, echo, strcspn(echo, "\r"));
 		else
 			str_append_char(&whole, *text);
 	send_text(fd, whole.text, whole.length);
+}
+
+static void drip(int fd)
+{
+	wait_until(send(fd, " ", 1, MSG_NOSIGNAL) < 0);
 }
 
 /* Whether there is more to come by this connection. */
@@ -93,6 +102,8 @@ static bool serve(int fd, struct web_server *server)
 
 	if (!receive_request(fd, server, &request))
 		return false;
+	if (server->served > 0 && server->steps[server->served - 1].repeats)
+		server->served--;
 	if (server->served == server->count ||
 	    !strstr(request.text, server->steps[server->served].expect)) {
 		mem_replace(&server->surprise, str_steal(&request));
@@ -102,6 +113,8 @@ static bool serve(int fd, struct web_server *server)
 	const struct web_step *step = &server->steps[server->served++];
 	if (step->answer)
 		answer(fd, server, step->answer, step->echoes);
+	if (step->drips)
+		drip(fd);
 	return step->keeps;
 }
 

@@ -14,6 +14,8 @@ struct web_step {
 	 * NULL: hangs up instead. */
 	const char *answer;
 	bool keeps;	    /* the next request has to come by the same connection */
+	bool drips;	    /* a blank now and then follows, until the peer hangs up */
+	bool repeats;	    /* again and again, as the last step; every '#' becomes a new number */
 	const char *echoes; /* a line of an earlier head begins so: every '$' becomes it */
 };
 

@@ -228,6 +228,54 @@ static void server_that_repeats_itself_is_asked_no_more(void **state)
 	stop(&bed);
 }
 
+/* `wait_ms` limits the whole answer, and three times that all pages of a list. */
+static void server_that_never_comes_to_an_end_is_left(void **state)
+{
+	static const struct web_step drips[] = {{"GET", XML("200", ""), .drips = true}};
+	static const struct web_step pages[] = {
+		{"GET",
+		 PAGE(PREFIX("files/d/#/") "<IsTruncated>true</IsTruncated>"
+					   "<NextContinuationToken>#</NextContinuationToken>"),
+		 .repeats = true}};
+	const struct web_step *const servers[] = {drips, pages};
+
+	for (size_t i = 0; i < array_length(servers); i++) {
+		struct str seen cleanup_str = {0};
+		struct bed bed;
+		start(&bed, servers[i], 1, 20);
+		assert_int_equal(
+			store_run(bed.store, store_list("d", NULL, on_item, &seen), &bed.err), -1);
+		assert_int_equal(bed.err.kind, ERR_UNREACHABLE);
+		assert_message_has(&bed.err, "no answer within");
+		stop(&bed);
+	}
+}
+
+/* A page has a thousand entries. */
+static void answer_without_measure_is_refused(void **state)
+{
+	struct str many cleanup_str = {0}, large cleanup_str = {0};
+	struct bed bed;
+
+	str_append(&many, XML("200", "<ListBucketResult>"));
+	while (many.length < 1000000)
+		str_append(&many, "<a/>");
+	str_append(&many, "</ListBucketResult>");
+	str_append(&large, XML("200", "<ListBucketResult>"));
+	while (large.length < 9000000)
+		str_append(&large, "<!-- a comment takes no memory but for its bytes -->");
+	const char *const answers[] = {many.text, large.text};
+	for (size_t i = 0; i < array_length(answers); i++) {
+		const struct web_step steps[] = {{"GET", answers[i]}};
+		START(&bed, steps);
+		assert_int_equal(
+			store_run(bed.store, store_list("d", NULL, on_item, NULL), &bed.err), -1);
+		assert_int_equal(bed.err.kind, ERR_INPUT);
+		assert_message_has(&bed.err, i ? "the answer is too large" : "too many elements");
+		stop(&bed);
+	}
+}
+
 static void keys_are_taken_as_the_server_says_them(void **state)
 {
 	static const struct web_step steps[] = {
@@ -679,6 +727,8 @@ int main(void)
 		cmocka_unit_test(every_request_is_signed),
 		cmocka_unit_test(pages_make_one_list),
 		cmocka_unit_test(server_that_repeats_itself_is_asked_no_more),
+		cmocka_unit_test(server_that_never_comes_to_an_end_is_left),
+		cmocka_unit_test(answer_without_measure_is_refused),
 		cmocka_unit_test(keys_are_taken_as_the_server_says_them),
 		cmocka_unit_test(names_that_lead_elsewhere_are_not_listed),
 		cmocka_unit_test(keys_that_were_not_asked_for_are_no_answer),
