@@ -44,6 +44,7 @@ struct log_send {
 	struct http_client *client;
 	struct wanted items[LOG_ORDERS_MAX];
 	size_t count;
+	size_t next; /* has its turn first: the loop is held up by one long search at a time */
 	struct event *timer;
 	/* The piece on the wire. */
 	struct http_call *call;
@@ -178,13 +179,16 @@ static bool try_to_send(struct log_send *sender, struct wanted *wanted)
 static void send_next(struct log_send *sender)
 {
 	bool waits = false, is_busy = false;
+	const size_t first = sender->next;
 
-	for (size_t i = 0; i < sender->count && !sender->call; i++) {
-		struct wanted *wanted = &sender->items[i];
+	for (size_t i = 0; i < sender->count && !sender->call && !is_busy; i++) {
+		const size_t number = (first + i) % sender->count;
+		struct wanted *wanted = &sender->items[number];
 		if (wanted->is_sent || try_to_send(sender, wanted))
 			continue;
 		waits = true;
-		is_busy = is_busy || (wanted->reader && wanted->reader->is_busy);
+		is_busy = wanted->reader && wanted->reader->is_busy;
+		sender->next = number + 1;
 	}
 	if (waits && !sender->call)
 		timer_start(sender->timer, is_busy ? 0 : LOOK_MS);

@@ -23,6 +23,7 @@ struct log_file {
 	char *path;
 	struct log_position wanted;
 	bool is_wanted;		   /* it was not found yet */
+	struct log_tail tail;	   /* where it is looked for, if `opened` is a part */
 	struct opened_part opened; /* the part being read */
 	struct log_part part;	   /* its bytes */
 };
@@ -191,34 +192,49 @@ static int64_t end_of(const struct opened_part *part)
 	return end > 0 ? end : 0;
 }
 
-/* Where the last *count bytes of a part begin; *count is what is still missing before them. */
-static int64_t find_last(int64_t length, int64_t *count)
+/* To the end of the newest part, or of the one begun before that being read; false: there is
+ * none. */
+static bool go_back_a_part(struct log_file *file)
 {
-	int64_t found = *count < length ? *count : length;
-
-	*count -= found;
-	return length - found;
-}
-
-/* To the last `count` lines, or bytes. */
-static void seek_from_end(struct log_file *file, int64_t count, bool in_lines)
-{
-	int oldest;
 	struct opened_part part;
+	int oldest;
+	bool has_begun = file->opened.fd >= 0;
+	int present = find_part(file, &oldest);
 
-	find_part(file, &oldest);
-	for (int number = 0; number <= oldest; number++) {
+	if (has_begun && present < 0)
+		return false; /* it was deleted, as those before it were */
+	/* A rotation meanwhile has given it a higher number. */
+	for (int number = present + 1; number <= oldest + 1; number++) {
 		if (!open_part(file, number, &part))
 			continue;
-		int64_t offset = end_of(&part);
-		if (count > 0 && in_lines)
-			offset = log_find_tail(read_bytes, &part, offset, &count);
-		else if (count > 0)
-			offset = find_last(offset, &count);
-		take_part(file, &part, offset);
-		if (count <= 0)
+		if (!has_begun || part.id != file->opened.id) {
+			take_part(file, &part, end_of(&part));
+			log_tail_enter(&file->tail, file->part.offset);
+			return true;
+		}
+		close_part(&part);
+	}
+	return false;
+}
+
+/* To the last lines, or bytes. In turns, each of them in one part, where these are taken. */
+static void seek_from_end(struct log_file *file)
+{
+	struct log_tail *tail = &file->tail;
+	const int64_t most = file->base.takes_turns ? LOG_TURN : INT64_MAX;
+
+	if (file->opened.fd < 0) {
+		log_tail_begin(tail, &file->wanted);
+		if (!go_back_a_part(file))
 			return;
 	}
+	do {
+		bool is_found = log_tail_find(tail, read_bytes, &file->opened, most);
+		if (is_found)
+			log_part_begin(&file->part, file->opened.id, tail->position);
+		file->is_wanted = !is_found || (tail->missing > 0 && go_back_a_part(file));
+	} while (file->is_wanted && !file->base.takes_turns);
+	file->base.is_busy = file->is_wanted;
 }
 
 static void seek_offset(struct log_file *file, int64_t offset)
@@ -266,7 +282,7 @@ static void find_wanted(struct log_file *file)
 		break;
 	case LOG_AT_TAIL:
 	case LOG_AT_LAST:
-		seek_from_end(file, wanted->number, wanted->kind == LOG_AT_TAIL);
+		seek_from_end(file);
 		break;
 	case LOG_AT_PART:
 		seek_part(file, wanted->part, wanted->number);
@@ -282,6 +298,7 @@ static void go(struct log_source *base, const struct log_position *position)
 	file->part.start = file->part.end = 0;
 	file->wanted = *position;
 	file->is_wanted = true;
+	file->base.is_busy = false;
 	find_wanted(file);
 }
 
@@ -305,9 +322,10 @@ static void go_back_if_cut(struct log_file *file)
 
 static bool fetch(struct log_file *file)
 {
+	file->base.is_busy = false;
 	if (file->is_wanted)
 		find_wanted(file);
-	if (file->opened.fd < 0)
+	if (file->opened.fd < 0 || file->is_wanted)
 		return false;
 	while (!log_part_fill(&file->part)) {
 		if (is_newest(file)) {

@@ -47,6 +47,7 @@ static bool find_line(struct filter *filter)
 	}
 	if (!base->problem)
 		base->problem = mem_strdup(filter->source->problem);
+	base->is_busy = filter->source->is_busy;
 	return false;
 }
 
@@ -116,12 +117,14 @@ struct log_source *log_filter_open(struct log_source *source, const struct log_s
 		.grows = true, .next = next, .go = go, .tell = tell, .destroy = destroy};
 	struct filter *filter;
 
+	source->takes_turns = true;
 	if (!search->text)
 		return source;
 	filter = mem_alloc(sizeof(*filter));
 	filter->base = (struct log_source){.ops = &ops,
 					   .attempt = source->attempt,
 					   .cut = source->cut,
+					   .takes_turns = true,
 					   .takes_begun = search->takes_begun};
 	filter->search = log_search_copy(search);
 	filter->source = source;

@@ -6,9 +6,8 @@
 #include "logs/search.h"
 #include "logs/source.h"
 
-/* Takes `source`, and returns it where nothing is searched for; copies `search`. So that an event
- * loop may read it, it gives nothing, and `is_busy`, when it has searched LOG_TURN bytes. */
-#define LOG_TURN (256 << 10)
+/* For an event loop: what it returns takes turns. Takes `source`, and returns it where nothing is
+ * searched for; copies `search`. */
 struct log_source *log_filter_open(struct log_source *source, const struct log_search *search);
 
 #endif

@@ -34,9 +34,32 @@ static ssize_t read_times(void *data, int64_t offset, void *bytes, size_t length
 static void begin_part(struct log_parts *log, size_t number, int64_t offset)
 {
 	log->has_begun = true;
+	log->seeks_end = false;
 	log->number = number;
 	log->part.read_times = log->items[number].has_times ? read_times : NULL;
 	log_part_begin(&log->part, number, offset);
+}
+
+static void enter_part(struct log_parts *log, size_t number)
+{
+	log->number = number;
+	log_tail_enter(&log->tail, log->items[number].length);
+}
+
+/* To the last lines, or bytes. In turns, each of them in one part, where these are taken. */
+static void seek_end(struct log_parts *log)
+{
+	const int64_t most = log->base.takes_turns ? LOG_TURN : INT64_MAX;
+
+	do {
+		if (!log_tail_find(&log->tail, read_bytes, log, most))
+			continue;
+		if (log->tail.missing > 0 && log->number > 0)
+			enter_part(log, log->number - 1);
+		else
+			begin_part(log, log->number, log->tail.position);
+	} while (log->seeks_end && !log->base.takes_turns);
+	log->base.is_busy = log->seeks_end;
 }
 
 static bool next(struct log_source *base, size_t most, struct log_span *span)
@@ -47,6 +70,11 @@ static bool next(struct log_source *base, size_t most, struct log_span *span)
 		return false;
 	if (!log->has_begun)
 		begin_part(log, 0, 0);
+	base->is_busy = false;
+	if (log->seeks_end)
+		seek_end(log);
+	if (log->seeks_end)
+		return false;
 	while (!log_part_take(&log->part, most, span)) {
 		if (log_part_fill(&log->part))
 			continue;
@@ -69,26 +97,6 @@ static int64_t measure(struct log_source *base)
 
 /* ---- positions ---------------------------------------------------------------------------- */
 
-/* To the last `count` lines, or bytes. */
-static void go_from_end(struct log_parts *log, int64_t count, bool in_lines)
-{
-	int64_t offset = 0;
-
-	for (log->number = log->count; log->number-- > 0;) {
-		int64_t length = log->items[log->number].length;
-		offset = length;
-		if (count > 0 && in_lines) {
-			offset = log_find_tail(read_bytes, log, length, &count);
-		} else if (count > 0) {
-			offset = count < length ? length - count : 0;
-			count -= length - offset;
-		}
-		if (count <= 0 || log->number == 0)
-			break;
-	}
-	begin_part(log, log->number, offset);
-}
-
 static void go(struct log_source *base, const struct log_position *position)
 {
 	struct log_parts *log = (struct log_parts *)base;
@@ -109,7 +117,10 @@ static void go(struct log_source *base, const struct log_position *position)
 		break;
 	case LOG_AT_TAIL:
 	case LOG_AT_LAST:
-		go_from_end(log, number, position->kind == LOG_AT_TAIL);
+		log->has_begun = log->seeks_end = true;
+		log_tail_begin(&log->tail, position);
+		enter_part(log, last);
+		seek_end(log);
 		break;
 	case LOG_AT_PART:
 		if (position->part > last)

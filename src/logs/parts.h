@@ -21,6 +21,8 @@ struct log_parts {
 	/* The source's own. */
 	size_t number; /* of the part being read, once it was begun */
 	bool has_begun;
+	bool seeks_end; /* it looks in that part for: */
+	struct log_tail tail;
 	struct log_part part;
 };
 

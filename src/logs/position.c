@@ -69,51 +69,97 @@ void log_position_format(const struct log_position *position, char *text)
 
 /* ---- the tail ----------------------------------------------------------------------------- */
 
-struct extent {
-	log_read_at *read;
-	void *data;
-	int64_t length;
-};
-
-/* Counts the ends of lines from `start` on that have more behind them, up to `most`; *position is
- * behind the last one counted. */
-static int64_t count_ends(const struct extent *extent, int64_t start, int64_t most,
-			  int64_t *position)
+void log_tail_begin(struct log_tail *tail, const struct log_position *position)
 {
-	char block[16384];
-	int64_t count = 0;
-	ssize_t got;
-
-	*position = start;
-	for (int64_t offset = start;
-	     count < most && (got = extent->read(extent->data, offset, block, sizeof(block))) > 0;
-	     offset += got) {
-		for (ssize_t i = 0; i < got && count < most; i++) {
-			if (block[i] != '\n' || offset + i + 1 >= extent->length)
-				continue;
-			count++;
-			*position = offset + i + 1;
-		}
-	}
-	return count;
+	*tail = (struct log_tail){.missing = position->number,
+				  .in_lines = position->kind == LOG_AT_TAIL};
 }
 
-int64_t log_find_tail(log_read_at *read, void *data, int64_t length, int64_t *lines)
+/* Counts from `start` on, up to `most` ends of lines. */
+static void begin_count(struct log_tail *tail, int64_t start, int64_t most)
 {
-	const struct extent extent = {read, data, length};
-	int64_t position;
+	tail->start = tail->offset = start;
+	tail->ends = 0;
+	tail->most = most;
+}
 
-	for (int64_t window = FIRST_WINDOW;; window *= WINDOW_STEP) {
-		int64_t start = window < length ? length - window : 0;
-		int64_t ends = count_ends(&extent, start, INT64_MAX, &position);
-		if (ends >= *lines) {
-			count_ends(&extent, start, ends - *lines + 1, &position);
-			*lines = 0;
-			return position;
-		}
-		if (start == 0) {
-			*lines -= ends + (length > 0); /* the first line has no end before it */
-			return 0;
-		}
+static void begin_window(struct log_tail *tail, int64_t window)
+{
+	begin_count(tail, window < tail->length ? tail->length - window : 0, INT64_MAX);
+}
+
+void log_tail_enter(struct log_tail *tail, int64_t length)
+{
+	tail->length = length;
+	begin_window(tail, FIRST_WINDOW);
+}
+
+/* Counts the ends of lines that have more behind them. `position` is behind the last one. */
+static void count_ends(struct log_tail *tail, const char *bytes, size_t length)
+{
+	const char *end = bytes + length;
+
+	for (const char *next = bytes; tail->ends < tail->most && next < end; next++) {
+		next = memchr(next, '\n', (size_t)(end - next));
+		if (!next || tail->offset + (next - bytes) + 1 == tail->length)
+			break;
+		tail->ends++;
+		tail->position = tail->offset + (next - bytes) + 1;
 	}
+	tail->offset += (int64_t)length;
+}
+
+/* Up to `most` bytes; what was read. 0: all that is to be counted was. */
+static int64_t read_block(struct log_tail *tail, log_read_at *read, void *data, int64_t most)
+{
+	char block[16384];
+	int64_t length = tail->length - tail->offset;
+
+	if (length > most)
+		length = most;
+	if (length > (int64_t)sizeof(block))
+		length = sizeof(block);
+	if (tail->ends == tail->most || length == 0)
+		return 0;
+	ssize_t got = read(data, tail->offset, block, (size_t)length);
+	if (got <= 0)
+		return 0;
+	count_ends(tail, block, (size_t)got);
+	return got;
+}
+
+/* The count says where the end begins, or where to count next (false). */
+static bool weigh_count(struct log_tail *tail)
+{
+	if (tail->most < INT64_MAX) {
+		tail->missing = 0;
+		return true;
+	}
+	if (tail->ends >= tail->missing) {
+		begin_count(tail, tail->start, tail->ends - tail->missing + 1);
+		return false;
+	}
+	if (tail->start > 0) {
+		begin_window(tail, (tail->length - tail->start) * WINDOW_STEP);
+		return false;
+	}
+	tail->missing -= tail->ends + (tail->length > 0); /* the first line has no end before it */
+	tail->position = 0;
+	return true;
+}
+
+bool log_tail_find(struct log_tail *tail, log_read_at *read, void *data, int64_t most)
+{
+	if (tail->missing == 0 || !tail->in_lines) {
+		tail->position = tail->missing < tail->length ? tail->length - tail->missing : 0;
+		tail->missing -= tail->length - tail->position;
+		return true;
+	}
+	while (most > 0) {
+		int64_t got = read_block(tail, read, data, most);
+		if (got == 0 && weigh_count(tail))
+			return true;
+		most -= got;
+	}
+	return false;
 }

@@ -37,8 +37,23 @@ void log_position_format(const struct log_position *position, char *text);
 /* Up to `length` bytes; 0: it ends before; negative: it cannot be read. */
 typedef ssize_t log_read_at(void *data, int64_t offset, void *bytes, size_t length);
 
-/* Where the last *lines lines of `length` bytes begin; *lines becomes what is still missing before
- * them. Reads forwards from few places: a part that is packed has to be read from its beginning. */
-int64_t log_find_tail(log_read_at *read, void *data, int64_t length, int64_t *lines);
+/* Where the end of a log begins of which a position says how long it is, in lines or in bytes: it
+ * is looked for in one part after the other, the newest first. Parts are read forwards from few
+ * places: one that is packed has to be read from its beginning. */
+struct log_tail {
+	int64_t missing;  /* lines, or bytes, that lie in older parts */
+	int64_t position; /* in the part, where the end begins; 0 if something is missing */
+	/* Its own. */
+	bool in_lines;
+	int64_t length, start,
+		offset;	    /* of the part; of the bytes being counted; of those to come */
+	int64_t ends, most; /* of lines: counted, and to be counted */
+};
+/* `position`: LOG_AT_TAIL or LOG_AT_LAST. */
+void log_tail_begin(struct log_tail *tail, const struct log_position *position);
+/* Goes on in a part of so many bytes. */
+void log_tail_enter(struct log_tail *tail, int64_t length);
+/* Reads at most `most` bytes (not 0). False: it has not found it yet, and goes on there. */
+bool log_tail_find(struct log_tail *tail, log_read_at *read, void *data, int64_t most);
 
 #endif

@@ -14,6 +14,9 @@
 
 #define LOG_SPAN_MAX 65536 /* bytes */
 
+/* Bytes that a source reads before others have their turn, where it takes turns. */
+#define LOG_TURN (256 << 10)
+
 /* Some bytes of one part, written at about one time. */
 struct log_span {
 	const char *bytes; /* valid until the next call */
@@ -27,13 +30,14 @@ struct log_span {
 /* The first member of each source's own struct. */
 struct log_source {
 	const struct log_source_ops *ops;
-	int attempt;   /* of the task, whose log it is; 0: not known */
-	int64_t cut;   /* bytes that stood before these, and were not kept */
-	char *problem; /* why it could not be read on; NULL: none. Owned */
-	bool is_away;  /* since the AM that has the log does not answer */
-	/* Of a filter (logs/filter.h), whose reader sets the first and looks at the second. */
+	int attempt;	  /* of the task, whose log it is; 0: not known */
+	int64_t cut;	  /* bytes that stood before these, and were not kept */
+	char *problem;	  /* why it could not be read on; NULL: none. Owned */
+	bool is_away;	  /* since the AM that has the log does not answer */
+	bool takes_turns; /* set by its reader, an event loop, which looks at this: */
+	bool is_busy;	  /* nothing came, but there may be more now: it has had its turn */
+	/* Of a filter (logs/filter.h), set by its reader. */
 	bool takes_begun; /* a line without a newline at the present end counts as one */
-	bool is_busy;	  /* nothing came, but there may be more now: it has read enough at once */
 };
 
 struct log_source_ops {

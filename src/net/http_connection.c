@@ -12,7 +12,7 @@ enum {
 	INPUT_CAP = 64 * 1024,
 	OUTPUT_CAP = 256 * 1024, /* more unread answers than this, and no request is looked at */
 	LINGER_MS = 2000,
-	STREAM_TURNS = 4, /* of a stream, before other connections have their turn */
+	STREAM_FILLS = 4, /* of a stream at one turn */
 };
 
 void http_connection_set_deadline(struct http_connection *connection, int64_t ms)
@@ -28,13 +28,24 @@ void http_connection_wake(struct http_connection *connection)
 	event_active(&connection->wake, EV_TIMEOUT, 0);
 }
 
-/* Goes on when others have had their turn. (An event that makes itself active comes again before
- * the kernel is asked what else there is.) */
+/* By a timer: an event that makes itself active comes again before the kernel is asked what else
+ * there is. */
 void http_connection_yield(struct http_connection *connection)
 {
-	const struct timeval now = {0};
+	struct http_server *server = connection->server;
 
-	event_add(&connection->wake, &now);
+	if (connection->is_queued)
+		return;
+	connection->is_queued = true;
+	TAILQ_INSERT_TAIL(&server->streams, connection, turn_link);
+	timer_start(&server->turn, 0);
+}
+
+static void leave_queue(struct http_connection *connection)
+{
+	if (connection->is_queued)
+		TAILQ_REMOVE(&connection->server->streams, connection, turn_link);
+	connection->is_queued = false;
 }
 
 /* A request that cannot be parsed has no head: the answer closes the connection. */
@@ -206,7 +217,11 @@ static bool pump(struct http_connection *connection)
 {
 	struct http_stream *stream = connection->stream;
 
-	for (int turn = 0; turn < STREAM_TURNS; turn++) {
+	if (!connection->has_turn) {
+		http_connection_yield(connection);
+		return false;
+	}
+	for (int fill = 0; fill < STREAM_FILLS && !connection->is_queued; fill++) {
 		if (evbuffer_get_length(connection->wire.output) >= HTTP_STREAM_CHUNK)
 			return false;
 		connection->stream_wrote = false;
@@ -259,7 +274,7 @@ static void go_on(struct http_connection *connection)
 	connection->advancing = true;
 	while (advance_once(connection))
 		continue;
-	connection->advancing = false;
+	connection->advancing = connection->has_turn = false;
 	wire_resume(&connection->wire);
 	bool has_said_all = evbuffer_get_length(connection->wire.output) == 0;
 	bool is_between = connection->phase == PHASE_HEAD;
@@ -326,6 +341,13 @@ static void on_wake(evutil_socket_t fd, short what, void *data)
 	go_on(data);
 }
 
+void http_connection_take_turn(struct http_connection *connection)
+{
+	leave_queue(connection);
+	connection->has_turn = true;
+	go_on(connection);
+}
+
 void http_connection_open(struct http_server *server, int fd)
 {
 	struct http_connection *connection = mem_alloc(sizeof(*connection));
@@ -354,6 +376,7 @@ void http_connection_free(struct http_connection *connection)
 	http_server_forget(connection->server, connection);
 	event_del(&connection->timer);
 	event_del(&connection->wake);
+	leave_queue(connection);
 	wire_finish(&connection->wire);
 	if (connection->note)
 		connection->forget(connection->note);

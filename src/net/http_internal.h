@@ -34,7 +34,10 @@ struct http_connection {
 	struct http_request *request; /* while there is one */
 	struct http_stream *stream;
 	bool stream_wrote; /* in the present call of its source */
-	void *note;	   /* of http_request_note() */
+	bool is_queued;	   /* for a turn of the server's, by: */
+	TAILQ_ENTRY(http_connection) turn_link;
+	bool has_turn;
+	void *note; /* of http_request_note() */
 	void (*forget)(void *note);
 	struct event timer; /* the phase's deadline */
 	struct event wake;  /* go on from the loop, not from within a caller */
@@ -75,6 +78,10 @@ struct http_server {
 	struct event resume; /* listening again after accept failed */
 	/* By time of arrival: the first stranger is the first to go when room is needed. */
 	struct http_connection_list strangers, known;
+	/* Streams that may have something to write. Each time around the loop one of them has its
+	 * turn, however many there are, and all else that happens is heard in between. */
+	struct http_connection_list streams;
+	struct event turn;
 	size_t connection_count;
 	size_t stranger_bytes;
 	bool draining;
@@ -91,7 +98,9 @@ void http_connection_close_idle(struct http_connection *connection);
 void http_connection_answered(struct http_connection *connection);
 /* Runs the connection again from the loop. */
 void http_connection_wake(struct http_connection *connection);
+/* The same for a stream, once those queued before it have had their turn. */
 void http_connection_yield(struct http_connection *connection);
+void http_connection_take_turn(struct http_connection *connection);
 /* Its handler takes it over. */
 void http_connection_begin_raw(struct http_connection *connection);
 void http_connection_set_deadline(struct http_connection *connection, int64_t ms); /* -1: none */

@@ -119,6 +119,18 @@ static void on_resume(evutil_socket_t fd, short what, void *data)
 		evconnlistener_enable(server->listener);
 }
 
+static void on_turn(evutil_socket_t fd, short what, void *data)
+{
+	struct http_server *server = data;
+	struct http_connection *first = TAILQ_FIRST(&server->streams);
+
+	if (!first)
+		return;
+	if (TAILQ_NEXT(first, turn_link))
+		timer_start(&server->turn, 0);
+	http_connection_take_turn(first);
+}
+
 static void on_drain_timer(evutil_socket_t fd, short what, void *data)
 {
 	struct http_server *server = data;
@@ -170,6 +182,8 @@ struct http_server *http_server_create(struct event_base *base,
 	set_limits(&server->config.limits);
 	TAILQ_INIT(&server->strangers);
 	TAILQ_INIT(&server->known);
+	TAILQ_INIT(&server->streams);
+	event_assign(&server->turn, base, -1, 0, on_turn, server);
 	event_assign(&server->resume, base, -1, 0, on_resume, server);
 	event_assign(&server->drain_timer, base, -1, 0, on_drain_timer, server);
 	if (start_listening(server, err) < 0) {
@@ -278,6 +292,7 @@ void http_server_destroy(struct http_server *server)
 	while (!TAILQ_EMPTY(&server->known))
 		http_connection_free(TAILQ_FIRST(&server->known));
 	event_del(&server->resume);
+	event_del(&server->turn);
 	event_del(&server->drain_timer);
 	if (server->listener)
 		evconnlistener_free(server->listener);

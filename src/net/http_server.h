@@ -184,8 +184,8 @@ struct http_stream *http_answer_stream(struct http_request *request, const char 
 				       const struct http_stream_source *source);
 void http_stream_write(struct http_stream *stream, const void *bytes, size_t length);
 void http_stream_wake(struct http_stream *stream);
-/* From within `fill`, which has written nothing yet: it is called again when others have had their
- * turn. */
+/* From within `fill`: that was much to do for one time, and it is called again when others have had
+ * their turn. */
 void http_stream_yield(struct http_stream *stream);
 void http_stream_end(struct http_stream *stream); /* delivers what was written; stream is gone */
 

@@ -372,6 +372,34 @@ static void test_a_search_holds_up_nobody(void **state)
 	reply_finish(&reply);
 }
 
+/* However many callers look for last lines that lie far back in a long log, the AM answers others
+ * meanwhile. */
+/* promise: S63 */
+static void test_last_lines_hold_up_nobody(void **state)
+{
+	struct api_bed *bed = *state;
+	struct reply replies[8], other;
+
+	api_bed_log(bed, "stdout", "first\n");
+	assert_int_equal(truncate(api_bed_path(bed, "stdout"), 32 << 20), 0);
+	api_bed_log(bed, "stdout", "\nlast\n");
+	for (size_t i = 0; i < array_length(replies); i++)
+		ask_stream(bed, &replies[i], "/v1/tasks/worker:0/logs/stdout?from=tail:4&limit=5",
+			   NULL);
+	ask_stream(bed, &other, "/v1/server", NULL);
+	reply_wait(&other);
+	for (int round = 0; round < (32 << 20) / LOG_TURN; round++)
+		event_base_loop(bed->base, EVLOOP_ONCE);
+	for (size_t i = 0; i < array_length(replies); i++)
+		assert_false(replies[i].done);
+	reply_finish(&other);
+	for (size_t i = 0; i < array_length(replies); i++) {
+		reply_wait(&replies[i]);
+		assert_string_equal(replies[i].text.text, "first");
+		reply_finish(&replies[i]);
+	}
+}
+
 static void test_what_is_no_log_is_not_read(void **state)
 {
 	struct api_bed *bed = *state;
@@ -737,6 +765,7 @@ int main(void)
 		on_bed(test_lines_of_a_log_that_have_a_text),
 		on_bed(test_a_search_from_a_position),
 		on_bed(test_a_search_holds_up_nobody),
+		on_bed(test_last_lines_hold_up_nobody),
 		on_bed(test_what_is_no_log_is_not_read),
 		on_bed(test_logs_are_followed),
 		on_bed(test_follower_goes_away),

@@ -171,6 +171,41 @@ static void last_bytes_may_lie_in_older_parts(void **state)
 	}
 }
 
+/* An event loop looks for them in turns; the log grows, and is rotated, meanwhile. */
+static void the_last_lines_are_found_in_turns(void **state)
+{
+	struct log_source *reader = log_file_open(scratch_path(state, "stdout"));
+	struct str text cleanup_str = {0};
+	struct log_span span;
+	int turns = 2; /* the first, and the last */
+
+	while (text.length < 6 * LOG_TURN)
+		str_append(&text, "\n");
+	scratch_write(state, "stdout.2", "a\nb\nc\n", 0600);
+	scratch_write(state, "stdout.1", "d\ne\n", 0600);
+	scratch_write(state, "stdout", text.text, 0600);
+	reader->takes_turns = true;
+	char *tail cleanup_free = mem_printf("tail:%d", 6 * LOG_TURN + 3);
+	assert_int_equal(log_source_seek(reader, tail), 0);
+	scratch_append(state, "stdout", "later\n");
+	scratch_rename(state, "stdout.2", "stdout.3");
+	scratch_rename(state, "stdout.1", "stdout.2");
+	scratch_rename(state, "stdout", "stdout.1");
+	scratch_write(state, "stdout", "new\n", 0600);
+	for (; !log_source_next(reader, 10, &span); turns++) {
+		char position[LOG_POSITION_SIZE];
+		assert_true(reader->is_busy);
+		log_source_tell(reader, position);
+		assert_string_equal(position, tail);
+	}
+	assert_int_equal(turns, 11); /* 64 KiB, 512 KiB, 1.5 MiB, and one for each short part */
+	assert_memory_equal(span.bytes, "c\n", 2);
+	char *rest cleanup_free = read_all(reader, LOG_SPAN_MAX);
+	assert_memory_equal(rest, "d\ne\n\n", 5);
+	assert_string_equal(rest + 4 + text.length, "later\nnew\n");
+	log_source_destroy(reader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +218,7 @@ int main(void)
 		scratch_test(links_are_not_followed),
 		scratch_test(logs_have_names),
 		scratch_test(last_bytes_may_lie_in_older_parts),
+		scratch_test(the_last_lines_are_found_in_turns),
 	};
 
 	return cmocka_run_group_tests_name("log file", tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "../base/test.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/mem.h"
 #include "logs/filter.h"
@@ -148,6 +149,45 @@ static char *read_bytes(struct log_source *source, const char *position)
 	return str_steal(&text);
 }
 
+/* An event loop finds the same lines, and reads little each time. */
+static void the_last_lines_are_found_in_turns(void **state)
+{
+	struct str texts[3] = {0};
+	struct part parts[3];
+	int64_t bytes_read = 0, lines = 0;
+	struct log_span span;
+	char tail[64];
+
+	for (size_t i = 0; i < array_length(texts); i++) {
+		for (size_t number = 0; number < LOG_TURN; number++, lines++)
+			str_append(&texts[i], number % 100 < 50 ? "\n" : "line\n");
+		parts[i] = (struct part){texts[i].text, NULL};
+	}
+	for (int64_t wanted = 1; wanted < 2 * lines; wanted = wanted * 3 + 1) {
+		struct log_source *once = &make_log(parts, array_length(parts))->base.base;
+		struct fake_log *fake = make_log(parts, array_length(parts));
+		struct log_source *turns = &fake->base.base;
+		fake->bytes_read = &bytes_read;
+		turns->takes_turns = true;
+		snprintf(tail, sizeof(tail), "tail:%lld", (long long)wanted);
+		char *expected cleanup_free = read_bytes(once, tail);
+		struct str got cleanup_str = {0};
+		assert_int_equal(log_source_seek(turns, tail), 0);
+		do {
+			assert_in_range(bytes_read, 0, LOG_TURN + LOG_SPAN_MAX);
+			bytes_read = 0;
+			if (log_source_next(turns, LOG_SPAN_MAX, &span))
+				str_append_bytes(&got, span.bytes, span.length);
+		} while (bytes_read > 0 || turns->is_busy);
+		assert_false(turns->is_busy);
+		assert_string_equal(str_text(&got), expected);
+		log_source_destroy(once);
+		log_source_destroy(turns);
+	}
+	for (size_t i = 0; i < array_length(texts); i++)
+		str_finish(&texts[i]);
+}
+
 static void positions_are_found(void **state)
 {
 	static const struct part parts[] = {{"a\nb\n", NULL}, {"c\nd\n", NULL}};
@@ -258,6 +298,7 @@ int main(void)
 		cmocka_unit_test(times_come_from_the_index),
 		cmocka_unit_test(the_last_lines),
 		cmocka_unit_test(the_last_lines_of_a_long_log),
+		cmocka_unit_test(the_last_lines_are_found_in_turns),
 		cmocka_unit_test(positions_are_found),
 		cmocka_unit_test(the_end_of_a_log_is_kept_with_its_times),
 		cmocka_unit_test(a_log_that_cannot_be_read_on_is_told),

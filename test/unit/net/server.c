@@ -67,6 +67,9 @@ static void fill(void *data, struct http_stream *stream)
 {
 	struct fixture *fixture = data;
 
+	fixture->fills++;
+	if (fixture->yields)
+		http_stream_yield(stream);
 	if (fixture->fill_bytes > 0) {
 		char *bytes cleanup_free = mem_alloc(fixture->fill_bytes);
 		memset(bytes, 'x', fixture->fill_bytes);

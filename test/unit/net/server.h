@@ -24,7 +24,8 @@ struct fixture {
 	/* GET /stream: an endless one of this many bytes a fill; or what a test puts in `line`. */
 	struct http_stream *stream;
 	size_t fill_bytes;
-	size_t filled;
+	size_t filled, fills;
+	bool yields;
 	const char *line;
 	bool end_stream;
 	size_t handled;

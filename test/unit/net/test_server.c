@@ -375,6 +375,47 @@ static void test_stream_lets_others_in(void **state)
 	peer_close(&other);
 }
 
+/* However many streams have much to do, one of them does some of it each time around the loop. */
+static void test_streams_have_their_turns_one_by_one(void **state)
+{
+	struct fixture *fixture = *state;
+	struct http_stream *streams[5];
+	struct peer peers[5];
+
+	for (size_t i = 0; i < array_length(peers); i++) {
+		open_peer(&peers[i], fixture);
+		peer_send(&peers[i], "GET /stream HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n");
+		peer_expect(&peers[i], fixture->base, "chunked\r\n");
+		streams[i] = fixture->stream;
+	}
+	/* Also when all of them are woken at once. */
+	fixture->fills = 0;
+	for (size_t i = 0; i < array_length(streams); i++)
+		http_stream_wake(streams[i]);
+	for (size_t round = 0; round <= array_length(streams); round++) {
+		event_base_loop(fixture->base, EVLOOP_ONCE);
+		assert_int_equal(fixture->fills, round);
+	}
+	fixture->yields = true;
+	for (size_t i = 0; i < array_length(streams); i++)
+		http_stream_wake(streams[i]);
+	event_base_loop(fixture->base, EVLOOP_ONCE);
+	for (int round = 0; round < 20; round++) {
+		fixture->fills = 0;
+		event_base_loop(fixture->base, EVLOOP_ONCE);
+		assert_int_equal(fixture->fills, 1);
+	}
+	/* They go in the order in which they came: each has had one of the last five turns. */
+	fixture->yields = false;
+	fixture->fill_bytes = 40000;
+	fixture->end_stream = true;
+	for (size_t i = 0; i < array_length(peers); i++)
+		event_base_loop(fixture->base, EVLOOP_ONCE);
+	assert_int_equal(fixture->filled, array_length(peers) * 40000);
+	for (size_t i = 0; i < array_length(peers); i++)
+		peer_close(&peers[i]);
+}
+
 static void on_drained(void *data)
 {
 	struct fixture *fixture = data;
@@ -466,6 +507,7 @@ int main(void)
 		on_server(test_stream),
 		on_server(test_stream_waits_for_its_reader),
 		on_server(test_stream_lets_others_in),
+		on_server(test_streams_have_their_turns_one_by_one),
 		on_server(test_drain_delivers_what_is_promised),
 		on_server(test_drain_ends_after_its_time),
 		on_server(test_destroy_tells_holders),
