@@ -211,6 +211,9 @@ static bool take_exit(struct api_task *task, struct exit_report *message)
 	}
 	api_task_take_numbers(task, message->of.attempt, &message->account.numbers);
 	take_loss(task, &message->account.lost, true);
+	/* All was stored before a success is told, and no beat may follow it. */
+	if (message->cause.kind == CAUSE_NONE && message->of.attempt == api_task_attempt(task))
+		take_checkpoint_trouble(task, NULL);
 	bool is_heard = deliver(task, &event);
 	task->use = NULL;
 	return is_heard;

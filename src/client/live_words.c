@@ -38,9 +38,10 @@ void live_add_losses(const struct job_view *view, struct str_list *lines)
 		str_list_add_format(lines, "warning: output of %zu task%s more was lost",
 				    count - LOSSES_MAX, str_plural(count - LOSSES_MAX));
 	if (troubled > 1)
-		str_list_add_format(lines,
-				    "warning: the checkpoints of %zu task%s more cannot be stored",
-				    troubled - 1, str_plural(troubled - 1));
+		str_list_add_format(
+			lines,
+			"warning: the checkpoints of %zu task%s more cannot be stored or fetched",
+			troubled - 1, str_plural(troubled - 1));
 	add_failed_notices(view, lines);
 	if (view->history_trouble)
 		str_list_add_format(lines, "warning: %s", view->history_trouble);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -29,7 +30,8 @@ enum activity { ACTIVITY_NONE, ACTIVITY_FETCH, ACTIVITY_STORE };
 struct mirror {
 	char *directory, *scratch;
 	struct mirror_store *store;
-	int64_t interval_ms;
+	int64_t interval_ms, patience_ms;
+	int64_t moved_ms; /* when something went well last, by the monotonic clock */
 	struct event *timer;
 
 	struct map *stored; /* path -> struct mirror_file: what the store has, as far as we know */
@@ -40,7 +42,7 @@ struct mirror {
 	bool is_shared; /* a program writes here during this fetch */
 	char *trouble;	/* logged already */
 
-	enum activity activity;
+	enum activity activity;	  /* also while the next try of it is awaited */
 	struct mirror_files todo; /* to be fetched or stored, one after the other */
 	struct mirror_files gone; /* then to be removed */
 	size_t next;
@@ -116,9 +118,21 @@ static void drop_work(struct mirror *mirror)
 	mirror->next = 0;
 }
 
+/* A store that is away for a moment costs neither a program's start nor its success. */
+static bool is_worth_a_try(const struct mirror *mirror, const struct err *err)
+{
+	return err && err->kind == ERR_UNREACHABLE && !mirror->watching &&
+	       clock_monotonic_ms() - mirror->moved_ms < mirror->patience_ms;
+}
+
 static void end(struct mirror *mirror, const struct err *err)
 {
 	drop_work(mirror);
+	if (!mirror->flush_next && is_worth_a_try(mirror, err)) {
+		complain(mirror, err);
+		timer_start(mirror->timer, mirror->interval_ms);
+		return;
+	}
 	mirror->activity = ACTIVITY_NONE;
 	if (mirror->watching || !err)
 		complain(mirror, err);
@@ -141,6 +155,12 @@ static bool end_with_errno(struct mirror *mirror, const char *what, const char *
 	return false;
 }
 
+static void advance_by_one(struct mirror *mirror)
+{
+	mirror->next++;
+	mirror->moved_ms = clock_monotonic_ms();
+}
+
 /* ---- storing ------------------------------------------------------------------------------ */
 
 static void on_stored(void *data, const struct err *err)
@@ -153,7 +173,7 @@ static void on_stored(void *data, const struct err *err)
 	}
 	if (!err)
 		remember(mirror, &mirror->todo.items[mirror->next]);
-	mirror->next++;
+	advance_by_one(mirror);
 	go_on(mirror);
 }
 
@@ -239,7 +259,7 @@ static void on_fetched(void *data, const struct err *err)
 	if (!err && take_fetched(mirror, &mirror->todo.items[mirror->next], &own) < 0)
 		err = &own;
 	if (!err) {
-		mirror->next++;
+		advance_by_one(mirror);
 		go_on(mirror);
 	} else if (err->kind == ERR_NOT_FOUND && ++mirror->tries < FETCH_TRIES) {
 		drop_work(mirror);
@@ -440,7 +460,9 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
 	mirror->flush_next = false;
 	mirror->tries = 0;
 	mirror->is_shared = mirror->watching;
-	if (mirror->watching && mirror->follow && mirror->looks % LOOKS_PER_FETCH == 0) {
+	if (mirror->activity == ACTIVITY_FETCH) {
+		fetch_all(mirror);
+	} else if (mirror->watching && mirror->follow && mirror->looks % LOOKS_PER_FETCH == 0) {
 		mirror->looks++;
 		fetch_all(mirror);
 	} else {
@@ -456,6 +478,7 @@ void mirror_fetch(struct mirror *mirror, mirror_done *done, void *data)
 	mirror->done_data = data;
 	mirror->tries = 0;
 	mirror->is_shared = false;
+	mirror->moved_ms = clock_monotonic_ms();
 	fetch_all(mirror);
 }
 
@@ -468,7 +491,7 @@ void mirror_watch(struct mirror *mirror)
 
 const char *mirror_trouble(const struct mirror *mirror)
 {
-	return mirror->follow ? NULL : mirror->trouble;
+	return mirror->follow && mirror->watching ? NULL : mirror->trouble;
 }
 
 void mirror_flush(struct mirror *mirror, mirror_done *done, void *data)
@@ -477,6 +500,7 @@ void mirror_flush(struct mirror *mirror, mirror_done *done, void *data)
 	mirror->done_data = data;
 	mirror->watching = false;
 	mirror->flush_next = true;
+	mirror->moved_ms = clock_monotonic_ms();
 	evtimer_del(mirror->timer);
 	/* `done` is told from the loop, also when there is nothing to do. */
 	if (mirror->activity == ACTIVITY_NONE)
@@ -493,6 +517,7 @@ struct mirror *mirror_create(const struct mirror_options *options, struct err *e
 		.scratch = mem_strdup(options->scratch),
 		.store = mirror_store_open(options->store, options->path, options->writer),
 		.interval_ms = options->interval_ms,
+		.patience_ms = options->patience_ms,
 		.follow = options->follow,
 		.timer = evtimer_new(store_loop(options->store), on_timer, mirror),
 		.stored = map_create(free_file),

@@ -58,7 +58,8 @@ struct mirror_options {
 	struct store *store;
 	const char *path;    /* of the directory in the store; "": all of that */
 	const char *writer;  /* of all that write to the store at once, this one */
-	int64_t interval_ms; /* between two looks */
+	int64_t interval_ms; /* between two looks, and two tries */
+	int64_t patience_ms; /* of a fetch or flush while the store is out of reach */
 	bool follow;	     /* while it is watched, what others have stored is fetched, too */
 };
 
@@ -67,17 +68,18 @@ struct mirror *mirror_create(const struct mirror_options *options, struct err *e
 /* Closes the store. NULL is fine. */
 void mirror_destroy(struct mirror *mirror);
 
-/* Makes the directory equal to the store. Nobody may write to it meanwhile. */
+/* Makes the directory equal to the store. Nobody may write to it meanwhile. Out of reach
+ * (ERR_UNREACHABLE) the store is asked again until nothing has moved for patience_ms. */
 void mirror_fetch(struct mirror *mirror, mirror_done *done, void *data);
 
 /* From now on what changes is stored. A failure is logged, and tried again at the next look. */
 void mirror_watch(struct mirror *mirror);
 
-/* Why the last look could not be stored; NULL: it was, or there was none. */
+/* Why the last try could not fetch or store all; NULL: it could, or there was none. */
 const char *mirror_trouble(const struct mirror *mirror);
 
-/* Stores all that has changed, settled or not, and watches no more. The first failure ends it: what
- * was not stored is found by the next flush. */
+/* Stores all that has changed, settled or not, and watches no more. It tries again as a fetch does;
+ * any other failure ends it: what was not stored is found by the next flush. */
 void mirror_flush(struct mirror *mirror, mirror_done *done, void *data);
 
 #endif

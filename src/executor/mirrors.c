@@ -7,12 +7,13 @@
 #include "store/access.h"
 #include "store/store.h"
 
-enum { LOOK_MS = 1000, MIRRORS_MAX = 2 };
+enum { LOOK_MS = 1000, PATIENCE_MS = 30000, MIRRORS_MAX = 2 };
 
 struct mirrors {
 	struct named_mirror {
 		const char *name;
 		struct mirror *mirror;
+		const char *kept; /* where it stays when the container has ended; NULL: nowhere */
 	} items[MIRRORS_MAX];
 	size_t count;
 
@@ -30,10 +31,13 @@ struct mirrors {
 static void on_part(void *data, const struct err *err)
 {
 	struct mirrors *mirrors = data;
+	const struct named_mirror *item = &mirrors->items[mirrors->next];
+	bool is_kept = item->kept && mirrors->start == mirror_flush;
 
 	if (err && mirrors->failure.kind == ERR_NONE)
-		err_set(&mirrors->failure, err->kind, "its %s could not be %s: %s",
-			mirrors->items[mirrors->next].name, mirrors->verb, err_message(err));
+		err_set(&mirrors->failure, err->kind, "its %s could not be %s: %s%s%s", item->name,
+			mirrors->verb, err_message(err), is_kept ? "; they stay in " : "",
+			is_kept ? item->kept : "");
 	if (++mirrors->next < mirrors->count) {
 		mirrors->start(mirrors->items[mirrors->next].mirror, on_part, mirrors);
 		return;
@@ -67,6 +71,7 @@ void mirrors_flush(struct mirrors *mirrors, mirror_done *done, void *data)
 
 void mirrors_watch(struct mirrors *mirrors)
 {
+	mirrors->verb = "stored";
 	for (size_t i = 0; i < mirrors->count; i++)
 		mirror_watch(mirrors->items[i].mirror);
 }
@@ -76,8 +81,8 @@ char *mirrors_trouble(const struct mirrors *mirrors)
 	for (size_t i = 0; i < mirrors->count; i++) {
 		const char *why = mirror_trouble(mirrors->items[i].mirror);
 		if (why)
-			return mem_printf("its %s cannot be stored: %s", mirrors->items[i].name,
-					  why);
+			return mem_printf("its %s cannot be %s: %s", mirrors->items[i].name,
+					  mirrors->verb, why);
 	}
 	return NULL;
 }
@@ -98,10 +103,12 @@ static int open_one(struct mirrors *mirrors, const struct settings *settings,
 	const struct mirror_options options = {
 		.directory = place->directory,
 		.scratch = scratch,
-		.store = store_open(place->store, access, 0, base, err),
+		/* The mirror itself tries again, and says so meanwhile. */
+		.store = store_open(place->store, access, -1, base, err),
 		.path = place->path,
 		.writer = settings->container,
 		.interval_ms = LOOK_MS,
+		.patience_ms = PATIENCE_MS,
 		.follow = place->follow,
 	};
 	struct mirror *mirror = options.store ? mirror_create(&options, err) : NULL;
@@ -110,7 +117,8 @@ static int open_one(struct mirrors *mirrors, const struct settings *settings,
 		store_close(options.store);
 		return -1;
 	}
-	mirrors->items[mirrors->count++] = (struct named_mirror){place->name, mirror};
+	mirrors->items[mirrors->count++] = (struct named_mirror){
+		place->name, mirror, settings->scheduler->shares_files ? place->directory : NULL};
 	return 0;
 }
 

@@ -370,13 +370,15 @@ static void end_run(struct supervisor *supervisor, bool succeeded)
 	pursue(supervisor);
 }
 
-static void report_start_failed(struct supervisor *supervisor, struct err *err)
+static void report_start_failed(struct supervisor *supervisor, enum cause_kind kind,
+				struct err *err)
 {
 	fs_explain_room(supervisor->settings->container_dir, err);
-	struct cause cause = {.kind = cause_kind_of_err(err, CAUSE_START_FAILED),
-			      .text = err_message(err)};
+	struct cause cause = {.kind = cause_kind_of_err(err, kind)};
 
+	cause.text = mem_printf("could not be started: %s", err_message(err));
 	report_end(supervisor, &cause);
+	cause_finish(&cause);
 }
 
 /* A success that left nothing behind is none. */
@@ -489,7 +491,9 @@ static void start_run(struct supervisor *supervisor, const struct err *fetch_err
 	if (fetch_err)
 		err_copy(&err, fetch_err);
 	if (fetch_err || start_program(supervisor, &err) < 0) {
-		report_start_failed(supervisor, &err);
+		bool is_away = fetch_err && fetch_err->kind == ERR_UNREACHABLE;
+		report_start_failed(supervisor, is_away ? CAUSE_STORE_FAILED : CAUSE_START_FAILED,
+				    &err);
 		return;
 	}
 	supervisor->activity = ACTIVITY_RUNNING;

@@ -70,7 +70,7 @@ enum cause_kind {
 	CAUSE_FROZEN,	    /* a process of it was stopped (SIGSTOP) and stood still for too long */
 	CAUSE_HUNG,	    /* nothing of it did anything for too long */
 	CAUSE_START_FAILED, /* the executor could not start the program */
-	CAUSE_STORE_FAILED, /* the program succeeded, but what it made could not be stored */
+	CAUSE_STORE_FAILED, /* no store took what the program made, or gave what it starts from */
 	CAUSE_NO_SPACE,	    /* a disk of its machine is full: nothing could be started or stored */
 	CAUSE_STORE_FULL,   /* the same of a quota or of the cluster's file system */
 	CAUSE_PORT_TAKEN,   /* the program could not bind the port it was given */

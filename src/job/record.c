@@ -189,7 +189,7 @@ json_t *record_checkpoints(const struct job *job, const struct task *task, const
 	json_t *record = begin("checkpoints");
 
 	set_task_name(record, "task", job, task);
-	json_set_text(record, "text", trouble ? trouble : "its checkpoints are stored again");
+	json_set_text(record, "text", trouble ? trouble : "all is well with its checkpoints again");
 	if (trouble)
 		json_set_bool(record, "trouble", true);
 	return record;

@@ -65,7 +65,7 @@ json_t *record_avoid(const char *host);
 json_t *record_note(const struct job *job, const struct task *task, const char *text);
 json_t *record_output(const struct job *job, const struct task *task,
 		      const struct lost_output *lost);
-/* `trouble` NULL: they are stored again. */
+/* `trouble` NULL: all is well again. */
 json_t *record_checkpoints(const struct job *job, const struct task *task, const char *trouble);
 json_t *record_waiting(const char *text); /* NULL: nothing is waited for any more */
 json_t *record_final(enum job_state state, const char *message, const struct cause *cause);

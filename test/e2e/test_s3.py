@@ -16,6 +16,17 @@ pytestmark = pytest.mark.slow
 SECRET = "not/for+others"
 
 
+# Its bucket is there from the first answer on.
+WITH_OBJECTS = """import json, os, sys
+from moto.backends import get_backend
+from moto.server import main
+store = get_backend("s3")["123456789012"]["aws"]
+store.create_bucket("jobs", "us-east-1")
+for key, text in json.loads(os.environ["TEST_OBJECTS"]).items():
+    store.put_object("jobs", key, text.encode())
+main(sys.argv[1:])"""
+
+
 class Bucket:
     """A server of its own, and a bucket in it."""
 
@@ -29,8 +40,17 @@ moto.server.main(sys.argv[1:])"""
         self.env = env
         self.log = directory / "moto.log"
         program = [venv_bin("moto") / "python3", "-c", self.HOURS_BEHIND] if is_behind else [venv_bin("moto") / "moto_server"]
+        self.start(*program, "-H", "127.0.0.1", "-p", "0", *options)
+
+    def start(self, *command, **env):
         with open(self.log, "w", encoding="utf-8") as log:
-            self.server = subprocess.Popen([*program, "-H", "127.0.0.1", "-p", "0", *options], stdout=log, stderr=log)
+            self.server = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **env})
+
+    def come_back(self, **objects):
+        """At the same address, with nothing but these objects."""
+        port = self.url.split(":")[-1].strip("/")
+        self.start(venv_bin("moto") / "python3", "-c", WITH_OBJECTS, "-H", "127.0.0.1", "-p", port, TEST_OBJECTS=json.dumps(objects))
+        wait_until(self.find_url, "moto to listen again")
 
     def __enter__(self):
         self.url = wait_until(self.find_url, "moto to listen")
@@ -294,3 +314,47 @@ def test_a_bucket_for_results_that_is_not_there_is_told_at_submission(tony, buck
                          ("hdfs://nameservice/x", "only on YARN")):
         answer, job = tony.job({"tony.application.output-dir": place}, "--executes", "true")
         assert answer.returncode == 3 and "tony.application.output-dir: " in answer.stderr and words in answer.stderr and not job, answer
+
+
+def told(job):
+    return [event["text"] for event in job.events() if event["ev"] == "checkpoints"]
+
+
+def test_a_bucket_that_goes_away_for_a_moment_costs_nothing(tony, bucket):
+    """First while a program writes and ends, then before the next one starts."""
+    keys = {"tony.worker.instances": 1, "tony.worker.max-restarts": 1, "tony.application.checkpoint-dir": CHECKPOINTS}
+    job = tony.submit(keys, "--executes", f"while [ ! -e {tony.directory}/go ]; do sleep 0.1; done; {train(3)}")
+    job.wait_task("worker:0")
+    bucket.close()
+    (tony.directory / "go").touch()
+    wait_until(lambda: any("its checkpoints cannot be stored: s3://jobs/points" in text for text in told(job)), "the trouble to be told")
+    assert "cannot be stored" in tony.run("status", job.id).stdout
+    bucket.come_back()
+    assert job.wait() == 0 and told(job)[-1] == "all is well with its checkpoints again", told(job)
+    assert points(bucket)["step"] == "3\n"
+
+    job = tony.submit(keys, "--executes", f"echo at $(cat $TONY_CHECKPOINT_DIR/step); [ -e {tony.directory}/once ] || "
+                                          f"{{ touch {tony.directory}/once; sleep 600; }}")
+    wait_until((tony.directory / "once").exists, "the program to run")
+    bucket.close()
+    os.kill(job.status()["tasks"][0]["executor_pid"], signal.SIGKILL)
+    wait_until(lambda: any("its checkpoints cannot be fetched: s3://jobs/points" in text for text in told(job)), "the trouble to be told")
+    bucket.come_back(**{"points/step": "7\n"})
+    assert job.wait() == 0 and "at 7" in tony.run("logs", job.id).stdout, job.status()
+
+
+def test_a_bucket_that_stays_away_is_no_fault_of_the_program(tony, bucket):
+    """The message says where its checkpoints are."""
+    keys = {"tony.worker.instances": 1, "tony.am.infrastructure-retry-count": 1, "tony.application.checkpoint-dir": CHECKPOINTS}
+    job = tony.submit(keys, "--executes", f"while [ ! -e {tony.directory}/go ]; do sleep 0.1; done; {train(3)}")
+    job.wait_task("worker:0")
+    bucket.close()
+    (tony.directory / "go").touch()
+    assert job.wait() != 0
+    cause = job.status()["cause"]
+    assert cause["kind"] == "store-failed", cause
+    assert "could not be started: its checkpoints could not be fetched: s3://jobs/points" in cause["text"], cause
+    kept = job.directory / "containers/worker-0-1/checkpoint"
+    events = tony.run("events", job.id).stdout
+    assert f"they stay in {kept}" in events and "infrastructure retry 1 of 1" in events, events
+    assert (kept / "step").read_text() == "3\n"

@@ -162,8 +162,8 @@ static void test_agreeing_beat_is_answered_after_the_interval(void **state)
  * would take it for a disagreement. */
 static void test_trouble_with_checkpoints_is_told_when_it_begins_and_ends(void **state)
 {
-	static const char *const told[] = {"no room", "less room", NULL, NULL};
-	static const size_t times[] = {1, 1, 2, 2};
+	static const char *const told[] = {"no room", "less room", NULL, NULL, "no room"};
+	static const size_t times[] = {1, 1, 2, 2, 3};
 	struct api_bed *bed = api_bed_create("worker=1", beat_fast);
 	struct reply reply;
 
@@ -181,6 +181,10 @@ static void test_trouble_with_checkpoints_is_told_when_it_begins_and_ends(void *
 			assert_null(bed->trouble);
 		reply_finish(&reply);
 	}
+	ask(bed, &reply, "POST", EXIT_0, exit_text(1, 1, 0, 0));
+	assert_int_equal(bed->troubles, 4);
+	assert_null(bed->trouble);
+	reply_finish(&reply);
 	api_bed_destroy(bed);
 }
 

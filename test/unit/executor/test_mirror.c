@@ -25,7 +25,7 @@
 #include "store/access.h"
 #include "store/store.h"
 
-enum { INTERVAL_MS = 20 };
+enum { INTERVAL_MS = 20, PATIENT_MS = 60000 };
 
 struct bed {
 	void *scratch;
@@ -35,6 +35,7 @@ struct bed {
 	struct mirror_files seen_here, seen_there; /* by the last step */
 	struct str_list log;			   /* what the mirror has changed since */
 	bool follow;
+	int64_t patience_ms;
 	/* What the mirror told last. */
 	bool told;
 	struct err told_err;
@@ -112,10 +113,11 @@ static void open_mirror_of(struct bed *bed, const char *location, const struct s
 	const struct mirror_options options = {
 		.directory = bed->here,
 		.scratch = scratch_path(&bed->scratch, "scratch"),
-		.store = store_open(location, access, 0, bed->base, &err),
+		.store = store_open(location, access, -1, bed->base, &err),
 		.path = "",
 		.writer = "job/container",
 		.interval_ms = INTERVAL_MS,
+		.patience_ms = bed->patience_ms,
 		.follow = bed->follow,
 	};
 
@@ -462,6 +464,17 @@ static void test_destroyed_in_the_middle(void **state)
 	"<Contents><Key>files/weights</Key><LastModified>2026-01-02T03:04:" time                   \
 	"Z</LastModified><Size>4</Size></Contents>"
 
+static void open_bucket(struct bed *bed, struct web_server *server, const struct web_step *steps,
+			size_t count)
+{
+	web_server_start(server, steps, count);
+	const struct store_access access = {
+		.has_s3 = true,
+		.s3 = {server->url, (char *)"here", (char *)"id", (char *)"secret", NULL}};
+	mirror_destroy(bed->mirror);
+	open_mirror_of(bed, "s3://bucket/files", &access);
+}
+
 static void test_an_object_is_known_by_the_time_the_bucket_gave_it(void **state)
 {
 	struct bed *bed = *state;
@@ -477,12 +490,7 @@ static void test_an_object_is_known_by_the_time_the_bucket_gave_it(void **state)
 	};
 	struct web_server server;
 
-	web_server_start(&server, steps, array_length(steps));
-	const struct store_access access = {
-		.has_s3 = true,
-		.s3 = {server.url, (char *)"here", (char *)"id", (char *)"secret", NULL}};
-	mirror_destroy(bed->mirror);
-	open_mirror_of(bed, "s3://bucket/files", &access);
+	open_bucket(bed, &server, steps, array_length(steps));
 	fetch(bed);
 	put(bed->here, "weights", "mine");
 	flush(bed);
@@ -496,6 +504,64 @@ static void test_an_object_is_known_by_the_time_the_bucket_gave_it(void **state)
 	assert_true(has(bed->here, "weights", "news"));
 	web_server_stop(&server);
 	assert_string_equal(server.bodies.text, "mine");
+	web_server_finish(&server);
+}
+
+static void test_a_bucket_that_is_away_for_a_moment(void **state)
+{
+	struct bed *bed = *state;
+	static const struct web_step steps[] = {
+		{"GET /bucket/?", NULL},
+		{"GET /bucket/?", "503 Slow Down\r\nConnection: close\r\n\r\n"},
+		{"GET /bucket/?", LIST(OBJECT("05"))},
+		{"GET /bucket/files/weights HTTP", NULL},
+		{"GET /bucket/?", LIST(OBJECT("05"))},
+		{"GET /bucket/files/weights HTTP", ANSWER("Content-Length: 4\r\n\r\nkept")},
+		{"PUT /bucket/files/weights HTTP", NULL},
+		{"PUT /bucket/files/weights HTTP", ANSWER("ETag: \"e\"\r\n\r\n")},
+		{"GET /bucket/?", LIST(OBJECT("06"))},
+	};
+	struct web_server server;
+
+	bed->patience_ms = PATIENT_MS;
+	open_bucket(bed, &server, steps, array_length(steps));
+	mirror_fetch(bed->mirror, on_told, bed);
+	while (!mirror_trouble(bed->mirror))
+		step(bed);
+	while (!bed->told)
+		step(bed);
+	assert_int_equal(bed->told_err.kind, ERR_NONE);
+	assert_null(mirror_trouble(bed->mirror));
+	assert_true(has(bed->here, "weights", "kept"));
+	put(bed->here, "weights", "mine");
+	flush(bed);
+	assert_int_equal(bed->told_err.kind, ERR_NONE);
+	web_server_stop(&server);
+	assert_non_null(strstr(server.bodies.text, "mine"));
+	web_server_finish(&server);
+}
+
+static void test_a_bucket_that_stays_away_or_refuses(void **state)
+{
+	struct bed *bed = *state;
+	static const struct web_step steps[] = {
+		{"GET /bucket/?", NULL},
+		{"GET /bucket/?", "403 Forbidden\r\nConnection: close\r\n\r\n"},
+	};
+	struct web_server server;
+
+	open_bucket(bed, &server, steps, 1);
+	fetch(bed);
+	assert_int_equal(bed->told_err.kind, ERR_UNREACHABLE);
+	mirror_destroy(mem_steal(&bed->mirror));
+	web_server_stop(&server);
+	web_server_finish(&server);
+
+	bed->patience_ms = PATIENT_MS;
+	open_bucket(bed, &server, steps + 1, 1);
+	fetch(bed);
+	assert_int_equal(bed->told_err.kind, ERR_DENIED);
+	web_server_stop(&server);
 	web_server_finish(&server);
 }
 
@@ -516,6 +582,8 @@ int main(void)
 		TEST(test_who_follows_sees_what_others_write),
 		TEST(test_destroyed_in_the_middle),
 		TEST(test_an_object_is_known_by_the_time_the_bucket_gave_it),
+		TEST(test_a_bucket_that_is_away_for_a_moment),
+		TEST(test_a_bucket_that_stays_away_or_refuses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
