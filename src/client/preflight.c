@@ -170,7 +170,9 @@ static void check_scheduler(struct preflight *preflight, const struct descriptio
 	int64_t memory = 0;
 
 	if (job_verb_scheduler(description)->preflight(job, &err) < 0) {
-		preflight_add_problem(preflight, "capacity", &err);
+		bool is_short = err.kind == ERR_CAPACITY;
+		preflight_add_problem(preflight, is_short ? "capacity" : "scheduler and stores",
+				      &err);
 		return;
 	}
 	for (size_t i = 0; i < job->type_count; i++)

@@ -18,6 +18,8 @@
 #include "store/location.h"
 #include "store/store.h"
 
+enum { SUBMIT_WAIT_MS = 3000 }; /* for a bucket's server to answer, while a user waits */
+
 void job_stores_close(struct job_stores *stores)
 {
 	for (size_t i = 0; i < stores->count; i++)
@@ -384,7 +386,7 @@ static int note_s3(struct job *job, const char *text, struct err *err)
 {
 	struct store_access access cleanup_store_access = {0};
 	struct store_item top cleanup_store_item = {0};
-	struct store *store = open_in_s3(job, text, -1, &access, err);
+	struct store *store = open_in_s3(job, text, SUBMIT_WAIT_MS, &access, err);
 	int result = store ? store_look(store, "", &top, err) : -1;
 
 	store_close(store);

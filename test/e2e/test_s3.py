@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 import urllib.request
 
 import pytest
@@ -186,6 +187,18 @@ def test_a_bucket_that_is_not_there_is_told_at_submission(tony, bucket):
     assert answer.returncode == 5 and "Connection refused" in answer.stderr and not job
     answer = tony.run("list", "--all")
     assert answer.returncode == 0 and "jobs in S3 are not looked at" in answer.stderr
+
+
+def test_a_server_that_says_nothing_is_told_at_submission_within_seconds(tony, bucket):
+    bucket.server.send_signal(signal.SIGSTOP)
+    try:
+        for verb, words in (("submit", "no answer within 3"), ("check", "problem  scheduler and stores: tony.history.location: ")):
+            began = time.monotonic()
+            answer = tony.run(verb, "--executes", "true")
+            assert answer.returncode == 5 and words in answer.stdout + answer.stderr and "s3://jobs/team" in answer.stdout + answer.stderr, answer
+            assert time.monotonic() - began < 30
+    finally:
+        bucket.server.send_signal(signal.SIGCONT)
 
 
 def test_a_server_proves_that_it_is_meant(tony):
