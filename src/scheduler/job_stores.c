@@ -425,9 +425,13 @@ static int prepare_copied(struct job *job, const char *key, const char *text, st
 			       "%s: %s: only on YARN a job keeps files in HDFS; write a path of "
 			       "this machine, or s3://BUCKET/PATH",
 			       key, text);
-	if (!str_starts_with(text, "s3:") || note_s3(job, text, err) == 0)
-		return 0;
-	return err_wrap(err, "%s", key);
+	if (str_starts_with(text, "s3:"))
+		return note_s3(job, text, err) < 0 ? err_wrap(err, "%s", key) : 0;
+	if (strstr(text, "://") && !str_starts_with(text, "file://"))
+		log_warning("%s: %s: tony keeps nothing there: programs get it as it is; for a "
+			    "bucket of S3 write s3://BUCKET/PATH",
+			    key, text);
+	return 0;
 }
 
 int job_stores_prepare(struct job *job, struct err *err)

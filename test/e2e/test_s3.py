@@ -201,6 +201,14 @@ def test_a_server_that_says_nothing_is_told_at_submission_within_seconds(tony, b
         bucket.server.send_signal(signal.SIGCONT)
 
 
+@pytest.mark.parametrize("place", ("s3a://jobs/points", "S3://jobs/points", "gs://jobs/points"))
+def test_checkpoints_where_tony_keeps_nothing_are_warned_of(tony, place):
+    answer, job = tony.job({"tony.application.checkpoint-dir": place}, "--executes", "echo $TONY_CHECKPOINT_DIR")
+    assert answer.returncode == 0, answer
+    assert f"warning tony: tony.application.checkpoint-dir: {place}: tony keeps nothing there: programs get it as it is" in answer.stderr, answer
+    assert place in tony.run("logs", job.id).stdout
+
+
 def test_a_server_proves_that_it_is_meant(tony):
     """Its authority is one of its own, which AWS_CA_BUNDLE names."""
     authority, key = tony.directory / "ca.pem", tony.directory / "key.pem"
