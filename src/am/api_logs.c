@@ -292,12 +292,13 @@ static void fill(void *data, struct http_stream *stream)
 {
 	struct api_log_follower *follower = data;
 
-	if (send_some(follower))
-		return;
+	bool sent = send_some(follower);
 	if (follower->question.left > 0 && follower->reader && follower->reader->is_busy) {
 		http_stream_yield(stream);
 		return;
 	}
+	if (sent)
+		return;
 	switch (look_for_more(follower)) {
 	case OUTLOOK_LATER:
 		if (send_end(follower))

@@ -10,7 +10,8 @@ struct filter {
 	struct log_search search;
 	struct log_source *source; /* of `lines` */
 	struct log_lines *lines;
-	size_t searched;      /* bytes, in this turn */
+	size_t texts;	      /* that are looked for in each line */
+	size_t work;	      /* bytes that they were looked for in, in this turn */
 	struct log_span rest; /* of a line that was found */
 	bool is_within;	      /* the next line is the rest of one that was found */
 };
@@ -24,14 +25,26 @@ static void take_line(struct filter *filter, const struct log_line *line)
 					 .offset = line->offset};
 }
 
+/* Nothing was found. */
+static bool end_turn(struct filter *filter, bool is_busy)
+{
+	filter->work = 0;
+	filter->base.is_busy = is_busy;
+	if (!filter->base.problem)
+		filter->base.problem = mem_strdup(filter->source->problem);
+	return false;
+}
+
 static bool find_line(struct filter *filter)
 {
 	struct log_source *base = &filter->base;
 	struct log_line line;
 
 	base->is_busy = false;
-	while (log_lines_next(filter->lines, base->takes_begun, &line)) {
-		filter->searched += line.length + 1;
+	while (filter->work < LOG_TURN) {
+		if (!log_lines_next(filter->lines, base->takes_begun, &line))
+			return end_turn(filter, filter->source->is_busy);
+		filter->work += (line.length + LOG_LINE_WORK) * filter->texts;
 		bool is_found = filter->is_within ||
 				log_search_finds(&filter->search, line.text, line.length);
 		filter->is_within = false;
@@ -39,16 +52,8 @@ static bool find_line(struct filter *filter)
 			take_line(filter, &line);
 			return true;
 		}
-		if (filter->searched >= LOG_TURN) {
-			filter->searched = 0;
-			base->is_busy = true;
-			return false;
-		}
 	}
-	if (!base->problem)
-		base->problem = mem_strdup(filter->source->problem);
-	base->is_busy = filter->source->is_busy;
-	return false;
+	return end_turn(filter, true);
 }
 
 static bool next(struct log_source *base, size_t most, struct log_span *span)
@@ -127,6 +132,7 @@ struct log_source *log_filter_open(struct log_source *source, const struct log_s
 					   .takes_turns = true,
 					   .takes_begun = search->takes_begun};
 	filter->search = log_search_copy(search);
+	filter->texts = log_search_prepare(&filter->search);
 	filter->source = source;
 	filter->lines = log_lines_create(source);
 	return &filter->base;

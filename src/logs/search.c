@@ -41,17 +41,26 @@ static void fold(const char *text, size_t length, char *folded)
 		folded[i] = text[i] >= 'A' && text[i] <= 'Z' ? (char)(text[i] | 0x20) : text[i];
 }
 
+size_t log_search_prepare(struct log_search *search)
+{
+	size_t count = 1;
+
+	if (search->any_case)
+		fold(search->text, strlen(search->text), search->text);
+	for (const char *text = search->text; (text = strchr(text, '\n')); text++)
+		count++;
+	return count;
+}
+
 bool log_search_finds(const struct log_search *search, const char *line, size_t length)
 {
-	char folded_line[LOG_LINE_CAP], folded_text[LOG_SEARCH_MAX];
+	char folded_line[LOG_LINE_CAP];
 	const char *text = search->text;
 	size_t left = strlen(text);
 
 	if (search->any_case) {
 		fold(line, length, folded_line);
-		fold(text, left, folded_text);
 		line = folded_line;
-		text = folded_text;
 	}
 	for (;;) {
 		const char *end = memchr(text, '\n', left);

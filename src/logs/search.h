@@ -24,7 +24,9 @@ void log_search_finish(struct log_search *search);
 bool log_search_is_valid(const char *text);
 bool log_search_is_same(const struct log_search *left, const struct log_search *right);
 
-/* `line`: at most LOG_LINE_CAP bytes. */
+/* Makes it ready to look for its texts; returns how many they are. */
+size_t log_search_prepare(struct log_search *search);
+/* `search` was prepared. `line`: at most LOG_LINE_CAP bytes. */
 bool log_search_finds(const struct log_search *search, const char *line, size_t length);
 
 #endif

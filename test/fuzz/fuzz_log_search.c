@@ -25,6 +25,8 @@ static void check(const char *regex, const char *line, bool any_case)
 	struct log_search search = {.text = log_regex_texts(regex), .any_case = any_case};
 	regex_t compiled;
 
+	if (search.text)
+		log_search_prepare(&search);
 	if (search.text && is_quick(regex) &&
 	    regcomp(&compiled, regex, REG_EXTENDED | REG_NOSUB | (any_case ? REG_ICASE : 0)) == 0) {
 		if (regexec(&compiled, line, 0, NULL, 0) == 0 &&

@@ -59,11 +59,13 @@ static void a_text_is_found(void **state)
 	};
 
 	for (size_t i = 0; i < array_length(rows); i++) {
-		const struct log_search search = {.text = (char *)rows[i].text,
-						  .any_case = rows[i].any_case};
+		struct log_search search = {.text = mem_strdup(rows[i].text),
+					    .any_case = rows[i].any_case};
 		assert_true(log_search_is_valid(rows[i].text));
+		log_search_prepare(&search);
 		assert_int_equal(log_search_finds(&search, rows[i].line, strlen(rows[i].line)),
 				 rows[i].is_found);
+		log_search_finish(&search);
 	}
 }
 
@@ -116,23 +118,39 @@ static void a_search_goes_on_where_it_was(void **state)
 	log_source_destroy(other);
 }
 
+/* A search has had its turn after so many of these lines, whether it finds them or not. */
+static void assert_turns(void **state, const char *text, const char *line, int turn)
+{
+	struct str all cleanup_str = {0};
+	struct log_span span;
+	int turns = 0, found_lines = 0;
+
+	for (int i = 0; i < 5 * turn; i++)
+		str_append_format(&all, "%s\n", line);
+	str_append(&all, "x\n");
+	scratch_write(state, "stdout", all.text, 0600);
+	struct log_source *found = open_found(state, text);
+	do {
+		while (log_source_next(found, LOG_SPAN_MAX, &span))
+			found_lines++;
+		turns += found->is_busy;
+	} while (found->is_busy);
+	assert_int_equal(turns, 5);
+	assert_int_equal(found_lines, 1 + (*line == 'x' ? 5 * turn : 0));
+	log_source_destroy(found);
+}
+
+/* promise: S63 */
 static void a_search_gives_others_their_turn(void **state)
 {
-	struct str text cleanup_str = {0};
-	struct log_span span;
-	int turns = 1;
+	char line[LOG_LINE_WORK + 1] = "";
 
-	for (int i = 0; i < LOG_TURN; i++)
-		str_append(&text, "0123\n");
-	str_append(&text, "x\n");
-	scratch_write(state, "stdout", text.text, 0600);
-	struct log_source *found = open_found(state, "x");
-	for (; !log_source_next(found, LOG_SPAN_MAX, &span); turns++)
-		assert_true(found->is_busy);
-	assert_int_equal(turns, 5); /* of 5 bytes a line, LOG_TURN lines */
-	assert_false(log_source_next(found, LOG_SPAN_MAX, &span));
-	assert_false(found->is_busy);
-	log_source_destroy(found);
+	assert_turns(state, "x", line, LOG_TURN / LOG_LINE_WORK);
+	assert_turns(state, "a\nb\nc\nx", line, LOG_TURN / LOG_LINE_WORK / 4);
+	memset(line, 'a', LOG_LINE_WORK);
+	assert_turns(state, "x", line, LOG_TURN / LOG_LINE_WORK / 2);
+	*line = 'x';
+	assert_turns(state, "x\nb", line, LOG_TURN / LOG_LINE_WORK / 4);
 }
 
 int main(void)
