@@ -146,11 +146,16 @@ enum local_life local_job_life(const struct local_engine *engine, const char *jo
 		       : LOCAL_GONE;
 }
 
-bool local_job_is_idle(const char *job_dir)
+bool local_job_has_door(const char *job_dir)
 {
 	char *door cleanup_free = fs_join(job_dir, "am.json");
 
-	return !fs_exists(door) && !is_claimed(job_dir);
+	return fs_exists(door);
+}
+
+bool local_job_is_idle(const char *job_dir)
+{
+	return !local_job_has_door(job_dir) && !is_claimed(job_dir);
 }
 
 /* ---- name --------------------------------------------------------------------------------- */
@@ -215,12 +220,12 @@ int local_job_read(const char *job_dir, struct job **job, struct job_view **view
  * moments of its journal. */
 static bool is_long_over(const char *job_dir, const char *journal, int64_t time_ms)
 {
-	char *door cleanup_free = fs_join(job_dir, "am.json");
 	int64_t before = clock_wall_ms() - COMING_UP_MS;
 	struct stat info;
 
 	return stat(journal, &info) == 0 &&
-	       fs_modified_ms(&info) < (time_ms < before ? time_ms : before) && !fs_exists(door);
+	       fs_modified_ms(&info) < (time_ms < before ? time_ms : before) &&
+	       !local_job_has_door(job_dir);
 }
 
 bool local_job_ended_before(const char *job_dir, int64_t time_ms)
@@ -242,7 +247,8 @@ int local_job_read_end(const char *job_dir, struct job **job, struct job_view **
 	char *text cleanup_free = NULL;
 	struct journal_line line;
 
-	if (!journal_read_last(path, &text, &line))
+	/* With a door something may be left to do (local_job_settle()). */
+	if (local_job_has_door(job_dir) || !journal_read_last(path, &text, &line))
 		return -1;
 	*job = job_read_file(job_path, NULL);
 	if (!*job)

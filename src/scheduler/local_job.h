@@ -43,6 +43,9 @@ void local_job_write_name(const char *job_dir, const char *name);
 /* The caller frees; NULL: there is no such job. */
 char *local_job_name(const char *job_dir);
 
+/* An AM's: it and its guardian remove that when nothing is left to do. */
+bool local_job_has_door(const char *job_dir);
+
 /* Neither an AM nor a submission says that it has the job: seen without a look at processes, so a
  * job whose first AM is just coming up may be taken for idle. */
 bool local_job_is_idle(const char *job_dir);
@@ -66,8 +69,9 @@ int local_job_kill(const char *job_dir, const char *message, struct err *err);
 /* The same of a job whose AM did not start: it failed, and why. */
 int local_job_fail(const char *job_dir, const struct cause *cause, struct err *err);
 
-/* The same for a job that is LOCAL_GONE and not final: it failed, if it ever had an AM. True when
- * its journal has grown. A job that was removed meanwhile is nobody's trouble. */
+/* The same for a job that is LOCAL_GONE and not final: it failed, if it ever had an AM. A final one
+ * whose AM and guardian were killed before all was done is published. True when its journal may
+ * have grown. A job that was removed meanwhile is nobody's trouble. */
 bool local_job_settle(const struct local_engine *engine, const char *job_dir,
 		      const struct job_view *view);
 

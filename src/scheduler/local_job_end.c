@@ -34,16 +34,17 @@ static json_t *describe_final(const struct job *job, const struct ending *ending
 	return record;
 }
 
-/* In place of an AM and a guardian that could not. Notices may take long: another guardian, which
- * finds the job at its end, tells them before it publishes. */
-static void conclude(const struct job *job, const char *job_dir)
+/* In place of an AM and a guardian that could not. Notices may take long, and so may a store in
+ * which a publication was broken off: another guardian, which finds the job at its end, tells and
+ * publishes. */
+static void conclude(const struct job *job, const char *job_dir, bool was_final)
 {
 	struct err err cleanup_err = {0};
 
-	if (job_has_notices(job)) {
+	if (was_final || job_has_notices(job)) {
 		if (local_start_last_duty(job->id, job_dir, &err) == 0)
 			return;
-		log_warning("the notices of the job's end are not sent: %s", err_message(&err));
+		log_warning("%s", err_message(&err));
 	}
 	local_history_conclude(job, job_dir);
 }
@@ -66,7 +67,7 @@ static int write_final(const char *job_dir, const struct ending *ending, struct 
 					err);
 	journal_close(journal);
 	if (result == 0)
-		conclude(job, job_dir);
+		conclude(job, job_dir, view->is_final);
 	job_view_destroy(view);
 	job_destroy(job);
 	return result;
@@ -132,7 +133,7 @@ bool local_job_settle(const struct local_engine *engine, const char *job_dir,
 {
 	struct err err cleanup_err = {0};
 
-	if ((view->is_final && !view->notices_due) ||
+	if ((view->is_final && !view->notices_due && !local_job_has_door(job_dir)) ||
 	    local_job_life(engine, job_dir, NULL) != LOCAL_GONE)
 		return false;
 	const struct ending ending = {

@@ -176,6 +176,25 @@ def test_a_job_whose_am_was_killed_is_published(tony, bucket):
     wait_published(bucket, job)
 
 
+@pytest.mark.parametrize("verb", (("status",), ("list", "--all")))
+def test_a_job_whose_processes_were_all_killed_while_they_published_is_published(tony, bucket, verb):
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", f"while [ ! -e {tony.directory}/go ]; do sleep 0.1; done")
+    job.wait_task("worker:0")
+    am = job.am()
+    bucket.server.send_signal(signal.SIGSTOP)
+    (tony.directory / "go").touch()
+    wait_until(lambda: '"ev":"final"' in (job.directory / "journal.jsonl").read_text() and (job.directory / ".history").exists(),
+               "the AM to publish")
+    for pid in {*am, *job.processes()}:
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not job.processes(), f"{job.id} to be over")
+    bucket.server.send_signal(signal.SIGCONT)
+    assert not [key for key in bucket.keys() if key.endswith("summary.json")]
+    assert tony.run(*verb, *([job.id] if verb == ("status",) else [])).returncode == 0
+    wait_published(bucket, job)
+    wait_until(lambda: not job.processes() and not (job.directory / "am.json").exists(), f"{job.id} to be over again")
+
+
 def test_a_bucket_that_is_not_there_is_told_at_submission(tony, bucket):
     for location, words in (("s3://other/x", "there is no such bucket"), ("s3://No/x", "is no name of a bucket")):
         answer, job = tony.job({"tony.history.location": location}, "--executes", "true")
