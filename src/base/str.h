@@ -100,7 +100,7 @@ bool str_is_utf8(const char *bytes, size_t length);
 void str_cut(char *text, size_t most);
 
 /* A copy with every invalid byte and control character (but tab and newline), also those of
- * bidirectional text, made '?'. */
+ * bidirectional text and of lines, made '?'. */
 char *str_printable(const char *bytes, size_t length);
 
 #endif

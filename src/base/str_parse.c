@@ -281,11 +281,12 @@ bool str_is_utf8(const char *bytes, size_t length)
 	return true;
 }
 
-/* Bidirectional controls (U+202A to U+202E, U+2066 to U+2069) reorder what stands beside them. */
+/* Bidirectional controls (U+202A to U+202E, U+2066 to U+2069) reorder what stands beside them;
+ * U+2028 and U+2029 end a line. */
 static bool is_control(uint32_t code)
 {
 	return (code < 0x20 && code != '\t' && code != '\n') || (code >= 0x7f && code < 0xa0) ||
-	       (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+	       (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
 }
 
 void str_cut(char *text, size_t most)

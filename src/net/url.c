@@ -116,6 +116,16 @@ char *net_url_origin(const struct net_url *url)
 	return mem_printf("http%s://%s", url->is_tls ? "s" : "", url->address);
 }
 
+char *net_url_masked(const char *text)
+{
+	const char *scheme = strstr(text, "://"), *at = strrchr(text, '@');
+	const char *start = scheme ? scheme + strlen("://") : text;
+
+	return at && memchr(text, ':', (size_t)(at - text))
+		       ? mem_printf("%.*s***%s", (int)(start - text), text, at)
+		       : mem_strdup(text);
+}
+
 bool net_url_is_https(const char *text)
 {
 	bool is_tls = false;

@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/url.h"
 
 #define FILE_SCHEME "file://"
 #define HDFS_SCHEME "hdfs://"
@@ -47,10 +48,11 @@ static int check_bucket(const char *name, struct err *err)
 	if (length >= 3 && length <= 63 && *name != '.' && *name != '-' && !strstr(name, "..") &&
 	    strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-") == length)
 		return 0;
+	char *shown cleanup_free = net_url_masked(name);
 	return err_set(err, ERR_CONFIG,
 		       "\"%s\" is no name of a bucket; write s3://BUCKET/PATH, with 3 to 63 "
 		       "lower-case letters, digits, dots and dashes",
-		       name);
+		       shown);
 }
 
 int store_location_parse(const char *text, struct store_location *location, struct err *err)
@@ -62,11 +64,12 @@ int store_location_parse(const char *text, struct store_location *location, stru
 		return -1;
 	if (found.authority && !*path)
 		path = "/";
+	char *shown cleanup_free = net_url_masked(text);
 	if (*path != '/')
 		return err_set(err, ERR_CONFIG,
 			       "\"%s\" is no place for files; write /PATH, file:///PATH, "
 			       "hdfs://NAMESERVICE/PATH or s3://BUCKET/PATH",
-			       text);
+			       shown);
 	found.path = fs_absolute(path, NULL);
 	*location = found;
 	found = (struct store_location){0};

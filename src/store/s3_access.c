@@ -47,11 +47,12 @@ static int check(const struct s3_access *access, struct err *err)
 
 	if (!access->endpoint)
 		return 0;
+	char *shown cleanup_free = net_url_masked(access->endpoint);
 	if (net_url_parse(access->endpoint, &url, NULL) < 0)
 		return err_set(
 			err, ERR_INPUT,
 			"\"%s\" is no address of a server; write http://HOST:PORT or https://HOST",
-			access->endpoint);
+			shown);
 	if (!url.user && (!*url.target || str_equal(url.target, "/")))
 		return 0;
 	/* It may hold a password. */

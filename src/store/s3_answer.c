@@ -141,8 +141,9 @@ static char *printable(const char *text)
 {
 	char *copy = text ? str_printable(text, strlen(text)) : NULL;
 
-	if (copy)
-		str_cut(copy, 512);
+	str_cut(copy, 512);
+	for (char *line = copy; line && (line = strpbrk(line, "\r\n"));)
+		*line = ' ';
 	return copy;
 }
 

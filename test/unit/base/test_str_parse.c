@@ -288,6 +288,8 @@ static void what_cannot_be_printed_is_marked(void **state)
 	assert_text_freed(str_printable("\xed\xa0\x80", 3), "???");
 	assert_text_freed(str_printable("\xe2\x80\xae", 3), "?"); /* U+202E */
 	assert_text_freed(str_printable("\xe2\x81\xa6", 3), "?"); /* U+2066 */
+	assert_text_freed(str_printable("\xe2\x80\xa8", 3), "?"); /* U+2028 */
+	assert_text_freed(str_printable("\xe2\x80\xa7", 3), "\xe2\x80\xa7");
 	assert_text_freed(str_printable("", 0), "");
 }
 

@@ -492,6 +492,9 @@ static void failure_says_what_to_do(void **state)
 		 "is in region eu-1; set tony.s3.region to that"},
 		{ERROR("503", "SlowDown", ""), ERR_UNREACHABLE,
 		 "is too busy, or broken (SlowDown: no)"},
+		{XML("400", "<Error><Code>Odd</Code><Message>a\nb\xe2\x80\xa8"
+			    "c</Message></Error>"),
+		 ERR_FAILED, "s3://bucket/files/d: Odd: a b?c"},
 		{HEAD("403") "\r\nno XML", ERR_DENIED, "s3://bucket/files/d: status 403"},
 		{PAGE("<Contents/>"), ERR_INPUT, "an entry that has no key"},
 		{XML("200", "<html/>"), ERR_INPUT, "is a <html>, not a <ListBucketResult>"},
@@ -711,13 +714,15 @@ static void authorities_of_the_server_travel_with_the_job(void **state)
 
 static void endpoint_is_a_server(void **state)
 {
-	static const char *const flaws[] = {"minio:9000", "http://minio/path", "http://u:p@minio"};
+	static const char *const flaws[] = {"minio:9000", "http://minio/path", "http://u:pw@minio",
+					    "http://u:pw@minio:99999", "u:pw@minio"};
 
 	for (size_t i = 0; i < array_length(flaws); i++) {
 		struct s3_access access cleanup_s3_access = {0};
 		struct err err cleanup_err = {0};
 		assert_int_equal(s3_access_find(flaws[i], "r", &access, &err), -1);
 		assert_message_has(&err, "tony.s3.endpoint: ");
+		assert_null(strstr(err_message(&err), "pw"));
 	}
 }
 

@@ -643,14 +643,15 @@ static void another_hdfs_than_the_jobs_is_refused(void **state)
 
 static void location_is_one_of_four(void **state)
 {
-	static const char *const flaws[] = {"relative", "s3://b/a",    "s3://Bucket/a",
-					    "s3:///a",	"s3://a..b/c", "file://host",
-					    ""};
+	static const char *const flaws[] = {"relative", "s3://b/a",	   "s3://Bucket/a",
+					    "s3:///a",	"s3://a..b/c",	   "file://host",
+					    "",		"s3://K:pw@b-1/c", "s3a://K:pw@b-1/c"};
 	struct err err cleanup_err = {0};
 
 	for (size_t i = 0; i < array_length(flaws); i++) {
 		assert_null(store_open(flaws[i], NULL, 0, NULL, &err));
 		assert_int_equal(err.kind, ERR_CONFIG);
+		assert_null(strstr(err_message(&err), "pw"));
 		err_finish(&err);
 		err = (struct err){0};
 	}
