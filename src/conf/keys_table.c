@@ -536,7 +536,8 @@ static const struct key site_keys[] = {
 		"HDFS."},
 	{"tony.s3.endpoint", KEY_TEXT, .since = OURS,
 	 .doc = "Server of s3://BUCKET/PATH, http://HOST:PORT or https://HOST, where it is not "
-		"Amazon's: MinIO, Ceph and the like."},
+		"Amazon's: MinIO, Ceph and the like. Unset: that of AWS_ENDPOINT_URL_S3 or "
+		"AWS_ENDPOINT_URL, else Amazon's."},
 	{"tony.s3.region", KEY_TEXT, .since = OURS,
 	 .doc = "Region of the bucket in s3://BUCKET/PATH. Unset: that of AWS_REGION, of "
 		"AWS_DEFAULT_REGION or of the profile in ~/.aws/config, else us-east-1."},

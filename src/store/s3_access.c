@@ -13,6 +13,7 @@
 #define NAME	      "s3"
 #define USUAL_REGION  "us-east-1" /* servers other than Amazon's mostly do not care */
 #define USUAL_PROFILE "default"
+#define NO_KEY	      "there is no key for S3"
 
 enum { FILE_CAP = 1 << 20 };
 
@@ -96,10 +97,9 @@ static char *trimmed(const char *from, const char *end)
 	return end > from ? mem_strndup(from, (size_t)(end - from)) : NULL;
 }
 
-/* Of "NAME = VALUE" in the section of a file; NULL: it is not there. */
+/* Of "NAME = VALUE" in the section of a file, or "" if `name` is NULL; NULL: it is not there. */
 static char *find_in(const char *file, const char *section, const char *name)
 {
-	char *head cleanup_free = mem_printf("[%s]", section);
 	bool is_in = false;
 
 	for (const char *line = file; *line; line += *line == '\n') {
@@ -109,64 +109,161 @@ static char *find_in(const char *file, const char *section, const char *name)
 		char *left cleanup_free = equals ? trimmed(line, equals) : NULL;
 		line = end;
 		if (whole && *whole == '[')
-			is_in = str_equal(whole, head);
-		else if (is_in && str_equal(left, name))
+			is_in = str_equal(whole, section);
+		if (is_in && !name)
+			return mem_strdup("");
+		if (is_in && str_equal(left, name))
 			return trimmed(equals + 1, end);
 	}
 	return NULL;
 }
 
-/* A file of Amazon's programs; "": there is none. */
-static char *read_aws_file(const char *variable, const char *name, char **path)
+/* A user's, in the two files of Amazon's programs. */
+struct profile {
+	char *name;
+	struct file {
+		char *path, *text, *section; /* "": there is none */
+		struct err flaw;
+	} files[2];
+};
+enum { CREDENTIALS, CONFIG };
+
+static struct file read_aws_file(const char *variable, const char *name, char *section)
 {
 	const char *home = getenv("HOME");
+	struct file file = {.path = environment(variable), .section = section};
 
-	*path = environment(variable);
-	if (!*path)
-		*path = mem_printf("%s/.aws/%s", home ? home : "", name);
-	char *text = fs_read_file(*path, FILE_CAP, NULL, NULL);
-	return text ? text : mem_strdup("");
+	if (!file.path)
+		file.path = mem_printf("%s/.aws/%s", home ? home : "", name);
+	file.text = fs_read_file(file.path, FILE_CAP, NULL, &file.flaw);
+	if (!file.text)
+		file.text = mem_strdup("");
+	return file;
 }
 
-static int find_key(const char *profile, struct s3_access *access, struct err *err)
+static void profile_read(struct profile *profile)
 {
-	char *path cleanup_free = NULL;
+	char *named = environment("AWS_PROFILE");
+	char *name = named ? named : mem_strdup(USUAL_PROFILE);
+	const char *word = str_equal(name, USUAL_PROFILE) ? "" : "profile ";
 
+	profile->name = name;
+	profile->files[CREDENTIALS] = read_aws_file("AWS_SHARED_CREDENTIALS_FILE", "credentials",
+						    mem_printf("[%s]", name));
+	profile->files[CONFIG] =
+		read_aws_file("AWS_CONFIG_FILE", "config", mem_printf("[%s%s]", word, name));
+}
+
+static void profile_finish(struct profile *profile)
+{
+	for (size_t i = 0; i < array_length(profile->files); i++) {
+		free(profile->files[i].path);
+		free(profile->files[i].text);
+		free(profile->files[i].section);
+		err_finish(&profile->files[i].flaw);
+	}
+	free(profile->name);
+}
+#define cleanup_profile __attribute__((cleanup(profile_finish)))
+
+/* NULL: neither file has it. */
+static char *profile_value(const struct profile *profile, const char *name)
+{
+	char *value = NULL;
+
+	for (size_t i = 0; i < array_length(profile->files) && !value; i++)
+		value = find_in(profile->files[i].text, profile->files[i].section, name);
+	return value;
+}
+
+/* ---- keys --------------------------------------------------------------------------------- */
+
+/* What Amazon's programs may find instead of a key. */
+static const char *other_source(const struct profile *profile)
+{
+	static const char *const names[] = {"sso_session", "sso_start_url", "credential_process",
+					    "role_arn", "web_identity_token_file"};
+
+	for (size_t i = 0; i < array_length(names); i++) {
+		char *value cleanup_free = profile_value(profile, names[i]);
+		if (value)
+			return names[i];
+	}
+	return NULL;
+}
+
+static int explain(const struct profile *profile, struct err *err)
+{
+	const struct file *files = profile->files;
+	const char *other = other_source(profile);
+	char *section cleanup_free = profile_value(profile, NULL);
+
+	for (size_t i = 0; i < array_length(profile->files); i++)
+		if (files[i].flaw.message && files[i].flaw.kind != ERR_NOT_FOUND)
+			return err_set(err, ERR_CONFIG, NO_KEY ": %s", err_message(&files[i].flaw));
+	if (other)
+		return err_set(err, ERR_CONFIG,
+			       NO_KEY ": the profile \"%s\" has %s, which tony does not ask; run: "
+				      "eval \"$(aws configure export-credentials --profile %s "
+				      "--format env)\"",
+			       profile->name, other, profile->name);
+	if (!section && !str_equal(profile->name, USUAL_PROFILE))
+		return err_set(err, ERR_CONFIG,
+			       NO_KEY ": AWS_PROFILE is \"%s\", which neither %s nor %s has",
+			       profile->name, files[CREDENTIALS].path, files[CONFIG].path);
+	return err_set(err, ERR_CONFIG,
+		       NO_KEY "; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write both "
+			      "into %s of %s",
+		       files[CREDENTIALS].section, files[CREDENTIALS].path);
+}
+
+static int find_key(const struct profile *profile, struct s3_access *access, struct err *err)
+{
 	access->key_id = environment("AWS_ACCESS_KEY_ID");
 	access->secret_key = environment("AWS_SECRET_ACCESS_KEY");
 	if (access->key_id && access->secret_key) {
 		access->session_token = environment("AWS_SESSION_TOKEN");
 		return 0;
 	}
-	char *file cleanup_free =
-		read_aws_file("AWS_SHARED_CREDENTIALS_FILE", "credentials", &path);
-	mem_replace(&access->key_id, find_in(file, profile, "aws_access_key_id"));
-	mem_replace(&access->secret_key, find_in(file, profile, "aws_secret_access_key"));
-	access->session_token = find_in(file, profile, "aws_session_token");
-	if (access->key_id && access->secret_key)
+	for (size_t i = 0; i < array_length(profile->files); i++) {
+		const struct file *file = &profile->files[i];
+		mem_replace(&access->key_id,
+			    find_in(file->text, file->section, "aws_access_key_id"));
+		mem_replace(&access->secret_key,
+			    find_in(file->text, file->section, "aws_secret_access_key"));
+		if (!access->key_id || !access->secret_key)
+			continue;
+		access->session_token = find_in(file->text, file->section, "aws_session_token");
 		return 0;
-	return err_set(
-		err, ERR_CONFIG,
-		"there is no key for S3; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
-		"write both into [%s] of %s",
-		profile, path);
+	}
+	return explain(profile, err);
 }
 
-static char *find_region(const char *profile)
+/* ---- servers ------------------------------------------------------------------------------ */
+
+static char *find_region(const struct profile *profile)
 {
-	char *path cleanup_free = NULL;
 	char *region = environment("AWS_REGION");
 
 	if (!region)
 		region = environment("AWS_DEFAULT_REGION");
-	if (region)
-		return region;
-	char *file cleanup_free = read_aws_file("AWS_CONFIG_FILE", "config", &path);
-	char *section cleanup_free = str_equal(profile, USUAL_PROFILE)
-					     ? mem_strdup(profile)
-					     : mem_printf("profile %s", profile);
-	region = find_in(file, section, "region");
+	if (!region)
+		region = profile_value(profile, "region");
 	return region ? region : mem_strdup(USUAL_REGION);
+}
+
+/* *source: where it was said. */
+static char *find_endpoint(const char *endpoint, const char **source)
+{
+	static const char *const names[] = {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"};
+	char *found = mem_strdup(endpoint);
+
+	*source = "tony.s3.endpoint";
+	for (size_t i = 0; i < array_length(names) && !found; i++) {
+		*source = names[i];
+		found = environment(names[i]);
+	}
+	return found;
 }
 
 static int find_authorities(struct s3_access *access, struct err *err)
@@ -185,17 +282,18 @@ static int find_authorities(struct s3_access *access, struct err *err)
 int s3_access_find(const char *endpoint, const char *region, struct s3_access *access,
 		   struct err *err)
 {
+	struct profile profile cleanup_profile = {0};
 	struct err flaw cleanup_err = {0};
-	char *named cleanup_free = environment("AWS_PROFILE");
-	const char *profile = named ? named : USUAL_PROFILE;
+	const char *source;
 
+	profile_read(&profile);
 	*access = (struct s3_access){
-		.endpoint = mem_strdup(endpoint),
-		.region = region ? mem_strdup(region) : find_region(profile),
+		.endpoint = find_endpoint(endpoint, &source),
+		.region = region ? mem_strdup(region) : find_region(&profile),
 	};
 	if (check(access, &flaw) < 0)
-		err_set(err, ERR_CONFIG, "tony.s3.endpoint: %s", err_message(&flaw));
-	else if (find_key(profile, access, err) == 0 && find_authorities(access, err) == 0)
+		err_set(err, ERR_CONFIG, "%s: %s", source, err_message(&flaw));
+	else if (find_key(&profile, access, err) == 0 && find_authorities(access, err) == 0)
 		return 0;
 	s3_access_finish(access);
 	return -1;

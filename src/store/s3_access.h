@@ -23,8 +23,9 @@ void s3_access_finish(struct s3_access *access);
 
 /* From the environment, as Amazon's own programs do: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
  * AWS_SESSION_TOKEN, or the profile AWS_PROFILE ("default") of ~/.aws/credentials and
- * ~/.aws/config; AWS_CA_BUNDLE names a file of authorities. `endpoint` and `region`: the keys
- * tony.s3.endpoint and tony.s3.region, which come first; may be NULL. -1: `err` (ERR_CONFIG), and
+ * ~/.aws/config; AWS_CA_BUNDLE names a file of authorities, AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL
+ * a server. `endpoint` and `region`: the keys tony.s3.endpoint and tony.s3.region, which come
+ * first; may be NULL. -1: `err` (ERR_CONFIG), and
  * `access` is empty. */
 int s3_access_find(const char *endpoint, const char *region, struct s3_access *access,
 		   struct err *err);

@@ -630,11 +630,12 @@ static void connection_is_used_again(void **state)
 
 static void clear_environment(void **state)
 {
-	static const char *const names[] = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
-					    "AWS_SESSION_TOKEN", "AWS_PROFILE",
-					    "AWS_REGION",	 "AWS_DEFAULT_REGION",
-					    "AWS_CONFIG_FILE",	 "AWS_SHARED_CREDENTIALS_FILE",
-					    "AWS_CA_BUNDLE"};
+	static const char *const names[] = {"AWS_ACCESS_KEY_ID",  "AWS_SECRET_ACCESS_KEY",
+					    "AWS_SESSION_TOKEN",  "AWS_PROFILE",
+					    "AWS_REGION",	  "AWS_DEFAULT_REGION",
+					    "AWS_CONFIG_FILE",	  "AWS_SHARED_CREDENTIALS_FILE",
+					    "AWS_CA_BUNDLE",	  "AWS_ENDPOINT_URL",
+					    "AWS_ENDPOINT_URL_S3"};
 
 	for (size_t i = 0; i < array_length(names); i++)
 		unsetenv(names[i]);
@@ -675,6 +676,75 @@ static void key_is_found_where_amazons_programs_find_it(void **state)
 	assert_string_equal(access.key_id, "ID3");
 	assert_null(access.session_token);
 	assert_string_equal(access.region, "us-west-2");
+}
+
+static void key_may_be_in_the_config_file(void **state)
+{
+	struct s3_access access cleanup_s3_access = {0};
+	struct err err cleanup_err = {0};
+
+	clear_environment(state);
+	scratch_write(state, ".aws/credentials", "[default]\naws_access_key_id = half\n", 0600);
+	scratch_write(state, ".aws/config",
+		      "[default]\naws_access_key_id = ID1\naws_secret_access_key = one\n"
+		      "[profile team]\naws_access_key_id = ID2\naws_secret_access_key = two\n",
+		      0600);
+	assert_success(s3_access_find(NULL, NULL, &access, &err), &err);
+	assert_string_equal(access.key_id, "ID1");
+	assert_string_equal(access.secret_key, "one");
+	s3_access_finish(&access);
+	setenv("AWS_PROFILE", "team", 1);
+	assert_success(s3_access_find(NULL, NULL, &access, &err), &err);
+	assert_string_equal(access.secret_key, "two");
+}
+
+static void missing_key_has_a_cause(void **state)
+{
+	static const struct {
+		const char *profile, *message;
+	} cases[] = {
+		{"sso", "the profile \"sso\" has sso_session, which tony does not ask; run: eval"},
+		{"role", "the profile \"role\" has role_arn"},
+		{"none", "AWS_PROFILE is \"none\", which neither /"},
+		{"default", "or write both into [default] of /"},
+	};
+
+	clear_environment(state);
+	scratch_write(state, ".aws/config",
+		      "[profile sso]\nsso_session = s\n[profile role]\nrole_arn = r\n", 0600);
+	for (size_t i = 0; i < array_length(cases); i++) {
+		struct s3_access access cleanup_s3_access = {0};
+		struct err err cleanup_err = {0};
+		setenv("AWS_PROFILE", cases[i].profile, 1);
+		assert_int_equal(s3_access_find(NULL, NULL, &access, &err), -1);
+		assert_message_has(&err, cases[i].message);
+	}
+	struct s3_access access cleanup_s3_access = {0};
+	struct err err cleanup_err = {0};
+	setenv("AWS_SHARED_CREDENTIALS_FILE", scratch_path(state, ".aws"), 1);
+	assert_int_equal(s3_access_find(NULL, NULL, &access, &err), -1);
+	assert_message_has(&err, "/.aws");
+	assert_null(strstr(err_message(&err), "write both"));
+}
+
+static void endpoint_is_that_of_amazons_programs(void **state)
+{
+	struct s3_access access cleanup_s3_access = {0};
+	struct err err cleanup_err = {0};
+
+	clear_environment(state);
+	setenv("AWS_ACCESS_KEY_ID", "id", 1);
+	setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+	setenv("AWS_ENDPOINT_URL", "http://any", 1);
+	assert_success(s3_access_find(NULL, NULL, &access, &err), &err);
+	assert_string_equal(access.endpoint, "http://any");
+	s3_access_finish(&access);
+	setenv("AWS_ENDPOINT_URL_S3", "http://s3/x", 1);
+	assert_success(s3_access_find("http://own", NULL, &access, &err), &err);
+	assert_string_equal(access.endpoint, "http://own");
+	s3_access_finish(&access);
+	assert_int_equal(s3_access_find(NULL, NULL, &access, &err), -1);
+	assert_message_has(&err, "AWS_ENDPOINT_URL_S3: ");
 }
 
 /* The AM, which publishes the history, knows the authorities that AWS_CA_BUNDLE names. */
@@ -751,6 +821,9 @@ int main(void)
 		cmocka_unit_test(small_file_costs_one_request),
 		cmocka_unit_test(connection_is_used_again),
 		scratch_test(key_is_found_where_amazons_programs_find_it),
+		scratch_test(key_may_be_in_the_config_file),
+		scratch_test(missing_key_has_a_cause),
+		scratch_test(endpoint_is_that_of_amazons_programs),
 		scratch_test(authorities_of_the_server_travel_with_the_job),
 		cmocka_unit_test(endpoint_is_a_server),
 	};
