@@ -913,7 +913,8 @@ static void take_silence(struct s3_call *s3, const struct err *why)
 	char *name cleanup_free = thing(s3);
 	struct err err cleanup_err = {0};
 
-	err_set(&err, why->kind, "%s: %s", name, err_message(why));
+	err_set(&err, why->kind, "%s: %s%s", name, err_message(why),
+		s3->client->access.endpoint ? "" : "; " S3_OTHER_SERVER);
 	if (why->kind != ERR_UNREACHABLE)
 		fail(s3, &err);
 	else if (s3->is_kept)

@@ -1,5 +1,6 @@
 #include "store/s3_access.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +43,7 @@ void s3_access_copy(const struct s3_access *from, struct s3_access *to)
 
 /* ---- in job.json -------------------------------------------------------------------------- */
 
-static int check(const struct s3_access *access, struct err *err)
+static int check_endpoint(const struct s3_access *access, struct err *err)
 {
 	struct net_url url cleanup_net_url = {0};
 
@@ -66,7 +67,7 @@ int s3_access_read(struct s3_access *access, const json_t *stores, struct err *e
 
 	*access = (struct s3_access){0};
 	if (fields_read(fields, array_length(fields), object, access, err) == 0 &&
-	    check(access, err) == 0)
+	    check_endpoint(access, err) == 0)
 		return 0;
 	s3_access_finish(access);
 	return err_wrap(err, "stores: " NAME);
@@ -279,6 +280,27 @@ static int find_authorities(struct s3_access *access, struct err *err)
 	return 0;
 }
 
+/* They become part of a host's name and of headers; nobody is told a secret. */
+static int check_texts(const struct s3_access *access, struct err *err)
+{
+	const char *const secrets[] = {access->key_id, access->secret_key, access->session_token};
+
+	for (const char *at = access->region; *at; at++)
+		if (!isalnum((unsigned char)*at) && !strchr("-_", *at))
+			return err_set(err, ERR_CONFIG,
+				       "\"%s\" is no name of a region; set tony.s3.region, such as "
+				       "to us-east-1",
+				       access->region);
+	for (size_t i = 0; i < array_length(secrets); i++)
+		for (const char *at = secrets[i]; at && *at; at++)
+			if (!isgraph((unsigned char)*at))
+				return err_set(err, ERR_CONFIG,
+					       "the key for S3 has a blank, a newline or the like "
+					       "in it; set AWS_ACCESS_KEY_ID, "
+					       "AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN anew");
+	return 0;
+}
+
 int s3_access_find(const char *endpoint, const char *region, struct s3_access *access,
 		   struct err *err)
 {
@@ -291,9 +313,10 @@ int s3_access_find(const char *endpoint, const char *region, struct s3_access *a
 		.endpoint = find_endpoint(endpoint, &source),
 		.region = region ? mem_strdup(region) : find_region(&profile),
 	};
-	if (check(access, &flaw) < 0)
+	if (check_endpoint(access, &flaw) < 0)
 		err_set(err, ERR_CONFIG, "%s: %s", source, err_message(&flaw));
-	else if (find_key(&profile, access, err) == 0 && find_authorities(access, err) == 0)
+	else if (find_key(&profile, access, err) == 0 && check_texts(access, err) == 0 &&
+		 find_authorities(access, err) == 0)
 		return 0;
 	s3_access_finish(access);
 	return -1;

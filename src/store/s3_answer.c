@@ -25,7 +25,9 @@ static struct xml_node *parse(const char *bytes, size_t length, const char *root
 	}
 	if (!root || str_equal(node->name, root))
 		return node;
-	err_set(err, ERR_INPUT, "the answer is a <%.64s>, not a <%s>", node->name, root);
+	err_set(err, ERR_INPUT,
+		"the answer is a <%.64s>, not a <%s>; is tony.s3.endpoint a server of S3?",
+		node->name, root);
 	xml_free(node);
 	return NULL;
 }
@@ -235,6 +237,10 @@ bool s3_failure_err(const struct s3_failure *failure, int status, const char *th
 	else if (failure->region && is_elsewhere(failure, status))
 		err_set(err, ERR_CONFIG, "%s: is in region %s; set tony.s3.region to that (%s)",
 			thing, failure->region, told);
+	else if (!failure->code && kind_of(status) == ERR_FAILED)
+		err_set(err, ERR_CONFIG,
+			"%s: no server of S3 answers there (%s); set tony.s3.endpoint", thing,
+			told);
 	else if (remedy)
 		err_set(err, remedy->kind, "%s: %s (%s)", thing, remedy->text, told);
 	else

@@ -9,6 +9,8 @@
 
 #include "base/err.h"
 
+#define S3_OTHER_SERVER "tony.s3.endpoint names a server that is not Amazon's"
+
 struct s3_entry {
 	const char *key; /* whole */
 	bool is_prefix;	 /* of other keys; it ends in "/" */

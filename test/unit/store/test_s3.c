@@ -495,9 +495,13 @@ static void failure_says_what_to_do(void **state)
 		{XML("400", "<Error><Code>Odd</Code><Message>a\nb\xe2\x80\xa8"
 			    "c</Message></Error>"),
 		 ERR_FAILED, "s3://bucket/files/d: Odd: a b?c"},
+		{HEAD("302") "Location: http://x\r\n\r\n", ERR_CONFIG,
+		 "no server of S3 answers there (status 302); set tony.s3.endpoint"},
+		{HEAD("405") "\r\n<html/>", ERR_CONFIG, "no server of S3 answers there"},
 		{HEAD("403") "\r\nno XML", ERR_DENIED, "s3://bucket/files/d: status 403"},
 		{PAGE("<Contents/>"), ERR_INPUT, "an entry that has no key"},
-		{XML("200", "<html/>"), ERR_INPUT, "is a <html>, not a <ListBucketResult>"},
+		{XML("200", "<html/>"), ERR_INPUT,
+		 "is a <html>, not a <ListBucketResult>; is tony.s3.endpoint"},
 		{NULL, ERR_UNREACHABLE, "s3://bucket/files/d"},
 	};
 
@@ -727,6 +731,21 @@ static void missing_key_has_a_cause(void **state)
 	assert_null(strstr(err_message(&err), "write both"));
 }
 
+static void flaw_in_a_key_or_region_is_told(void **state)
+{
+	struct s3_access access cleanup_s3_access = {0};
+	struct err err cleanup_err = {0}, other cleanup_err = {0};
+
+	clear_environment(state);
+	setenv("AWS_ACCESS_KEY_ID", "id\n", 1);
+	setenv("AWS_SECRET_ACCESS_KEY", "pw", 1);
+	assert_int_equal(s3_access_find(NULL, NULL, &access, &err), -1);
+	assert_message_has(&err, "the key for S3 has a blank, a newline");
+	setenv("AWS_ACCESS_KEY_ID", "id", 1);
+	assert_int_equal(s3_access_find(NULL, "eu west", &access, &other), -1);
+	assert_message_has(&other, "\"eu west\" is no name of a region");
+}
+
 static void endpoint_is_that_of_amazons_programs(void **state)
 {
 	struct s3_access access cleanup_s3_access = {0};
@@ -823,6 +842,7 @@ int main(void)
 		scratch_test(key_is_found_where_amazons_programs_find_it),
 		scratch_test(key_may_be_in_the_config_file),
 		scratch_test(missing_key_has_a_cause),
+		scratch_test(flaw_in_a_key_or_region_is_told),
 		scratch_test(endpoint_is_that_of_amazons_programs),
 		scratch_test(authorities_of_the_server_travel_with_the_job),
 		cmocka_unit_test(endpoint_is_a_server),
