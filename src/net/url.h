@@ -24,8 +24,8 @@ void net_url_finish(struct net_url *url);
 /* "https://host:port", without all that may be a secret. The caller frees. */
 char *net_url_origin(const struct net_url *url);
 
-/* What was given for a URL, as a message may show it: "***" stands for its user and password. The
- * caller frees. */
+/* A text that was to be a URL, as a message may show it: "***" stands for its user and password.
+ * The caller frees. */
 char *net_url_masked(const char *text);
 
 /* Whether `text` begins with "https:", in any case. */

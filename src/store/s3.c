@@ -635,22 +635,13 @@ static void on_entry(void *data, const struct s3_entry *entry)
 	s3->call->request.visit(s3->call->request.data, &item);
 }
 
-static void append_escaped(struct str *to, const char *text)
-{
-	for (; *text; text++)
-		if (strchr("<>&", *text) || (unsigned char)*text < ' ')
-			str_append_format(to, "&#%d;", *text);
-		else
-			str_append_char(to, *text);
-}
-
 static void on_found(void *data, const struct s3_entry *entry)
 {
 	struct s3_call *s3 = data;
 
 	str_append(&s3->body,
 		   s3->has_entries ? "<Object><Key>" : "<Delete><Quiet>true</Quiet><Object><Key>");
-	append_escaped(&s3->body, entry->key);
+	s3_append_text(&s3->body, entry->key);
 	str_append(&s3->body, "</Key></Object>");
 	s3->has_entries = true;
 }
@@ -794,7 +785,7 @@ static void take_part(struct s3_call *s3, const struct http_response *response)
 {
 	str_append_format(&s3->body, "<Part><PartNumber>%lld</PartNumber><ETag>",
 			  (long long)s3->part);
-	append_escaped(&s3->body, http_head_find(response->head, "ETag"));
+	s3_append_text(&s3->body, http_head_find(response->head, "ETag"));
 	str_append(&s3->body, "</ETag></Part>");
 	s3->part++;
 	if (part_offset(s3) < s3->call->request.length) {

@@ -179,7 +179,7 @@ static char *profile_value(const struct profile *profile, const char *name)
 
 /* ---- keys --------------------------------------------------------------------------------- */
 
-/* What Amazon's programs may find instead of a key. */
+/* Amazon's programs get a key from it. */
 static const char *other_source(const struct profile *profile)
 {
 	static const char *const names[] = {"sso_session", "sso_start_url", "credential_process",

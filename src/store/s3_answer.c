@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "base/xml.h"
 #include "net/http_url.h"
 
@@ -246,4 +245,15 @@ bool s3_failure_err(const struct s3_failure *failure, int status, const char *th
 	else
 		err_set(err, kind_of(status), "%s: %s", thing, told);
 	return is_passing(failure, status);
+}
+
+/* ---- questions ---------------------------------------------------------------------------- */
+
+void s3_append_text(struct str *to, const char *text)
+{
+	for (; *text; text++)
+		if (strchr("<>&", *text) || (unsigned char)*text < ' ')
+			str_append_format(to, "&#%d;", *text);
+		else
+			str_append_char(to, *text);
 }

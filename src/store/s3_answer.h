@@ -1,5 +1,5 @@
-/* Answers of a server that speaks S3: pure functions over bytes of XML, that may come from an
- * enemy. Source: Amazon S3 API Reference. */
+/* Answers of a server that speaks S3, and texts of questions: pure functions over bytes of XML,
+ * that may come from an enemy. Source: Amazon S3 API Reference. */
 #ifndef TONY_STORE_S3_ANSWER_H
 #define TONY_STORE_S3_ANSWER_H
 
@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/str.h"
 
 #define S3_OTHER_SERVER "tony.s3.endpoint names a server that is not Amazon's"
 
@@ -43,5 +44,8 @@ void s3_answer_failure(const char *bytes, size_t length, struct s3_failure *fail
 /* The message of it: `thing` is "s3://bucket/key". True: the same request may succeed later. */
 bool s3_failure_err(const struct s3_failure *failure, int status, const char *thing,
 		    struct err *err);
+
+/* Appends a text to the XML of a question. */
+void s3_append_text(struct str *to, const char *text);
 
 #endif
