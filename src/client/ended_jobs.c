@@ -80,6 +80,10 @@ static int search_store(struct search *search, struct history_store *store, stru
 
 	if (history_store_folders(store, &folders, err) < 0)
 		return -1;
+	/* Of a bucket nobody can tell an empty place from a slip. */
+	if (folders.count == 0 && filter->location && str_starts_with(filter->location, "s3://"))
+		return err_set(err, ERR_NOT_FOUND, "there is no history in %s: nothing is there",
+			       filter->location);
 	for (size_t i = 0; i < folders.count; i++) {
 		const struct history_folder *folder = &folders.items[i];
 		bool is_day = folder->day_ms > 0;

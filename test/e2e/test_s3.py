@@ -228,6 +228,15 @@ def test_checkpoints_where_tony_keeps_nothing_are_warned_of(tony, place):
     assert place in tony.run("logs", job.id).stdout
 
 
+def test_a_slip_in_a_place_is_no_empty_history(tony, bucket):
+    answer = tony.run("history", "--location", "s3://jobs/nowhere")
+    assert answer.returncode == 4 and "there is no history in s3://jobs/nowhere: nothing is there" in answer.stderr, answer
+    _, job = tony.job({}, "--executes", "true")
+    wait_published(bucket, job)
+    answer = tony.run("history", "--location", "s3://jobs/team")
+    assert answer.returncode == 0 and job.id in answer.stdout, answer
+
+
 def test_a_server_proves_that_it_is_meant(tony):
     """Its authority is one of its own, which AWS_CA_BUNDLE names."""
     authority, key = tony.directory / "ca.pem", tony.directory / "key.pem"
