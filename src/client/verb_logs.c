@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <regex.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -23,7 +24,8 @@ struct logs_options {
 	struct job_output_choice output;
 	bool follow;
 	char *since;
-	char *grep;
+	struct str_list expressions;
+	char *grep; /* all of them; NULL: none */
 	bool ignore_case, count;
 };
 
@@ -45,12 +47,16 @@ static const struct opt options[] = {
 	OPT_ROW("since", struct logs_options, since,
 		"only lines since then: 10s, 5m or 2h ago, or 2026-11-21T06:14:11Z",
 		.argument = "TIME"),
-	OPT_ROW("grep", struct logs_options, grep,
-		"only lines that match this extended regular expression", .argument = "REGEX"),
+	OPT_ROW("grep", struct logs_options, expressions,
+		"only lines that match this extended regular expression; may be repeated: any of "
+		"them",
+		.argument = "REGEX"),
 	OPT_ROW("ignore-case", struct logs_options, ignore_case,
 		"with --grep: in upper and lower case", .letter = 'i'),
 	OPT_ROW("count", struct logs_options, count,
-		"with --grep: print how many lines match, and not the lines", .letter = 'c'),
+		"with --grep: print how many lines match, and not the lines; with --follow once "
+		"the job has ended",
+		.letter = 'c'),
 	OPT_ROW("tail", struct logs_options, output.tail,
 		"begin with the last N lines of each file", .argument = "N", .min = 0,
 		.max = INT64_MAX),
@@ -89,8 +95,10 @@ static int compile_grep(struct logs *logs, struct err *err)
 
 static int check_options(struct logs *logs, struct err *err)
 {
-	const struct logs_options *chosen = logs->chosen;
+	struct logs_options *chosen = logs->chosen;
 
+	if (chosen->expressions.count > 0)
+		chosen->grep = str_list_join(&chosen->expressions, "|");
 	if (job_output_check(&chosen->output, err) < 0)
 		return -1;
 	if (chosen->since && moment_parse("--since", chosen->since, &logs->since_ms, err) < 0)
@@ -302,8 +310,9 @@ static int run(void *data, const struct verb_call *call, struct err *err)
 	if (logs.greps)
 		regfree(&logs.grep);
 	log_search_finish(&chosen->output.search);
+	free(chosen->grep);
 	/* As grep does. */
-	return result == 0 && chosen->grep && logs.found == 0 ? EXIT_CODE_JOB_FAILED : result;
+	return result == 0 && logs.greps && logs.found == 0 ? EXIT_CODE_JOB_FAILED : result;
 }
 
 const struct verb verb_logs = {

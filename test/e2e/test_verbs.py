@@ -128,6 +128,8 @@ def test_logs_are_searched_while_the_job_runs_and_after_its_end(tony, running):
         found = tony.run("logs", "-i", "--grep", "HELLO.*[0]$", running.id)
         assert (found.returncode, found.stdout) == (0, "worker:0| hello from 0\n"), moment
         assert tony.run("logs", "--count", "--grep", "hello|none", running.id).stdout == "2\n", moment
+        several = tony.run("logs", "--count", "--grep", "hello from 0", "--grep", "none|from 1", running.id)
+        assert several.stdout == "2\n", moment
         none = tony.run("logs", "--grep", "HELLO", running.id)
         assert (none.returncode, none.stdout) == (1, ""), moment
         if moment == "live":
