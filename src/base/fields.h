@@ -9,8 +9,10 @@
 #include "base/err.h"
 #include "base/str.h"
 
-#define FIELD_LIST_CAP	64	   /* entries of a list */
-#define FIELD_LINES_CAP (1u << 20) /* bytes */
+enum {
+	FIELD_LIST_CAP = 64,	   /* entries of a list */
+	FIELD_LINES_CAP = 1 << 20, /* bytes */
+};
 
 enum field_kind {
 	FIELD_TEXT,	/* char *; one line of at most 4 KiB, like all texts but FIELD_LINES */
