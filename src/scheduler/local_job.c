@@ -247,8 +247,7 @@ int local_job_read_end(const char *job_dir, struct job **job, struct job_view **
 	char *text cleanup_free = NULL;
 	struct journal_line line;
 
-	/* With a door something may be left to do (local_job_settle()). */
-	if (local_job_has_door(job_dir) || !journal_read_last(path, &text, &line))
+	if (!journal_read_last(path, &text, &line))
 		return -1;
 	*job = job_read_file(job_path, NULL);
 	if (!*job)

@@ -163,7 +163,8 @@ static bool read_job(const struct local_engine *engine, const struct place *plac
 	struct job_view *view;
 	struct job *job;
 
-	if (local_job_read_end(place->dir, &job, &view) < 0 &&
+	/* With a door something may be left to do. */
+	if ((local_job_has_door(place->dir) || local_job_read_end(place->dir, &job, &view) < 0) &&
 	    read_settled(engine, place->dir, &job, &view, &flaw) < 0) {
 		if (local_job_is_there(place->dir))
 			log_warning("%s is passed over: %s", place->id, err_message(&flaw));
