@@ -99,13 +99,11 @@ static int remove_history(const struct clearing *clearing, const struct job_stor
 }
 
 /* A server that answers may still refuse, as without the right key. */
-static int check_history(const struct clearing *clearing, const struct job_stores *own,
-			 const char *id, const struct job *job, struct err *err)
+static int try_history(const struct clearing *clearing, const struct job_stores *own,
+		       const char *id, struct err *err)
 {
 	struct removal trial cleanup_removal = {.is_dry = true, .is_whole = true};
 
-	if (job && job_stores_check_reached(&clearing->stores, job, err) < 0)
-		return -1;
 	return remove_history(clearing, own, id, &trial, err);
 }
 
@@ -115,13 +113,15 @@ static int remove_job(struct clearing *clearing, const struct scheduler_client_o
 		      const char *id, const struct job *job, struct err *err)
 {
 	struct job_stores own cleanup_job_stores = {0};
+	bool has_more = ops && !ops->traits->is_history; /* than its history */
 
-	if (clearing->with_history && job && open_own_place(clearing, job, &own, err) < 0)
+	if (clearing->with_history && job &&
+	    (job_stores_check_reached(&clearing->stores, job, err) < 0 ||
+	     open_own_place(clearing, job, &own, err) < 0))
 		return -1;
-	if (clearing->with_history && check_history(clearing, &own, id, job, err) < 0)
+	if (clearing->with_history && has_more && try_history(clearing, &own, id, err) < 0)
 		return -1;
-	if (ops && !ops->traits->is_history &&
-	    scheduler_remove_job(ops, id, &clearing->removal, err) < 0)
+	if (has_more && scheduler_remove_job(ops, id, &clearing->removal, err) < 0)
 		return -1;
 	return clearing->with_history ? remove_history(clearing, &own, id, &clearing->removal, err)
 				      : 0;

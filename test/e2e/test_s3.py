@@ -369,13 +369,19 @@ def told(job):
     return [event["text"] for event in job.events() if event["ev"] == "checkpoints"]
 
 
-def test_a_bucket_that_goes_away_for_a_moment_costs_nothing(tony, bucket):
-    """First while a program writes and ends, then before the next one starts."""
-    keys = {"tony.worker.instances": 1, "tony.worker.max-restarts": 1, "tony.application.checkpoint-dir": CHECKPOINTS}
+def submit_and_close(tony, bucket, keys):
+    """A job that writes checkpoints once the bucket is away."""
     job = tony.submit(keys, "--executes", f"while [ ! -e {tony.directory}/go ]; do sleep 0.1; done; {train(3)}")
     job.wait_task("worker:0")
     bucket.close()
     (tony.directory / "go").touch()
+    return job
+
+
+def test_a_bucket_that_goes_away_for_a_moment_costs_nothing(tony, bucket):
+    """First while a program writes and ends, then before the next one starts."""
+    keys = {"tony.worker.instances": 1, "tony.worker.max-restarts": 1, "tony.application.checkpoint-dir": CHECKPOINTS}
+    job = submit_and_close(tony, bucket, keys)
     wait_until(lambda: any("its checkpoints cannot be stored: s3://jobs/points" in text for text in told(job)), "the trouble to be told")
     assert "cannot be stored" in tony.run("status", job.id).stdout
     bucket.come_back()
@@ -395,10 +401,7 @@ def test_a_bucket_that_goes_away_for_a_moment_costs_nothing(tony, bucket):
 def test_a_bucket_that_stays_away_is_no_fault_of_the_program(tony, bucket):
     """The message says where its checkpoints are."""
     keys = {"tony.worker.instances": 1, "tony.am.infrastructure-retry-count": 1, "tony.application.checkpoint-dir": CHECKPOINTS}
-    job = tony.submit(keys, "--executes", f"while [ ! -e {tony.directory}/go ]; do sleep 0.1; done; {train(3)}")
-    job.wait_task("worker:0")
-    bucket.close()
-    (tony.directory / "go").touch()
+    job = submit_and_close(tony, bucket, keys)
     assert job.wait() != 0
     cause = job.status()["cause"]
     assert cause["kind"] == "store-failed", cause
