@@ -13,6 +13,7 @@
 #include "client/schedulers.h"
 #include "net/http_client.h"
 #include "scheduler/job_stores.h"
+#include "scheduler/removal.h"
 #include "scheduler/state_dir.h"
 
 #define ASK_TIMEOUT_MS 10000
@@ -55,7 +56,11 @@ int opened_find(struct opened *opened, const char *id, struct err *err)
 	if (!opened->ops || read_description(opened, err) < 0)
 		return -1;
 	opened->heard_ms = clock_monotonic_ms();
-	return read_first(opened, err);
+	if (read_first(opened, err) < 0)
+		return -1;
+	if (!opened->view->is_final && !fs_exists(opened->door.job_dir))
+		return removal_tell_gone(opened->id, err);
+	return 0;
 }
 
 void opened_finish(struct opened *opened)

@@ -149,7 +149,8 @@ static int read_ended(const char *job_dir, const struct removal *removal, struct
 	if (!local_job_is_there(job_dir))
 		return err_set(err, ERR_NOT_FOUND, "no job \"%s\" in %s", id, job_dir);
 	if (local_job_read_end(job_dir, job, &view) < 0)
-		return removal_refuse_live(id, err);
+		return local_job_is_there(job_dir) ? removal_refuse_live(id, err)
+						   : removal_tell_gone(id, err);
 	int result = check_kept(removal, id, view, err);
 	job_view_destroy(view);
 	if (result < 0)
@@ -168,10 +169,8 @@ static int hold(const char *job_dir, int64_t wait_ms, struct err *err)
 	while (held < 0 && local_job_is_there(job_dir) && clock_monotonic_ms() < until);
 	if (held >= 0)
 		return held;
-	return local_job_is_there(job_dir)
-		       ? removal_refuse_leaving(fs_basename(job_dir), err)
-		       : err_set(err, ERR_NOT_FOUND, "%s was removed by another process",
-				 fs_basename(job_dir));
+	return local_job_is_there(job_dir) ? removal_refuse_leaving(fs_basename(job_dir), err)
+					   : removal_tell_gone(fs_basename(job_dir), err);
 }
 
 static int remove_ended(const char *id, const char *job_dir, const struct job *job,
@@ -185,7 +184,7 @@ static int remove_ended(const char *id, const char *job_dir, const struct job *j
 	if (source)
 		str_list_add(&removal->sources, source);
 	spare_users_own(removal, job, job_dir);
-	return removal_remove_folder(removal, job_dir, err);
+	return removal_remove_folder(removal, job_dir, job_dir, err);
 }
 
 int local_removal_remove(const struct scheduler_traits *engine, const char *id,

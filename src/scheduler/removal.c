@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
 
 #define LOOK_MS 1000	   /* after which live jobs are looked for again */
-#define ASIDE	".removed" /* ".<job id>.removed": no job's name */
+#define ASIDE	".removed" /* ".<job id>.<process>.removed": no job's name */
 
 void removal_begin(struct removal *removal)
 {
@@ -34,6 +35,11 @@ int removal_refuse_leaving(const char *id, struct err *err)
 		       id);
 }
 
+int removal_tell_gone(const char *id, struct err *err)
+{
+	return err_set(err, ERR_NOT_FOUND, "%s was removed by another process", id);
+}
+
 static void forget(struct removal_use *use)
 {
 	str_list_finish(&use->paths);
@@ -50,7 +56,8 @@ void removal_finish(struct removal *removal)
 	forget(&removal->kept_in_hdfs);
 }
 
-int removal_remove(struct removal *removal, const char *path, const char *name, struct err *err)
+static int measure_and_remove(struct removal *removal, const char *path, const char *name,
+			      struct err *err)
 {
 	struct fs_tree_size size = {0};
 	struct stat info;
@@ -81,16 +88,18 @@ void removal_sweep(const char *parent)
 	}
 }
 
-int removal_remove_folder(struct removal *removal, const char *path, struct err *err)
+int removal_remove_folder(struct removal *removal, const char *path, const char *name,
+			  struct err *err)
 {
 	char *parent cleanup_free = fs_dirname(path);
-	char *aside cleanup_free = mem_printf("%s/.%s" ASIDE, parent, fs_basename(path));
+	char *aside cleanup_free =
+		mem_printf("%s/.%s.%d" ASIDE, parent, fs_basename(path), getpid());
 
 	if (removal->is_dry)
-		return removal_remove(removal, path, path, err);
+		return measure_and_remove(removal, path, name, err);
 	if (rename(path, aside) < 0)
 		return errno == ENOENT ? 0 : err_set_errno(err, "%s", path);
-	int result = removal_remove(removal, aside, path, err);
+	int result = measure_and_remove(removal, aside, name, err);
 	removal_sweep(parent);
 	return result;
 }

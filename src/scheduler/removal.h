@@ -40,6 +40,8 @@ void removal_begin(struct removal *removal);
  * after its end. Both set ERR_USAGE and return -1: `tony clean` passes such jobs over. */
 int removal_refuse_live(const char *id, struct err *err);
 int removal_refuse_leaving(const char *id, struct err *err);
+/* Another process removed it in the meantime; sets ERR_NOT_FOUND and returns -1. */
+int removal_tell_gone(const char *id, struct err *err);
 
 /* True if the caller is to look for live jobs (again). Then it forgets all that was noted. */
 bool removal_use_begin(struct removal_use *use);
@@ -48,13 +50,12 @@ void removal_note_use(struct removal_use *use, const char *job, const char *path
 int removal_check_unused(const struct removal *removal, const struct removal_use *use,
 			 const char *job, const char *directory, struct err *err);
 
-/* Removes a file or tree of this machine, once it is measured. Symbolic links are not followed, and
- * nothing there is fine. `name`: what the user is told; NULL: nothing. */
-int removal_remove(struct removal *removal, const char *path, const char *name, struct err *err);
-
-/* The same of the folder of a job, which is renamed first: nobody takes a part of it for a job.
- * Then removal_sweep() of the directory that it is in. */
-int removal_remove_folder(struct removal *removal, const char *path, struct err *err);
+/* Removes the folder of a job of this machine, once it is measured. It is renamed first: nobody takes
+ * a part of it for a job, and what another process brings in its place stays. Symbolic links are
+ * not followed, and nothing there is fine. `name`: what the user is told; NULL: nothing. Then
+ * removal_sweep() of the directory that it is in. */
+int removal_remove_folder(struct removal *removal, const char *path, const char *name,
+			  struct err *err);
 /* Removes such folders that a process left there when it was killed. */
 void removal_sweep(const char *parent);
 

@@ -106,7 +106,7 @@ static int remove_copy(const char *id, struct removal *removal, struct err *err)
 {
 	char *copy cleanup_free = stored_jobs_copy(id, err);
 
-	return copy ? removal_remove(removal, copy, NULL, err) : -1;
+	return copy ? removal_remove_folder(removal, copy, NULL, err) : -1;
 }
 
 int job_stores_remove(const struct job_stores *stores, const char *id, struct removal *removal,
