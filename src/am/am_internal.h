@@ -34,6 +34,7 @@ struct am {
 	struct metrics_file *metrics_file; /* NULL: none is needed */
 	struct summons *summons;	   /* NULL: nobody is to be told where this AM is */
 	struct guard guard;
+	int ready_fd; /* an eventfd for the first AM that can be asked; 0: none */
 	/* What outlives a killed AM, so that the next one goes on at the same address: */
 	int listener; /* 0: none, as every AM has an address of its own */
 	struct scheduler_hold hold;

@@ -1,5 +1,9 @@
 #include "am/am_main.h"
 
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
+
 #include "am/am_internal.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -7,6 +11,7 @@
 
 struct am_options {
 	char *job_dir;
+	int64_t ready_fd;
 };
 
 static const struct opt am_option_rows[] = {
@@ -17,15 +22,30 @@ static const struct opt am_option_rows[] = {
 	 .help = "the job's directory, with job.json; else the container that this process was "
 		 "started in says what to run",
 	 .completion = OPT_COMPLETE_DIRECTORY},
+	{.name = "ready-fd",
+	 .kind = OPT_NUMBER,
+	 .offset = offsetof(struct am_options, ready_fd),
+	 .min = STDERR_FILENO + 1,
+	 .max = INT_MAX,
+	 .argument = "FD",
+	 .help = "an eventfd, which is written to once the application master can be asked"},
 };
 
 static const struct opt_table table = {
 	.verb = "am",
-	.usage = "tony-agent am [--job-dir DIR]",
+	.usage = "tony-agent am [--job-dir DIR] [--ready-fd FD]",
 	.summary = "run a job's application master",
 	.options = am_option_rows,
 	.option_count = array_length(am_option_rows),
 };
+
+static int run(struct am *am, const struct am_options *chosen)
+{
+	am->ready_fd = (int)chosen->ready_fd;
+	if (am->ready_fd > 0)
+		fcntl(am->ready_fd, F_SETFD, FD_CLOEXEC);
+	return am_run_guarded(am, chosen->job_dir);
+}
 
 int am_main(int argc, char **argv)
 {
@@ -40,7 +60,7 @@ int am_main(int argc, char **argv)
 	else if (operands.count > 0)
 		log_error("usage: %s", table.usage);
 	else
-		code = am_run_guarded(&am, chosen.job_dir);
+		code = run(&am, &chosen);
 	opt_finish(&table, &chosen);
 	return code;
 }

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "am/am_internal.h"
@@ -159,7 +160,13 @@ static int announce(struct am *am, struct err *err)
 	json_set_int(door, "am_attempt", am->place.am_attempt);
 	char *text cleanup_free = json_text(door);
 	char *path cleanup_free = fs_join(am->job_dir, "am.json");
-	return fs_write_volatile(path, text, strlen(text), 0600, err);
+	if (fs_write_volatile(path, text, strlen(text), 0600, err) < 0)
+		return -1;
+	if (am->ready_fd > 0) {
+		eventfd_write(am->ready_fd, 1);
+		mem_cleanup_close(&am->ready_fd);
+	}
+	return 0;
 }
 
 static void watch(struct am *am)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
+#include <sys/eventfd.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,18 +26,25 @@
 enum {
 	START_LIMIT_MS = 60000,
 	LOOK_AGAIN_MS = 1000,
-	LOOK_UNTOLD_MS =
-		5, /* without inotify: a user's instances are few, and each waiting job has one */
 	END_GRACE_MS = 3000,
 	EXIT_NO_EXEC = 127,
+	READY_FD = 3, /* the AM's, of an eventfd */
 };
 
 /* ---- the process -------------------------------------------------------------------------- */
 
+/* `ready`: -1: none. */
 static _Noreturn void become_am(const char *agent, const char *job_id, const char *job_dir,
-				int output)
+				int output, int ready)
 {
-	char *const argv[] = {"tony-agent", "am", "--job-dir", (char *)job_dir, NULL};
+	char *number cleanup_free = mem_printf("%d", READY_FD);
+	char *const argv[] = {"tony-agent",
+			      "am",
+			      "--job-dir",
+			      (char *)job_dir,
+			      ready < 0 ? NULL : "--ready-fd",
+			      number,
+			      NULL};
 	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	setsid();
@@ -47,6 +54,8 @@ static _Noreturn void become_am(const char *agent, const char *job_id, const cha
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
 	close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC);
+	if (ready >= 0 && dup2(ready, READY_FD) == ready)
+		fcntl(READY_FD, F_SETFD, 0);
 	setenv("TONY_JOB_ID", job_id, 1);
 	if (chdir(job_dir) == 0)
 		execv(agent, argv);
@@ -54,7 +63,8 @@ static _Noreturn void become_am(const char *agent, const char *job_id, const cha
 	_exit(EXIT_NO_EXEC);
 }
 
-static pid_t start(const char *agent, const char *job_id, const char *job_dir, struct err *err)
+static pid_t start(const char *agent, const char *job_id, const char *job_dir, int ready,
+		   struct err *err)
 {
 	char *log cleanup_free = fs_join(job_dir, LOCAL_AM_LOG);
 	int output cleanup_close = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -63,7 +73,7 @@ static pid_t start(const char *agent, const char *job_id, const char *job_dir, s
 		return err_set_errno(err, "%s", log);
 	pid_t pid = fork();
 	if (pid == 0)
-		become_am(agent, job_id, job_dir, output);
+		become_am(agent, job_id, job_dir, output, ready);
 	return pid < 0 ? err_set_errno(err, "fork") : pid;
 }
 
@@ -75,7 +85,6 @@ static int set_died(int status, const char *job_dir, struct err *err)
 				 job_dir, err);
 }
 
-/* A job can be over, and am.json gone, before this process is scheduled again. */
 static bool has_begun(const char *job_dir)
 {
 	struct job_view *view;
@@ -94,14 +103,6 @@ static bool has_ended(pid_t pid, int *status)
 	return waitpid(pid, status, WNOHANG) == pid;
 }
 
-static void drain(int watch)
-{
-	char bytes[16 * (sizeof(struct inotify_event) + NAME_MAX + 1)];
-
-	while (watch >= 0 && read(watch, bytes, sizeof(bytes)) > 0)
-		;
-}
-
 bool local_start_is_interrupted(void)
 {
 	sigset_t pending;
@@ -110,15 +111,14 @@ bool local_start_is_interrupted(void)
 	return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1;
 }
 
-static int wait_for_am(pid_t pid, int watch, const char *job_dir, struct err *err)
+static int wait_for_am(pid_t pid, int ready, const char *job_dir, struct err *err)
 {
-	char *am_file cleanup_free = fs_join(job_dir, "am.json");
 	int process cleanup_close = pidfd_open(pid, 0);
-	struct pollfd fds[] = {{.fd = watch, .events = POLLIN}, {.fd = process, .events = POLLIN}};
+	struct pollfd fds[] = {{.fd = ready, .events = POLLIN}, {.fd = process, .events = POLLIN}};
 	int64_t deadline = clock_monotonic_ms() + START_LIMIT_MS;
 	int status;
 
-	while (!fs_exists(am_file)) {
+	while (poll(fds, array_length(fds), LOOK_AGAIN_MS) < 0 || fds[0].revents == 0) {
 		if (has_ended(pid, &status))
 			return has_begun(job_dir) ? 0 : set_died(status, job_dir, err);
 		/* An AM that has begun runs its job, whatever becomes of the client. */
@@ -128,8 +128,6 @@ static int wait_for_am(pid_t pid, int watch, const char *job_dir, struct err *er
 			return err_set(err, ERR_UNREACHABLE,
 				       "the application master (process %d) is not up after %d s",
 				       (int)pid, START_LIMIT_MS / 1000);
-		poll(fds, array_length(fds), watch < 0 ? LOOK_UNTOLD_MS : LOOK_AGAIN_MS);
-		drain(watch);
 	}
 	return 0;
 }
@@ -148,14 +146,13 @@ int local_start_am(const char *job_id, const char *job_dir, struct err *err)
 	char *agent cleanup_free = agent_find(err);
 	if (!agent)
 		return -1;
-	/* Before the start, so that nothing is missed. */
-	int watch cleanup_close = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (watch >= 0)
-		inotify_add_watch(watch, job_dir, IN_MOVED_TO | IN_CLOSE_WRITE);
-	pid_t pid = start(agent, job_id, job_dir, err);
+	int ready cleanup_close = eventfd(0, EFD_CLOEXEC);
+	if (ready < 0)
+		return err_set_errno(err, "eventfd");
+	pid_t pid = start(agent, job_id, job_dir, ready, err);
 	if (pid < 0)
 		return -1;
-	int result = wait_for_am(pid, watch, job_dir, err);
+	int result = wait_for_am(pid, ready, job_dir, err);
 	if (result < 0)
 		end_am(job_id);
 	return result;
@@ -165,5 +162,5 @@ int local_start_last_duty(const char *job_id, const char *job_dir, struct err *e
 {
 	char *agent cleanup_free = agent_find(err);
 
-	return agent && start(agent, job_id, job_dir, err) > 0 ? 0 : -1;
+	return agent && start(agent, job_id, job_dir, -1, err) > 0 ? 0 : -1;
 }

@@ -24,7 +24,7 @@
 /* Stands for tony-agent: an AM that comes up as the real one does, or not, as STAND_IN says. */
 static const char agent[] =
 	"#!/bin/sh\n"
-	"test \"$1 $2\" = 'am --job-dir' || exit 64\n"
+	"test \"$1 $2 $4 $5\" = 'am --job-dir --ready-fd 3' || exit 64\n"
 	"case $STAND_IN in die) echo one >&2; echo 'no such moon' >&2; exit 7;; esac\n"
 	"test $STAND_IN = deaf && trap '' TERM\n"
 	"sleep 1000 & echo $! > below\n" /* before there is a lock: it must not have that, too */
@@ -35,6 +35,7 @@ static const char agent[] =
 	"\\\"start_time\\\":$start,\\\"am_attempt\\\":1}\" > am.tmp\n"
 	"pwd > where\n"
 	"mv am.tmp \"$3/am.json\" 9>&-\n" /* it may outlive the AM for a moment */
+	"printf '\\1\\0\\0\\0\\0\\0\\0\\0' >&3\n"
 	"wait; wait; sleep 1000 9>&-\n";
 
 static bool exec_hangs;
