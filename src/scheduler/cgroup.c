@@ -5,11 +5,13 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -187,9 +189,34 @@ char *cgroup_create(const struct cgroup_home *home, const char *name, int64_t me
 	return mem_steal(&path);
 }
 
-int cgroup_enter(const char *path)
+static bool enter(const char *path)
 {
-	return write_value(path, "cgroup.procs", "0");
+	/* A process that moves waits for all CPUs (7 to 18 ms), a thread that moves itself does not, and
+	 * what has just been forked is a single thread. Only version 1 has the file. */
+	return write_value(path, "tasks", "0") == 0 || write_value(path, "cgroup.procs", "0") == 0;
+}
+
+/* Of version 2 only; a container's seccomp filter may refuse it. */
+static pid_t fork_into(const char *path)
+{
+	int group cleanup_close = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct clone_args into = {
+		.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)group};
+
+	return group < 0 ? -1 : (pid_t)syscall(SYS_clone3, &into, sizeof(into));
+}
+
+pid_t cgroup_fork(const char *path, bool *is_inside)
+{
+	pid_t pid = path ? fork_into(path) : -1;
+
+	*is_inside = pid >= 0;
+	if (pid >= 0)
+		return pid;
+	pid = fork();
+	if (pid == 0 && path)
+		*is_inside = enter(path);
+	return pid;
 }
 
 static bool has_process(const char *path)

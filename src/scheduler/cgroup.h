@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -35,8 +36,10 @@ int64_t cgroup_memory_allowed(const char *root);
 char *cgroup_create(const struct cgroup_home *home, const char *name, int64_t memory,
 		    struct err *err);
 
-/* Moves the calling process in. Allocates nothing: may be called between fork and exec. */
-int cgroup_enter(const char *path);
+/* fork(), for a process of one thread. The child is in the group from its first instruction on where
+ * the kernel can do that, else as soon as this returns. `path`: NULL: no group. `is_inside` is the
+ * child's. */
+pid_t cgroup_fork(const char *path, bool *is_inside);
 
 /* True when no process is in the group or below. */
 bool cgroup_is_empty(const char *path);

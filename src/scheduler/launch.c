@@ -101,27 +101,22 @@ static void set_environment(const struct launch *launch)
 	set_gpus(launch);
 }
 
-/* Before the exec, so that no process of the task is ever outside. Returns whether it is limited.
- */
-static bool limit_memory(const struct launch *launch)
+static void tell_limit(const struct launch *launch, bool is_limited)
 {
-	bool limited = launch->cgroup && cgroup_enter(launch->cgroup) == 0;
-
-	if (limited) {
+	if (is_limited) {
 		setenv("TONY_CGROUP", launch->cgroup, 1);
 		unsetenv("TONY_MEMORY_WATCH");
 	} else {
 		unsetenv("TONY_CGROUP");
 		setenv("TONY_MEMORY_WATCH", "1", 1);
 	}
-	return limited;
 }
 
-static void write_record(const struct launch *launch, bool limited)
+static void write_record(const struct launch *launch, bool is_limited)
 {
 	struct err err cleanup_err = {0};
 	struct launch_record record = {.am_attempt = launch->am_attempt,
-				       .cgroup = limited ? (char *)launch->cgroup : NULL,
+				       .cgroup = is_limited ? (char *)launch->cgroup : NULL,
 				       .gpus = *launch->gpus};
 
 	proc_identify(getpid(), &record.executor);
@@ -154,7 +149,7 @@ static void redirect(int input, int output)
 
 /* `output` also gets the one message of an executor that could not be started. */
 static _Noreturn void become_executor(const struct launch *launch, const char *work, int input,
-				      int output)
+				      int output, bool is_limited)
 {
 	char *const argv[] = {"tony-agent", "exec", NULL};
 
@@ -165,7 +160,8 @@ static _Noreturn void become_executor(const struct launch *launch, const char *w
 	fcntl(launch->ledger, F_SETFD, 0);
 	fcntl(launch->shared_ledger, F_SETFD, 0);
 	fcntl(launch->lifeline, F_SETFD, 0);
-	write_record(launch, limit_memory(launch));
+	write_record(launch, is_limited);
+	tell_limit(launch, is_limited);
 	launch_restore_open_files();
 	limits_restore();
 	set_environment(launch);
@@ -213,9 +209,10 @@ pid_t launch_start(const struct launch *launch, struct err *err)
 	int output cleanup_close = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (input < 0 || output < 0)
 		return err_set_errno(err, "%s", input < 0 ? "/dev/null" : log);
-	pid_t pid = fork();
+	bool is_limited = false;
+	pid_t pid = cgroup_fork(launch->cgroup, &is_limited);
 	if (pid == 0)
-		become_executor(launch, work, input, output);
+		become_executor(launch, work, input, output, is_limited);
 	return pid < 0 ? err_set_errno(err, "fork") : pid;
 }
 
