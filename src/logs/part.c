@@ -6,6 +6,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#define INDEX_STEP 16384 /* bytes of an index that are read one after the other */
+
 /* ---- times -------------------------------------------------------------------------------- */
 
 /* "time_ms offset" */
@@ -63,12 +65,50 @@ static void read_entry(struct log_part *part)
 		index->may_grow = false;
 }
 
+/* Where the first whole entry behind `at` begins in the index, if it is about what lies before
+ * `offset` of the log; -1: it is not, or there is none. */
+static int64_t find_entry(const struct log_part *part, int64_t at, int64_t offset)
+{
+	struct log_index entry = {.next = INT64_MAX};
+	ssize_t got = part->read_times(part->data, at, entry.bytes, sizeof(entry.bytes));
+	const char *start = got > 0 ? memchr(entry.bytes, '\n', (size_t)got) : NULL;
+	const char *end =
+		start ? memchr(start + 1, '\n', (size_t)(entry.bytes + got - start - 1)) : NULL;
+
+	if (end)
+		parse_entry(&entry, start + 1, (size_t)(end - start - 1));
+	return entry.next < offset ? at + (start + 1 - entry.bytes) : -1;
+}
+
+/* An index grows by an entry a second: to find what is far behind in it, it is not read from its
+ * beginning. */
+static void skip_entries(struct log_part *part, int64_t offset)
+{
+	int64_t low = 0, high = INDEX_STEP, found;
+
+	while (high < INT64_MAX / 2 && (found = find_entry(part, high, offset)) >= 0) {
+		low = found;
+		high *= 2;
+	}
+	while (high - low > INDEX_STEP) {
+		int64_t middle = low + (high - low) / 2;
+		found = find_entry(part, middle, offset);
+		if (found >= 0)
+			low = found;
+		else
+			high = middle;
+	}
+	part->index.offset = low;
+}
+
 static int64_t time_at(struct log_part *part, int64_t offset)
 {
 	struct log_index *index = &part->index;
 
 	if (!part->read_times)
 		return index->time;
+	if (index->offset == 0 && offset > INDEX_STEP)
+		skip_entries(part, offset);
 	if (index->next == INT64_MAX && index->may_grow)
 		read_entry(part);
 	while (index->next <= offset) {

@@ -316,19 +316,29 @@ static void the_tail_has_its_times(void **state)
 	assert_tail(state, 2, "2000 b|3000 c");
 }
 
+/* Each line has an entry in the index, which is longer than what is read of it in one go. */
 static void a_tail_far_from_the_end_is_found(void **state)
 {
+	static const int firsts[] = {1, 1234, 5000, 19998};
 	FILE *file = fopen(scratch_path(state, "stdout"), "we");
+	FILE *times = fopen(scratch_path(state, "stdout.times"), "we");
 	struct log_line line;
 
-	for (int i = 0; i < 20000; i++)
+	for (int i = 0; i < 20000; i++) {
+		fprintf(times, "%d %ld\n", 1000 + i, ftell(file));
 		fprintf(file, "line %d\n", i);
+	}
 	fclose(file);
-	struct log_lines *lines = open_tail(state, 15000);
-	assert_true(log_lines_next(lines, true, &line));
-	assert_int_equal(line.length, strlen("line 5000"));
-	assert_memory_equal(line.text, "line 5000", line.length);
-	log_lines_destroy(lines);
+	fclose(times);
+	for (size_t i = 0; i < array_length(firsts); i++) {
+		struct log_lines *lines = open_tail(state, 20000 - firsts[i]);
+		char *text cleanup_free = mem_printf("line %d", firsts[i]);
+		assert_true(log_lines_next(lines, true, &line));
+		assert_int_equal(line.length, strlen(text));
+		assert_memory_equal(line.text, text, line.length);
+		assert_int_equal(line.time_ms, 1000 + firsts[i]);
+		log_lines_destroy(lines);
+	}
 }
 
 /* ---- a writer that rotates meanwhile ------------------------------------------------------ */
