@@ -103,14 +103,16 @@ static const struct key application_keys[] = {
 		"tensorboard. Every task gets it as TB_LOG_DIR."},
 	{"tony.application.checkpoint-dir", KEY_TEXT, .path = true, .since = OURS,
 	 .doc = "What the programs get as TONY_CHECKPOINT_DIR, the same in every epoch and retry. "
-		"Unset: a directory of the job's own. On YARN it may be in HDFS (hdfs://...): the "
-		"programs then get a directory of their container that is kept equal to it; "
-		"likewise, of a local job, to s3://BUCKET/PATH."},
+		"Unset: a directory of the job's own. It may be in HDFS (hdfs://...), and of a "
+		"local "
+		"job in a bucket (s3://BUCKET/PATH): the programs then get a directory of their "
+		"container that is kept equal to it."},
 	{"tony.application.output-dir", KEY_TEXT, .path = true, .since = OURS,
 	 .doc = "Directory of the submitting machine for the job's results: what programs write "
 		"to TONY_OUTPUT_DIR appears in DIR/JOB/TYPE-INDEX, of a job on YARN once it has "
 		"ended and a client that waits for it has brought it there. Of a local job also "
-		"s3://BUCKET/PATH. Unset: it stays where tony results tells."},
+		"hdfs://NAMESERVICE/PATH or s3://BUCKET/PATH. Unset: it stays where tony results "
+		"tells."},
 	{"tony.application.on-end-webhook", KEY_TEXT, .secret = true, .since = OURS,
 	 .doc = "A URL, http or https, to which the application master posts a JSON object once "
 		"the job has ended, however it ended. It is a secret, and shown nowhere: it may "

@@ -415,23 +415,40 @@ static int check_writable(const char *directory, struct err *err)
 	return 0;
 }
 
+static int note_place(struct job *job, const struct store_location *location, const char *text,
+		      struct err *err)
+{
+	switch (location->kind) {
+	case STORE_HDFS:
+		return note_hdfs(job, location->authority, err);
+	case STORE_S3:
+		return note_s3(job, text, err);
+	case STORE_PATH:
+	case STORE_FILE:
+		break;
+	}
+	return check_writable(location->path, err);
+}
+
 /* The programs get a copy, which the executor keeps equal to it. */
 static int prepare_copied(struct job *job, const char *key, const char *text, struct err *err)
 {
+	struct store_location location cleanup_store_location = {0};
+
 	if (!text)
 		return 0;
-	if (str_starts_with(text, "hdfs:"))
-		return err_set(err, ERR_CONFIG,
-			       "%s: %s: only on YARN a job keeps files in HDFS; write a path of "
-			       "this machine, or s3://BUCKET/PATH",
-			       key, text);
-	if (str_starts_with(text, "s3:"))
-		return note_s3(job, text, err) < 0 ? err_wrap(err, "%s", key) : 0;
-	if (strstr(text, "://") && !str_starts_with(text, "file://"))
+	if (store_location_is_foreign(text)) {
 		log_warning("%s: %s: tony keeps nothing there: programs get it as it is; for a "
 			    "bucket of S3 write s3://BUCKET/PATH",
 			    key, text);
-	return 0;
+		return 0;
+	}
+	int result = store_location_parse(text, &location, err);
+	if (result == 0 && store_location_is_remote(&location))
+		result = note_place(job, &location, text, err);
+	if (result == 0 && location.kind == STORE_HDFS)
+		result = ask_hdfs(SUBMIT_WAIT_MS, err);
+	return result < 0 ? err_wrap(err, "%s", key) : 0;
 }
 
 int job_stores_prepare(struct job *job, struct err *err)
@@ -445,9 +462,7 @@ int job_stores_prepare(struct job *job, struct err *err)
 	if (!text)
 		return 0;
 	if (store_location_parse(text, &location, err) < 0 ||
-	    (location.kind == STORE_HDFS ? note_hdfs(job, location.authority, err)
-	     : location.kind == STORE_S3 ? note_s3(job, text, err)
-					 : check_writable(location.path, err)) < 0)
+	    note_place(job, &location, text, err) < 0)
 		return err_wrap(err, "tony.history.location");
 	return 0;
 }

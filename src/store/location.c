@@ -40,6 +40,14 @@ bool store_location_is_remote(const struct store_location *location)
 	return location->kind == STORE_HDFS || location->kind == STORE_S3;
 }
 
+bool store_location_is_foreign(const char *text)
+{
+	struct store_location found cleanup_store_location = {0};
+
+	split(text, &found);
+	return found.kind == STORE_PATH && strstr(text, "://");
+}
+
 /* As S3 has them; a name becomes part of a host's. */
 static int check_bucket(const char *name, struct err *err)
 {

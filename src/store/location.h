@@ -25,6 +25,9 @@ void store_location_finish(struct store_location *location);
 /* Others than this machine have to be asked. */
 bool store_location_is_remote(const struct store_location *location);
 
+/* It has a scheme, and none of these. */
+bool store_location_is_foreign(const char *text);
+
 /* ERR_CONFIG: it is none of these. */
 int store_location_parse(const char *text, struct store_location *location, struct err *err);
 

@@ -181,11 +181,16 @@ def test_an_output_that_is_a_file_is_refused_at_submit(tony):
 
 def test_an_output_that_cannot_be_a_directory_here_is_refused(tony):
     for place, options, code, words in (("gs://out/x", (), 2, "no directory of this machine"),
-                                        ("hdfs:///out", (), 3, "only on YARN a job keeps files in HDFS"),
                                         ("hdfs:///out", ("--scheduler", "yarn"), 3, "results come to this machine"),
                                         ("s3://out/x", ("--scheduler", "yarn"), 3, "results come to this machine")):
         answer = tony.run("submit", *options, "--output", place, "--", "true")
         assert answer.returncode == code and words in answer.stderr and place in answer.stderr, answer
+
+
+def test_an_output_in_hdfs_needs_the_clusters_configuration(tony):
+    answer = tony.run("submit", "--output", "hdfs:///out", "--", "true")
+    assert answer.returncode == 3 and "tony.application.output-dir: " in answer.stderr, answer
+    assert "set HADOOP_CONF_DIR to the directory of the cluster's configuration" in answer.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

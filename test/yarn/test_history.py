@@ -95,6 +95,24 @@ def test_a_local_job_is_kept_in_hdfs(tony, shared):
     assert tony.cluster.get(f"{place}/logs/worker-0/stdout").endswith(b"hello\n")
 
 
+def test_a_local_job_keeps_checkpoints_and_results_in_hdfs(tony, shared):
+    """The second job goes on where the first one ended."""
+    keys = {"tony.worker.instances": 1, "tony.application.scheduler": "local",
+            "tony.application.checkpoint-dir": f"hdfs://{shared}/points",
+            "tony.application.output-dir": f"hdfs://{shared}/results"}
+    program = 'cd $TONY_CHECKPOINT_DIR; echo more >> step; cp step "$TONY_OUTPUT_DIR"'
+    for steps in (b"more\n", b"more\nmore\n"):
+        verb, *rest = tony.arguments(keys, "--json", "--executes", program)
+        answer = tony.run(verb, *rest)
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+        job = json.loads(answer.stdout)
+        assert tony.cluster.get(f"{shared}/points/step") == steps
+        assert tony.cluster.get(f"{shared}/results/{job['id']}/worker-0/step") == steps
+        assert job["output"] == f"hdfs://{shared}/results/{job['id']}"
+    assert tony.run("results", job["id"], "--output", "home").returncode == 0
+    assert (tony.directory / "home" / job["id"] / "worker-0/step").read_bytes() == steps
+
+
 def test_prune_in_hdfs(tony, shared):
     answer, job = tony.job({"tony.worker.instances": 1, "tony.history.location": shared}, "--executes", "true")
     assert answer.returncode == 0, answer.stderr
