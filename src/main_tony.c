@@ -1,7 +1,9 @@
 /* tony: the verbs of users. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 #include "base/log.h"
@@ -109,8 +111,12 @@ int main(int argc, char **argv)
 	limits_lower();
 	log_open("tony", LOG_LEVEL_WARNING);
 	int code = run(argc, argv);
+	errno = 0; /* it is of another call where an earlier flush failed */
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
-	perror("tony: standard output");
+	if (errno == 0)
+		(void)!write(STDOUT_FILENO, "", 0);
+	fprintf(stderr, "tony: standard output: %s\n",
+		errno ? strerror(errno) : "not all of it could be written");
 	return code == EXIT_CODE_OK ? EXIT_CODE_INTERNAL : code;
 }

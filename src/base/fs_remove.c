@@ -134,8 +134,7 @@ static int remove_entries(struct walk *walk, struct str_list *inside, struct err
 		/* Linux says EISDIR, POSIX EPERM. */
 		int reason = errno;
 		struct stat info;
-		bool is_there =
-			fstatat(walk->fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0;
+		bool is_there = fstatat(walk->fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0;
 		if (!is_there && errno == ENOENT)
 			continue;
 		if (!is_there || !S_ISDIR(info.st_mode)) {

@@ -191,8 +191,8 @@ char *cgroup_create(const struct cgroup_home *home, const char *name, int64_t me
 
 static bool enter(const char *path)
 {
-	/* A process that moves waits for all CPUs (7 to 18 ms), a thread that moves itself does not, and
-	 * what has just been forked is a single thread. Only version 1 has the file. */
+	/* A process that moves waits for all CPUs (7 to 18 ms), a thread that moves itself does
+	 * not, and what has just been forked is a single thread. Only version 1 has the file. */
 	return write_value(path, "tasks", "0") == 0 || write_value(path, "cgroup.procs", "0") == 0;
 }
 

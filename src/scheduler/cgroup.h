@@ -36,9 +36,9 @@ int64_t cgroup_memory_allowed(const char *root);
 char *cgroup_create(const struct cgroup_home *home, const char *name, int64_t memory,
 		    struct err *err);
 
-/* fork(), for a process of one thread. The child is in the group from its first instruction on where
- * the kernel can do that, else as soon as this returns. `path`: NULL: no group. `is_inside` is the
- * child's. */
+/* fork(), for a process of one thread. The child is in the group from its first instruction on
+ * where the kernel can do that, else as soon as this returns. `path`: NULL: no group. `is_inside`
+ * is the child's. */
 pid_t cgroup_fork(const char *path, bool *is_inside);
 
 /* True when no process is in the group or below. */

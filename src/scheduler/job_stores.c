@@ -220,6 +220,9 @@ static int add_directory(struct job_stores *stores, const char *path, struct err
 	if (!fs_exists(path))
 		return err_set(err, ERR_NOT_FOUND, "there is no history in %s: it is not there",
 			       path);
+	if (!fs_is_directory(path))
+		return err_set(err, ERR_USAGE, "there is no history in %s: it is no directory",
+			       path);
 	return add(stores, path, NULL, NULL, err);
 }
 
@@ -319,14 +322,25 @@ int job_stores_open_within(const char *location, int64_t within_ms, struct job_s
 	return 0;
 }
 
-/* A job on YARN has a remote store, and a local one if its history goes to one. */
+/* Where a job's history is to go, "hdfs" or "s3"; NULL: to this machine. The caller frees. */
+static char *history_scheme(const struct job *job)
+{
+	const char *text = job_config(job, "tony.history.location");
+	const char *end = text ? strstr(text, "://") : NULL;
+
+	if (end)
+		return mem_strndup(text, (size_t)(end - text));
+	/* A path is one of the cluster's own file system, as is the user's own place. */
+	return scheduler_traits_of(job)->remote_am ? mem_strdup("hdfs") : NULL;
+}
+
 int job_stores_check_reached(const struct job_stores *stores, const struct job *job,
 			     struct err *err)
 {
-	for (size_t i = 0; i < stores->away.count; i++) {
+	char *scheme cleanup_free = history_scheme(job);
+	for (size_t i = 0; scheme && i < stores->away.count; i++) {
 		const char *place = stores->away.items[i];
-		char *scheme cleanup_free = mem_strndup(place, strcspn(place, ":"));
-		if (json_object_get(job->stores, scheme))
+		if (str_starts_with(place, scheme))
 			return err_set(err, ERR_UNREACHABLE,
 				       "%s stays: its history is in %s, which does not answer",
 				       job->id, place);

@@ -38,13 +38,9 @@ static _Noreturn void become_am(const char *agent, const char *job_id, const cha
 				int output, int ready)
 {
 	char *number cleanup_free = mem_printf("%d", READY_FD);
-	char *const argv[] = {"tony-agent",
-			      "am",
-			      "--job-dir",
-			      (char *)job_dir,
-			      ready < 0 ? NULL : "--ready-fd",
-			      number,
-			      NULL};
+	char *const argv[] = {
+		"tony-agent", "am", "--job-dir", (char *)job_dir, ready < 0 ? NULL : "--ready-fd",
+		number,	      NULL};
 	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	setsid();

@@ -50,9 +50,9 @@ void removal_note_use(struct removal_use *use, const char *job, const char *path
 int removal_check_unused(const struct removal *removal, const struct removal_use *use,
 			 const char *job, const char *directory, struct err *err);
 
-/* Removes the folder of a job of this machine, once it is measured. It is renamed first: nobody takes
- * a part of it for a job, and what another process brings in its place stays. Symbolic links are
- * not followed, and nothing there is fine. `name`: what the user is told; NULL: nothing. Then
+/* Removes the folder of a job of this machine, once it is measured. It is renamed first: nobody
+ * takes a part of it for a job, and what another process brings in its place stays. Symbolic links
+ * are not followed, and nothing there is fine. `name`: what the user is told; NULL: nothing. Then
  * removal_sweep() of the directory that it is in. */
 int removal_remove_folder(struct removal *removal, const char *path, const char *name,
 			  struct err *err);

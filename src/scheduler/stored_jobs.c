@@ -195,8 +195,8 @@ static int find(const char *id, struct job_door *door, char **full_id, struct er
 		return -1;
 	stored_jobs_age(clock_wall_ms() - COPY_MS, &unseen); /* nobody looks at a job for ever */
 	if (!is_copy_of(directory, store, path) &&
-	    (removal_remove_folder(&unseen, directory, NULL, err) < 0 || check_ended(store, path, err) < 0 ||
-	     make_copy(store, path, directory, err) < 0))
+	    (removal_remove_folder(&unseen, directory, NULL, err) < 0 ||
+	     check_ended(store, path, err) < 0 || make_copy(store, path, directory, err) < 0))
 		return -1;
 	*door = (struct job_door){.job_dir = mem_steal(&directory), .ended = true};
 	if (full_id)

@@ -198,9 +198,8 @@ static int remove_mirror(const struct removing *removing, struct err *err)
 
 	if (!mirror)
 		return -1;
-	return fs_exists(mirror)
-		       ? removal_remove_folder(removing->removal, mirror, mirror, err)
-		       : 0;
+	return fs_exists(mirror) ? removal_remove_folder(removing->removal, mirror, mirror, err)
+				 : 0;
 }
 
 /* ---- ended -------------------------------------------------------------------------------- */

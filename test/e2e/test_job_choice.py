@@ -193,17 +193,33 @@ def test_rm_clean_and_list_ask_a_name_node_that_is_silent_once(tony, silent_clus
     assert connections(silent_name_node) == 1
 
 
+def goes_to(job, key, place):
+    """As if it had been submitted so."""
+    path = job.directory / "job.json"
+    text = json.loads(path.read_text())
+    text["config"][key] = {"value": place, "origin": "--conf"}
+    path.write_text(json.dumps({**text, "stores": {"hdfs": {}}}))
+
+
 def test_rm_refuses_a_job_whose_history_is_in_an_hdfs_that_is_silent(tony, silent_cluster, silent_name_node):
     job = submit(tony, "fox")
     assert job.wait() == 0
     job.published()
     silent_cluster()
-    place = job.directory / "job.json"
-    place.write_text(json.dumps({**json.loads(place.read_text()), "stores": {"hdfs": {}}}))
+    goes_to(job, "tony.history.location", "hdfs:///history")
     answer = tony.run("rm", "fox")
     assert answer.returncode == 5 and f"{job.id} stays: its history is in hdfs://" in answer.stderr
-    assert answer.stdout == "" and place.exists() and job.published()
+    assert answer.stdout == "" and job.directory.exists() and job.published()
     assert connections(silent_name_node) == 1
+
+
+def test_rm_takes_a_job_whose_checkpoints_alone_are_in_an_hdfs_that_is_silent(tony, silent_cluster):
+    job = submit(tony, "fox")
+    assert job.wait() == 0
+    job.published()
+    silent_cluster()
+    goes_to(job, "tony.application.checkpoint-dir", "hdfs:///points")
+    assert tony.run("rm", "fox").returncode == 0 and not job.directory.exists()
 
 
 @pytest.mark.parametrize("takes_connections", [True, False])

@@ -124,6 +124,8 @@ ROWS = [
      ["could not be written"]),
     ("3.61 follow failed", "tony submit -f -- bash -c 'echo hello; exit 3' >/dev/full", 1,
      ["standard output: No space left on device"], []),
+    ("3.61 logs closed", "tony submit -- echo hello >job; tony logs $(tony list -a -o name) --grep . >&-", 70,
+     ["standard output: Bad file descriptor"], []),
     ("3.61 list", "tony config keys >/dev/full", 70, ["standard output: No space left on device"], []),
 ]
 

@@ -155,8 +155,7 @@ void web_server_stop(struct web_server *server)
 	close(server->listener);
 	if (server->surprise)
 		fail_msg("step %zu: not expected: %s", server->served, server->surprise);
-	if (server->served < server->count &&
-	    !may_come_to_nothing(&server->steps[server->served]))
+	if (server->served < server->count && !may_come_to_nothing(&server->steps[server->served]))
 		fail_msg("never asked for: %s", server->steps[server->served].expect);
 }
 

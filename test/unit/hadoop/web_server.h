@@ -13,7 +13,7 @@ struct web_step {
 	/* From the status line on: "200 OK\r\n\r\nbody"; every '@' becomes `outside`.
 	 * NULL: hangs up instead. */
 	const char *answer;
-	bool keeps;	    /* the next request has to come by the same connection */
+	bool keeps; /* the next request has to come by the same connection */
 	/* These two try a client's patience, which may end before it has asked. */
 	bool drips;	    /* a blank now and then follows, until the peer hangs up */
 	bool repeats;	    /* again and again, as the last step; every '#' becomes a new number */
@@ -36,8 +36,8 @@ struct web_server {
 };
 
 void web_server_start(struct web_server *server, const struct web_step *steps, size_t count);
-/* Ends it, and fails the test unless every step was taken, as expected; but see drips. `heads` and `bodies` stay
- * until web_server_finish(). */
+/* Ends it, and fails the test unless every step was taken, as expected; but see drips. `heads` and
+ * `bodies` stay until web_server_finish(). */
 void web_server_stop(struct web_server *server);
 void web_server_finish(struct web_server *server);
 
