@@ -23,7 +23,8 @@ static int64_t measure_job(struct history_store *store, const char *path)
 
 	if (history_store_summary(store, path, &summary, NULL) == 0 && summary.bytes > 0)
 		return summary.bytes;
-	return store_measure(store, path).bytes;
+	struct store_measure measure;
+	return store_measure(store->files, path, &measure, NULL) < 0 ? 0 : measure.bytes;
 }
 
 /* What was begun by somebody who was killed. */
@@ -41,11 +42,11 @@ static void on_any(void *data, const struct store_item *item)
 }
 
 /* The same in a bucket. */
-static void clear_part(const struct retaining *retaining, const char *path)
+static int clear_part(const struct retaining *retaining, const char *path, struct err *err)
 {
-	if (history_store_is_part(retaining->store, path) &&
-	    history_store_is_left(retaining->store, path, retaining->now_ms))
-		history_store_remove(retaining->store, path, NULL);
+	int is_left = history_store_is_left(retaining->store, path, retaining->now_ms, err);
+
+	return is_left > 0 ? history_store_remove(retaining->store, path, err) : is_left;
 }
 
 static void clear_day(const struct retaining *retaining, const char *folder)
@@ -66,48 +67,63 @@ static void clear_day(const struct retaining *retaining, const char *folder)
 
 /* ------------------------------------------------------------------------------------------- */
 
-static void remove_job(struct retaining *retaining, const char *path, int64_t bytes)
+static void keep(struct retaining *retaining, int64_t bytes)
 {
-	struct err err cleanup_err = {0};
-
-	if (history_store_remove(retaining->store, path, &err) == 0) {
-		retaining->retained->removed++;
-		retaining->retained->bytes_removed += bytes;
-		return;
-	}
-	log_warning("%s", err_message(&err));
-	retaining->retained->failed++;
+	retaining->retained->kept++;
 	retaining->retained->bytes_kept += bytes;
 }
 
-static void retain_job(struct retaining *retaining, const struct history_job *job, bool is_too_old)
+static int retain_job(struct retaining *retaining, const struct history_job *job, bool is_too_old,
+		      struct err *err)
 {
 	const struct history_retention *retention = retaining->retention;
 	struct history_retained *retained = retaining->retained;
+	enum store_entry entry;
 
-	if (!store_is_job(retaining->store, job->path)) {
-		if (is_too_old)
-			clear_part(retaining, job->path);
-		return;
-	}
+	if (store_entry_look(retaining->store, job->path, &entry, err) < 0)
+		return -1;
+	if (entry == STORE_ENTRY_PART && is_too_old && !history_store_has_owners(retaining->store))
+		return clear_part(retaining, job->path, err);
+	if (entry != STORE_ENTRY_JOB)
+		return 0;
 	int64_t bytes = retention->bytes > 0 ? measure_job(retaining->store, job->path) : 0;
 	retaining->bytes += bytes;
-	if (is_too_old || (retention->bytes > 0 && retaining->bytes > retention->bytes)) {
-		remove_job(retaining, job->path, bytes);
-		return;
+	if (!is_too_old && (retention->bytes == 0 || retaining->bytes <= retention->bytes)) {
+		keep(retaining, bytes);
+		return 0;
 	}
-	retained->kept++;
-	retained->bytes_kept += bytes;
+	if (history_store_remove(retaining->store, job->path, err) < 0) {
+		retained->bytes_kept += bytes;
+		return -1;
+	}
+	retained->removed++;
+	retained->bytes_removed += bytes;
+	return 0;
 }
 
-/* In a bucket a directory has no time. */
-static bool is_older(const struct retaining *retaining, const struct history_job *job)
+/* In a bucket a directory has no time. -1: `err`. */
+static int is_older(const struct retaining *retaining, const struct history_job *job,
+		    struct err *err)
 {
-	int64_t modified_ms = job->modified_ms
-				      ? job->modified_ms
-				      : store_measure(retaining->store, job->path).newest_ms;
+	struct store_measure measure = {.newest_ms = job->modified_ms};
 
-	return modified_ms <= retaining->oldest_ms;
+	if (!job->modified_ms &&
+	    store_measure(retaining->store->files, job->path, &measure, err) < 0)
+		return -1;
+	return measure.newest_ms <= retaining->oldest_ms;
+}
+
+/* One that cannot be looked at stays. */
+static void retain(struct retaining *retaining, const struct history_job *job, bool is_day,
+		   bool is_old_day)
+{
+	struct err err cleanup_err = {0};
+	int is_too_old = is_day ? is_old_day : is_older(retaining, job, &err);
+
+	if (is_too_old >= 0 && retain_job(retaining, job, is_too_old, &err) == 0)
+		return;
+	log_warning("%s", err_message(&err));
+	retaining->retained->failed++;
 }
 
 static int retain_folder(struct retaining *retaining, const struct history_folder *folder,
@@ -124,8 +140,7 @@ static int retain_folder(struct retaining *retaining, const struct history_folde
 		return 0;
 	}
 	for (size_t i = 0; i < jobs.count; i++)
-		retain_job(retaining, &jobs.items[i],
-			   is_day ? is_old_day : is_older(retaining, &jobs.items[i]));
+		retain(retaining, &jobs.items[i], is_day, is_old_day);
 	if (is_old_day)
 		clear_day(retaining, folder->path);
 	return 0;

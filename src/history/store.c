@@ -133,13 +133,33 @@ int history_store_jobs(struct history_store *store, const char *folder, struct h
 	return 0;
 }
 
-static bool is_entry(struct history_store *store, const char *path)
+/* Is there one of those that are looked for? -1: `err`. */
+typedef int entry_test(struct history_store *store, const char *path, struct err *err);
+
+static int has_kind(struct history_store *store, const char *path, enum store_entry kind,
+		    struct err *err)
+{
+	enum store_entry entry;
+
+	return store_entry_look(store, path, &entry, err) < 0 ? -1 : entry == kind;
+}
+
+static int is_part(struct history_store *store, const char *path, struct err *err)
+{
+	return has_kind(store, path, STORE_ENTRY_PART, err);
+}
+
+static int is_job(struct history_store *store, const char *path, struct err *err)
 {
 	struct store_item item cleanup_store_item = {0};
+	struct err why cleanup_err = {0};
 
 	if (!history_store_has_owners(store))
-		return store_is_job(store, path);
-	return store_look(store->files, path, &item, NULL) == 0 && item.is_directory;
+		return has_kind(store, path, STORE_ENTRY_JOB, err);
+	if (store_look(store->files, path, &item, &why) == 0)
+		return item.is_directory;
+	/* Of a directory that this user may not enter. */
+	return why.kind == ERR_NOT_FOUND || why.kind == ERR_DENIED ? 0 : err_copy(err, &why);
 }
 
 /* Any user may have put an entry with this id there. */
@@ -157,8 +177,7 @@ static bool may_be_in(const struct history_folder *folder, const struct history_
 }
 
 static char *find(struct history_store *store, const char *id, const struct history_days *days,
-		  const char *user, bool (*is_meant)(struct history_store *store, const char *path),
-		  struct err *err)
+		  const char *user, entry_test *is_meant, struct err *err)
 {
 	char *me cleanup_free = user_name_of(geteuid());
 	char *another cleanup_free = NULL;
@@ -173,7 +192,10 @@ static char *find(struct history_store *store, const char *id, const struct hist
 	for (size_t i = 0; i < folders.count; i++) {
 		const struct history_folder *folder = &folders.items[i];
 		char *path cleanup_free = mem_printf("%s/%s", folder->path, id);
-		if (!may_be_in(folder, days) || !is_meant(store, path))
+		int found = may_be_in(folder, days) ? is_meant(store, path, err) : 0;
+		if (found < 0)
+			return NULL;
+		if (!found)
 			continue;
 		if (is_preferred(store, path, user ? user : me))
 			return mem_steal(&path);
@@ -189,15 +211,16 @@ static char *find(struct history_store *store, const char *id, const struct hist
 char *history_store_find(struct history_store *store, const char *id,
 			 const struct history_days *days, const char *user, struct err *err)
 {
-	return find(store, id, days, user, is_entry, err);
+	return find(store, id, days, user, is_job, err);
 }
 
 char *history_store_find_part(struct history_store *store, const char *id,
-			      const struct history_days *days)
+			      const struct history_days *days, struct err *err)
 {
-	return history_store_has_owners(store)
-		       ? NULL
-		       : find(store, id, days, NULL, history_store_is_part, NULL);
+	if (!history_store_has_owners(store))
+		return find(store, id, days, NULL, is_part, err);
+	err_set(err, ERR_NOT_FOUND, "no part of a history is in %s", history_store_location(store));
+	return NULL;
 }
 
 int history_store_remove(struct history_store *store, const char *path, struct err *err)

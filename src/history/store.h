@@ -158,15 +158,16 @@ char *history_store_owner(struct history_store *store, const char *path, struct 
 
 /* In a bucket, where nothing is renamed, a publication that is killed leaves what it had brought.
  * As what is left beside its place in another store, that is no job to all functions but these. */
-bool history_store_is_part(struct history_store *store, const char *path);
-/* Where this job's is, as history_store_find(). NULL: there is none. The caller frees. */
+/* Where this job's is, as history_store_find(). NULL: `err`. The caller frees. */
 char *history_store_find_part(struct history_store *store, const char *id,
-			      const struct history_days *days);
-/* Nothing of it is younger than HISTORY_PART_MS, for longer than which nobody publishes. */
-bool history_store_is_left(struct history_store *store, const char *path, int64_t now_ms);
+			      const struct history_days *days, struct err *err);
+/* Whether nothing of it is younger than HISTORY_PART_MS: no publication takes so long. -1: `err`.
+ */
+int history_store_is_left(struct history_store *store, const char *path, int64_t now_ms,
+			  struct err *err);
 #define HISTORY_PART_MS ((int64_t)3600 * 1000)
-/* Whose it is, as far as it says so; else NULL. The caller frees. */
-char *history_store_part_user(struct history_store *store, const char *path);
+/* Whose its job.json says that it is. NULL: `err`. The caller frees. */
+char *history_store_part_user(struct history_store *store, const char *path, struct err *err);
 
 /* Absent is fine. */
 int history_store_remove(struct history_store *store, const char *path, struct err *err);

@@ -38,13 +38,13 @@ char *store_read_file(struct history_store *store, const char *path, const char 
 
 /* ---- store_part.c ------------------------------------------------------------------------- */
 
-/* Has it a summary, be it one of TonY's? */
-bool store_is_job(struct history_store *store, const char *path);
-
-struct store_measure {
-	int64_t bytes, newest_ms; /* of all in it; 0: nothing is */
+enum store_entry {
+	STORE_ENTRY_NONE, /* nothing, or what is no history of tony's */
+	STORE_ENTRY_JOB,  /* it has a summary, be it one of TonY's */
+	STORE_ENTRY_PART, /* a history of tony's without one */
 };
-struct store_measure store_measure(struct history_store *store, const char *path);
+int store_entry_look(struct history_store *store, const char *path, enum store_entry *entry,
+		     struct err *err);
 
 /* ---- store_foreign.c: of a job of TonY's at `path`; ERR_NOT_FOUND: it is none -------------- */
 

@@ -7,49 +7,6 @@
 #include "history/store_internal.h"
 #include "job/job.h"
 
-#define DEPTH_CAP 8 /* directories within a job's */
-
-/* ---- size and age ------------------------------------------------------------------------- */
-
-struct measuring {
-	struct history_store *store;
-	const char *path;
-	int depth;
-	struct store_measure *measure;
-};
-
-static void measure_below(const struct measuring *measuring);
-
-static void on_member(void *data, const struct store_item *item)
-{
-	const struct measuring *measuring = data;
-	struct store_measure *measure = measuring->measure;
-
-	if (item->modified_ms > measure->newest_ms)
-		measure->newest_ms = item->modified_ms;
-	measure->bytes += item->is_directory ? 0 : item->length;
-	if (!item->is_directory || measuring->depth == DEPTH_CAP)
-		return;
-	char *path cleanup_free = mem_printf("%s/%s", measuring->path, item->name);
-	measure_below(&(struct measuring){measuring->store, path, measuring->depth + 1, measure});
-}
-
-static void measure_below(const struct measuring *measuring)
-{
-	store_run(measuring->store->files,
-		  store_list(measuring->path, NULL, on_member, (void *)measuring), NULL);
-}
-
-struct store_measure store_measure(struct history_store *store, const char *path)
-{
-	struct store_measure measure = {0};
-
-	measure_below(&(struct measuring){store, path, 0, &measure});
-	return measure;
-}
-
-/* ---- what is there ------------------------------------------------------------------------ */
-
 struct marks {
 	bool is_job;
 	size_t own, others; /* entries that a history of tony's has, and any others */
@@ -70,38 +27,44 @@ static void on_mark(void *data, const struct store_item *item)
 	marks->others += !is_own;
 }
 
-static struct marks marks_of(struct history_store *store, const char *path)
+int store_entry_look(struct history_store *store, const char *path, enum store_entry *entry,
+		     struct err *err)
 {
+	struct err why cleanup_err = {0};
 	struct marks marks = {0};
 
-	store_run(store->files, store_list(path, NULL, on_mark, &marks), NULL);
-	return marks;
+	*entry = STORE_ENTRY_NONE;
+	if (store_run(store->files, store_list(path, NULL, on_mark, &marks), &why) < 0) {
+		/* Another user's, where directories have owners. */
+		bool is_others = why.kind == ERR_DENIED && history_store_has_owners(store);
+		return why.kind == ERR_NOT_FOUND || is_others ? 0 : err_copy(err, &why);
+	}
+	if (marks.is_job)
+		*entry = STORE_ENTRY_JOB;
+	else if (marks.own > 0 && marks.others == 0)
+		*entry = STORE_ENTRY_PART;
+	return 0;
 }
 
-bool store_is_job(struct history_store *store, const char *path)
+int history_store_is_left(struct history_store *store, const char *path, int64_t now_ms,
+			  struct err *err)
 {
-	return marks_of(store, path).is_job;
+	struct store_measure measure;
+
+	return store_measure(store->files, path, &measure, err) < 0
+		       ? -1
+		       : measure.newest_ms <= now_ms - HISTORY_PART_MS;
 }
 
-bool history_store_is_part(struct history_store *store, const char *path)
-{
-	if (history_store_has_owners(store))
-		return false;
-	struct marks marks = marks_of(store, path);
-	return !marks.is_job && marks.own > 0 && marks.others == 0;
-}
-
-bool history_store_is_left(struct history_store *store, const char *path, int64_t now_ms)
-{
-	return store_measure(store, path).newest_ms <= now_ms - HISTORY_PART_MS;
-}
-
-char *history_store_part_user(struct history_store *store, const char *path)
+char *history_store_part_user(struct history_store *store, const char *path, struct err *err)
 {
 	size_t length;
 	char *text cleanup_free =
-		store_read_file(store, path, HISTORY_JOB, JOB_JSON_CAP, &length, NULL);
-	json_t *job cleanup_json = text ? json_parse(text, length, NULL) : NULL;
+		store_read_file(store, path, HISTORY_JOB, JOB_JSON_CAP, &length, err);
+	json_t *job cleanup_json = text ? json_parse(text, length, err) : NULL;
+	const char *user = json_string_value(json_object_get(job, "user"));
 
-	return mem_strdup(json_string_value(json_object_get(job, "user")));
+	if (job && !user)
+		err_set(err, ERR_INPUT, "%s/" HISTORY_JOB ": it names no user", path);
+	return user ? mem_strdup(user) : NULL;
 }

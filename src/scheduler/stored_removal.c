@@ -19,18 +19,26 @@ static char *own_name(const struct history_store *store, struct err *err)
 	return cluster ? mem_strdup(cluster->user) : NULL;
 }
 
-/* Whose an entry is, of which a summary may be missing; of objects that do not tell it is whoever
- * may remove them. The caller frees; NULL: `err`. */
+/* Whose an entry is, and how large. In a bucket an entry without a summary is whose its job.json
+ * says; without that it is this user's, who may remove it. The caller frees; NULL: `err`. */
 static char *user_of(struct history_store *store, const char *path, const char *own, int64_t *bytes,
 		     struct err *err)
 {
 	struct history_summary summary;
+	struct err why cleanup_err = {0};
 
-	if (history_store_summary(store, path, &summary, NULL) < 0) {
+	if (history_store_summary(store, path, &summary, &why) < 0) {
 		if (history_store_has_owners(store))
 			return history_store_owner(store, path, err);
-		char *told = history_store_part_user(store, path);
-		return told ? told : mem_strdup(own);
+		if (why.kind != ERR_NOT_FOUND && why.kind != ERR_INPUT) {
+			err_copy(err, &why);
+			return NULL;
+		}
+		char *told = history_store_part_user(store, path, &why);
+		if (told || why.kind == ERR_NOT_FOUND || why.kind == ERR_INPUT)
+			return told ? told : mem_strdup(own);
+		err_copy(err, &why);
+		return NULL;
 	}
 	char *user = mem_strdup(summary.user);
 	*bytes = summary.bytes;
@@ -75,17 +83,21 @@ static int remove_part(struct history_store *store, const char *id, struct remov
 		       struct err *err)
 {
 	struct history_days days;
+	struct err why cleanup_err = {0};
 	bool is_known = scheduler_client_of_id(id, &days);
-	char *path cleanup_free = history_store_find_part(store, id, is_known ? &days : NULL);
+	char *path cleanup_free = history_store_find_part(store, id, is_known ? &days : NULL, &why);
 
 	if (!path)
-		return 0;
-	if (history_store_is_left(store, path, clock_wall_ms()))
+		return why.kind == ERR_NOT_FOUND ? 0 : err_copy(err, &why);
+	int is_left = history_store_is_left(store, path, clock_wall_ms(), err);
+	if (is_left > 0)
 		return remove_entry(store, path, removal, err);
-	str_list_add_format(&removal->stays,
-			    "%s/%s: may still be in publication; tony rm removes it in an hour",
-			    history_store_location(store), path);
-	return 0;
+	if (is_left == 0)
+		str_list_add_format(&removal->stays,
+				    "%s/%s: may still be in publication; tony rm removes it in an "
+				    "hour",
+				    history_store_location(store), path);
+	return is_left;
 }
 
 static int remove_from(struct history_store *store, const char *id, struct removal *removal,

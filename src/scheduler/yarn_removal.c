@@ -25,37 +25,6 @@ struct removing {
 
 /* ---- in the store ------------------------------------------------------------------------- */
 
-struct level {
-	const char *path;
-	struct str_list *directories;
-	int64_t bytes;
-};
-
-static void on_file(void *data, const struct store_item *file)
-{
-	struct level *level = data;
-
-	if (file->is_directory)
-		str_list_take(level->directories, fs_join(level->path, file->name));
-	else
-		level->bytes += file->length;
-}
-
-static int64_t measure(struct store *store, const char *path)
-{
-	struct str_list directories cleanup_str_list = {0};
-	int64_t bytes = 0;
-
-	str_list_add(&directories, path);
-	for (size_t i = 0; i < directories.count; i++) {
-		char *directory cleanup_free = mem_strdup(directories.items[i]);
-		struct level level = {directory, &directories, 0};
-		store_run(store, store_list(directory, NULL, on_file, &level), NULL);
-		bytes += level.bytes;
-	}
-	return bytes;
-}
-
 /* Names are of the user's own place. */
 static int remove_name(const struct removing *removing, const char *name, struct err *err)
 {
@@ -64,10 +33,12 @@ static int remove_name(const struct removing *removing, const char *name, struct
 
 	if (store_look(removing->own, name, &there, &missing) < 0)
 		return missing.kind == ERR_NOT_FOUND ? 0 : err_copy(err, &missing);
-	int64_t bytes = measure(removing->own, name);
+	struct store_measure measure;
+	if (store_measure(removing->own, name, &measure, err) < 0)
+		return -1;
 	if (!removing->removal->is_dry && store_run(removing->own, store_remove(name), err) < 0)
 		return -1;
-	removing->removal->bytes += bytes;
+	removing->removal->bytes += measure.bytes;
 	str_list_take(&removing->removal->removed, yarn_user_url(removing->cluster, name));
 	return 0;
 }

@@ -176,6 +176,12 @@ int store_run(struct store *store, struct store_request request, struct err *err
 /* The caller finishes `item` after success. */
 int store_look(struct store *store, const char *path, struct store_item *item, struct err *err);
 
+struct store_measure {
+	int64_t bytes, newest_ms; /* of all that is in it; 0: nothing is */
+};
+int store_measure(struct store *store, const char *path, struct store_measure *measure,
+		  struct err *err);
+
 /* As store_read(), appended to `bytes`. */
 int store_read_bytes(struct store *store, const char *path, int64_t cap, struct str *bytes,
 		     struct err *err);

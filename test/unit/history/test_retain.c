@@ -161,12 +161,9 @@ static void what_a_killed_publication_left_in_a_bucket_goes(void **state)
 	static const struct web_step steps[] = {
 		DAY,
 		{"prefix=h%2F2020%2F01%2F01%2F&delimiter", DAYS_OF_THREE},
-		{AT("young"), YOUNG_PAGE}, /* no job's, half of one, and its age */
-		{AT("young"), YOUNG_PAGE},
+		{AT("young"), YOUNG_PAGE}, /* half of a job's, and its age */
 		{AT("young"), YOUNG_PAGE},
 		{AT("photos"), OTHER_PAGE},
-		{AT("photos"), OTHER_PAGE},
-		{AT("left"), LEFT_PAGE},
 		{AT("left"), LEFT_PAGE},
 		{AT("left"), LEFT_PAGE},
 		{"DELETE /bucket/h/2020/01/01/left HTTP", "204 X\r\nConnection: close\r\n\r\n"},
@@ -198,8 +195,69 @@ static void half_a_history_in_a_bucket_is_found_as_such_alone(void **state)
 
 	assert_null(history_store_find(store, "j", NULL, NULL, &err));
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
-	char *part cleanup_free = history_store_find_part(store, "j", NULL);
+	err_finish(&err);
+	char *part cleanup_free = history_store_find_part(store, "j", NULL, &err);
 	assert_string_equal(part, "2020/01/01/j");
+	close_bucket(&server, store);
+}
+
+#define REFUSED                                                                                    \
+	"403 X\r\nConnection: close\r\n\r\n<?xml version=\"1.0\"?><Error><Code>AccessDenied"       \
+	"</Code></Error>"
+
+/* Else rm would remove what else there is of the job. */
+static void list_that_fails_is_no_empty_one(void **state)
+{
+	static const struct web_step steps[] = {DAY, {AT("j"), REFUSED}};
+	struct err err cleanup_err = {0};
+	struct web_server server;
+	struct history_store *store = open_bucket(&server, steps, array_length(steps));
+
+	assert_null(history_store_find(store, "j", NULL, NULL, &err));
+	assert_int_equal(err.kind, ERR_DENIED);
+	close_bucket(&server, store);
+}
+
+static void entry_that_cannot_be_looked_at_stays(void **state)
+{
+	static const struct web_step steps[] = {
+		DAY,
+		{"prefix=h%2F2020%2F01%2F01%2F&delimiter", PAGE(BELOW("2020/01/01/a"))},
+		{AT("a"), REFUSED},
+		{"prefix=h%2F2020%2F01%2F01%2F&delimiter", PAGE(BELOW("2020/01/01/a"))},
+		{"prefix=h%2F2020%2F01%2F01%2F&delimiter", PAGE(BELOW("2020/01/01/a"))},
+	};
+	const struct history_retention retention = {.age_ms = HISTORY_DAY_MS};
+	struct history_retained retained;
+	struct err err cleanup_err = {0};
+	struct web_server server;
+	struct history_store *store = open_bucket(&server, steps, array_length(steps));
+
+	assert_success(history_retain(store, &retention, NOW_MS, &retained, &err), &err);
+	assert_int_equal(retained.removed, 0);
+	assert_int_equal(retained.failed, 1);
+	close_bucket(&server, store);
+}
+
+/* A folder that is no day: the time of what is in it tells its age. */
+static void age_that_cannot_be_told_is_no_age(void **state)
+{
+	static const struct web_step steps[] = {
+		{"prefix=h%2F&delimiter", PAGE("")},
+		{"prefix=h%2Ffinished%2F&delimiter", PAGE("")},
+		{"prefix=h%2F&delimiter", PAGE(BELOW("intermediate"))},
+		{"prefix=h%2Fintermediate%2F&delimiter", PAGE(BELOW("intermediate/j"))},
+		{"prefix=h%2Fintermediate%2Fj%2F&delimiter", REFUSED},
+	};
+	const struct history_retention retention = {.age_ms = HISTORY_DAY_MS};
+	struct history_retained retained;
+	struct err err cleanup_err = {0};
+	struct web_server server;
+	struct history_store *store = open_bucket(&server, steps, array_length(steps));
+
+	assert_success(history_retain(store, &retention, NOW_MS, &retained, &err), &err);
+	assert_int_equal(retained.removed, 0);
+	assert_int_equal(retained.failed, 1);
 	close_bucket(&server, store);
 }
 
@@ -212,6 +270,9 @@ int main(void)
 		scratch_test(a_foreign_job_is_measured),
 		cmocka_unit_test(what_a_killed_publication_left_in_a_bucket_goes),
 		cmocka_unit_test(half_a_history_in_a_bucket_is_found_as_such_alone),
+		cmocka_unit_test(list_that_fails_is_no_empty_one),
+		cmocka_unit_test(entry_that_cannot_be_looked_at_stays),
+		cmocka_unit_test(age_that_cannot_be_told_is_no_age),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,40 @@
+/* How much a tree of a store holds, and how old that is. */
+#include "base/mem.h"
+#include "store/store.h"
+
+struct level {
+	const char *path;
+	struct str_list *directories; /* in which to look, this level's last */
+	struct store_measure *measure;
+};
+
+static void on_item(void *data, const struct store_item *item)
+{
+	const struct level *level = data;
+
+	if (item->modified_ms > level->measure->newest_ms)
+		level->measure->newest_ms = item->modified_ms;
+	if (item->is_directory)
+		str_list_take(level->directories, mem_printf("%s/%s", level->path, item->name));
+	else
+		level->measure->bytes += item->length;
+}
+
+int store_measure(struct store *store, const char *path, struct store_measure *measure,
+		  struct err *err)
+{
+	struct str_list directories cleanup_str_list = {0};
+
+	*measure = (struct store_measure){0};
+	str_list_add(&directories, path);
+	for (size_t i = 0; i < directories.count; i++) {
+		struct err why cleanup_err = {0};
+		char *directory cleanup_free = mem_strdup(directories.items[i]);
+		struct level level = {directory, &directories, measure};
+		/* What was removed meanwhile holds nothing. */
+		if (store_run(store, store_list(directory, NULL, on_item, &level), &why) < 0 &&
+		    why.kind != ERR_NOT_FOUND)
+			return err_copy(err, &why);
+	}
+	return 0;
+}
