@@ -86,11 +86,13 @@ static void describe_identity(struct describer *describer)
 	const char *checkpoint = conf_text(conf, "tony.application.checkpoint-dir");
 	job->checkpoint_dir = absolute(describer, "tony.application.checkpoint-dir", checkpoint);
 	job->results_dir = absolute(describer, output_key, conf_text(conf, output_key));
-	if (job->results_dir && *job->results_dir != '/' && !fetch_is_needed(job->results_dir))
+	if (job->results_dir && *job->results_dir != '/' && !fetch_is_needed(job->results_dir)) {
+		char *shown cleanup_free = net_url_masked(job->results_dir);
 		describe_error(describer, output_key,
 			       "\"%s\" is no directory of this machine; write its path, or "
 			       "s3://BUCKET/PATH",
-			       job->results_dir);
+			       shown);
+	}
 }
 
 /* The shorter of two limits of which 0 is none. */

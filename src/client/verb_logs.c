@@ -25,7 +25,6 @@ struct logs_options {
 	bool follow;
 	char *since;
 	struct str_list expressions;
-	char *grep; /* all of them; NULL: none */
 	bool ignore_case, count;
 };
 
@@ -68,28 +67,53 @@ struct logs {
 	struct logs_options *chosen;
 	int64_t found; /* lines that are wanted */
 	struct opened *opened;
-	regex_t grep;
-	bool greps;
+	regex_t *greps; /* of the first expressions */
+	size_t grep_count;
 	int64_t since_ms;
 	bool has_printed;
 };
 
-static int compile_grep(struct logs *logs, struct err *err)
+static int compile(struct logs *logs, const char *expression, struct err *err)
 {
-	struct logs_options *chosen = logs->chosen;
-
-	setlocale(LC_CTYPE, ""); /* characters are the user's: "." is a whole one, as for grep */
-	int bad = regcomp(&logs->grep, chosen->grep,
-			  REG_EXTENDED | (chosen->ignore_case ? REG_ICASE : 0));
+	regex_t *grep = &logs->greps[logs->grep_count];
+	int bad = regcomp(grep, expression,
+			  REG_EXTENDED | (logs->chosen->ignore_case ? REG_ICASE : 0));
 
 	if (bad) {
 		char why[128];
-		regerror(bad, &logs->grep, why, sizeof(why));
-		return err_set(err, ERR_USAGE, "--grep: \"%s\": %s", chosen->grep, why);
+		regerror(bad, grep, why, sizeof(why));
+		return err_set(err, ERR_USAGE, "--grep: \"%s\": %s", expression, why);
 	}
-	logs->greps = true;
-	chosen->output.search = (struct log_search){.text = log_regex_texts(chosen->grep),
-						    .any_case = chosen->ignore_case};
+	logs->grep_count++;
+	return 0;
+}
+
+/* One of them is in each line that matches any of the expressions. NULL: it may be any line. */
+static char *texts_of(const struct str_list *expressions)
+{
+	struct str_list all cleanup_str_list = {0};
+
+	for (size_t i = 0; i < expressions->count; i++) {
+		char *texts = log_regex_texts(expressions->items[i]);
+		if (!texts)
+			return NULL;
+		str_list_take(&all, texts);
+	}
+	return str_list_join(&all, "\n");
+}
+
+static int compile_all(struct logs *logs, struct err *err)
+{
+	struct logs_options *chosen = logs->chosen;
+	const struct str_list *expressions = &chosen->expressions;
+
+	setlocale(LC_CTYPE, ""); /* characters are the user's: "." is a whole one, as for grep */
+	logs->greps = mem_alloc(expressions->count * sizeof(regex_t));
+	for (size_t i = 0; i < expressions->count; i++)
+		if (compile(logs, expressions->items[i], err) < 0)
+			return -1;
+	chosen->output.search =
+		(struct log_search){.text = texts_of(expressions), .any_case = chosen->ignore_case};
 	return 0;
 }
 
@@ -97,14 +121,12 @@ static int check_options(struct logs *logs, struct err *err)
 {
 	struct logs_options *chosen = logs->chosen;
 
-	if (chosen->expressions.count > 0)
-		chosen->grep = str_list_join(&chosen->expressions, "|");
 	if (job_output_check(&chosen->output, err) < 0)
 		return -1;
 	if (chosen->since && moment_parse("--since", chosen->since, &logs->since_ms, err) < 0)
 		return -1;
-	if (chosen->grep)
-		return compile_grep(logs, err);
+	if (chosen->expressions.count > 0)
+		return compile_all(logs, err);
 	if (chosen->ignore_case || chosen->count)
 		return err_set(err, ERR_USAGE, "--%s: write --grep REGEX, too",
 			       chosen->count ? "count" : "ignore-case");
@@ -115,11 +137,14 @@ static int check_options(struct logs *logs, struct err *err)
 
 static bool is_wanted(const struct logs *logs, const struct job_output_line *line)
 {
-	regmatch_t range = {.rm_so = 0, .rm_eo = (regoff_t)line->length};
-
 	if (line->time_ms > 0 && line->time_ms < logs->since_ms)
 		return false;
-	return !logs->greps || regexec(&logs->grep, line->text, 1, &range, REG_STARTEND) == 0;
+	for (size_t i = 0; i < logs->grep_count; i++) {
+		regmatch_t range = {.rm_so = 0, .rm_eo = (regoff_t)line->length};
+		if (regexec(&logs->greps[i], line->text, 1, &range, REG_STARTEND) == 0)
+			return true;
+	}
+	return logs->grep_count == 0;
 }
 
 static void print_line(void *data, const struct job_output_line *line)
@@ -190,7 +215,7 @@ static void tell_nothing(const struct logs *logs)
 {
 	const struct logs_options *chosen = logs->chosen;
 	const struct job_output_choice *output = &chosen->output;
-	const bool is_part = chosen->grep || chosen->since || output->stream || output->am ||
+	const bool is_part = logs->greps || chosen->since || output->stream || output->am ||
 			     output->tasks.count > 0 || output->executors.count > 0;
 
 	if (logs->found > 0 || chosen->count || output->tail == 0 ||
@@ -307,12 +332,13 @@ static int run(void *data, const struct verb_call *call, struct err *err)
 	struct logs logs = {.chosen = chosen, .opened = &opened};
 	int result = print_logs(&logs, call->operands, err);
 
-	if (logs.greps)
-		regfree(&logs.grep);
+	bool greps = logs.grep_count > 0;
+	while (logs.grep_count > 0)
+		regfree(&logs.greps[--logs.grep_count]);
+	free(logs.greps);
 	log_search_finish(&chosen->output.search);
-	free(chosen->grep);
 	/* As grep does. */
-	return result == 0 && logs.greps && logs.found == 0 ? EXIT_CODE_JOB_FAILED : result;
+	return result == 0 && greps && logs.found == 0 ? EXIT_CODE_JOB_FAILED : result;
 }
 
 const struct verb verb_logs = {

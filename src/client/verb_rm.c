@@ -33,11 +33,16 @@ static int remove_rest(struct clearing *clearing, const char *id, struct err *er
 			       "answer",
 			       id, away->items[0]);
 	}
-	if (clearing_remove(clearing, NULL, id, NULL, &why) < 0 ||
-	    clearing->removal.removed.count == 0)
-		return -1;
+	const struct removal *removal = &clearing->removal;
+	int result = clearing_remove(clearing, NULL, id, NULL, &why);
+	if (result == 0 && removal->removed.count == 0) {
+		if (removal->stays.count == 0)
+			return -1;
+		result = err_set(&why, ERR_NOT_FOUND, "no job \"%s\" is known, but there is %s",
+				 id, removal->stays.items[0]);
+	}
 	err_finish(err);
-	return 0;
+	return result < 0 ? err_copy(err, &why) : 0;
 }
 
 static int remove_opened(struct clearing *clearing, const char *name, struct err *err)

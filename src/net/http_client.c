@@ -533,7 +533,8 @@ static void on_next(evutil_socket_t fd, short what, void *data)
 static void on_timeout(evutil_socket_t fd, short what, void *data)
 {
 	struct http_call *call = data;
-	bool is_end = clock_monotonic_ms() >= call->end_ms;
+	/* The loop's clock may be some ms behind. */
+	bool is_end = call->question.silence_ms <= 0 || clock_monotonic_ms() >= call->end_ms;
 	char *waited cleanup_free =
 		str_format_duration(is_end ? call->question.timeout_ms : call->question.silence_ms);
 	char *text cleanup_free = mem_printf("no answer within %s", waited);

@@ -119,7 +119,7 @@ char *net_url_origin(const struct net_url *url)
 char *net_url_masked(const char *text)
 {
 	const char *scheme = strstr(text, "://"), *at = strrchr(text, '@');
-	const char *start = scheme ? scheme + strlen("://") : text;
+	const char *start = scheme && at > scheme ? scheme + strlen("://") : text;
 
 	return at && memchr(text, ':', (size_t)(at - text))
 		       ? mem_printf("%.*s***%s", (int)(start - text), text, at)

@@ -11,6 +11,7 @@
 #include "conf/conf.h"
 #include "hadoop/site.h"
 #include "hadoop/webhdfs_client.h"
+#include "net/url.h"
 #include "scheduler/state_dir.h"
 #include "scheduler/yarn_client.h"
 #include "scheduler/yarn_store.h"
@@ -452,9 +453,10 @@ static int prepare_copied(struct job *job, const char *key, const char *text, st
 	if (!text)
 		return 0;
 	if (store_location_is_foreign(text)) {
+		char *shown cleanup_free = net_url_masked(text);
 		log_warning("%s: %s: tony keeps nothing there: programs get it as it is; for a "
 			    "bucket of S3 write s3://BUCKET/PATH",
-			    key, text);
+			    key, shown);
 		return 0;
 	}
 	int result = store_location_parse(text, &location, err);

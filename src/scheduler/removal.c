@@ -2,7 +2,10 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,9 +13,10 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/random.h"
 
 #define LOOK_MS 1000	   /* after which live jobs are looked for again */
-#define ASIDE	".removed" /* ".<job id>.<process>.removed": no job's name */
+#define ASIDE	".removed" /* ".<job id>.<process>-<number>.removed": no job's name */
 
 void removal_begin(struct removal *removal)
 {
@@ -76,6 +80,16 @@ static int measure_and_remove(struct removal *removal, const char *path, const c
 	return 0;
 }
 
+/* Another process that removes it tells how much it was. */
+static bool is_in_hand(const char *name)
+{
+	char *start cleanup_free = mem_strndup(name, strlen(name) - strlen(ASIDE));
+	const char *process = strrchr(start, '.');
+	pid_t pid = (pid_t)strtol(process ? process + 1 : "", NULL, 10);
+
+	return pid > 0 && pid != getpid() && (kill(pid, 0) == 0 || errno == EPERM);
+}
+
 void removal_sweep(const char *parent)
 {
 	DIR *directory cleanup_dir = opendir(parent);
@@ -83,7 +97,8 @@ void removal_sweep(const char *parent)
 
 	while (directory && (entry = readdir(directory))) {
 		char *aside cleanup_free = fs_join(parent, entry->d_name);
-		if (entry->d_name[0] == '.' && str_ends_with(entry->d_name, ASIDE))
+		if (entry->d_name[0] == '.' && str_ends_with(entry->d_name, ASIDE) &&
+		    !is_in_hand(entry->d_name))
 			fs_remove_tree(aside, NULL);
 	}
 }
@@ -92,8 +107,8 @@ int removal_remove_folder(struct removal *removal, const char *path, const char 
 			  struct err *err)
 {
 	char *parent cleanup_free = fs_dirname(path);
-	char *aside cleanup_free =
-		mem_printf("%s/.%s.%d" ASIDE, parent, fs_basename(path), getpid());
+	char *aside cleanup_free = mem_printf("%s/.%s.%d-%" PRIx64 ASIDE, parent, fs_basename(path),
+					      getpid(), random_u64());
 
 	if (removal->is_dry)
 		return measure_and_remove(removal, path, name, err);

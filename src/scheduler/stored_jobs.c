@@ -83,6 +83,8 @@ void stored_jobs_age(int64_t until_ms, struct removal *removal)
 	DIR *directory cleanup_dir = kept ? opendir(kept) : NULL;
 	const struct dirent *entry;
 
+	if (directory && !removal->is_dry)
+		removal_sweep(kept);
 	while (directory && (entry = readdir(directory))) {
 		char *copy cleanup_free = fs_join(kept, entry->d_name);
 		struct stat status;

@@ -29,9 +29,9 @@
 
 enum {
 	CONNECT_MS = 20 * 1000,
-	SILENCE_MS = 60 * 1000,
-	SLOWEST = 16,	/* bytes a ms */
-	LIST_WAITS = 3, /* for which a list of many pages may last */
+	SILENCE_MS = 30 * 1000, /* as long as an executor waits for a store */
+	SLOWEST = 16,		/* bytes a ms */
+	LIST_WAITS = 3,		/* for which a list of many pages may last */
 	FIRST_PAUSE_MS = 200,
 	LONGEST_PAUSE_MS = 3000,
 	USUAL_WAIT_MS = 20 * 1000,
@@ -85,6 +85,7 @@ struct s3_call {
 	struct backoff backoff;
 	int64_t begun_ms;
 	int64_t deadline_ms; /* of tries */
+	int64_t answer_ms;   /* by which this one's answer is to come */
 	int64_t left;	     /* bytes of a download that may still come */
 	int64_t moved;	     /* what progress was told last */
 	bool is_stopped;     /* by it */
@@ -228,8 +229,10 @@ static void fail_as(struct s3_call *s3, enum err_kind kind, const char *text)
 static void try_again(struct s3_call *s3, const struct err *err)
 {
 	int64_t now_ms = clock_monotonic_ms();
+	bool is_listed_long = s3->call->request.verb == STORE_LIST && s3->client->list_ms &&
+			      now_ms >= s3->begun_ms + s3->client->list_ms;
 
-	if (s3->client->wait_ms < 0 || now_ms >= s3->deadline_ms)
+	if (s3->client->wait_ms < 0 || now_ms >= s3->deadline_ms || is_listed_long)
 		fail(s3, err);
 	else
 		timer_start(&s3->timer, backoff_next(&s3->backoff, random_u64()));
@@ -505,7 +508,10 @@ static void send_signed(struct s3_call *s3, const struct question *question, con
 		is_file ? mem_strdup(SIGV4_UNSIGNED) : sigv4_hash(str_text(&s3->body), length);
 	struct sigv4_header headers[7];
 	struct str lines cleanup_str = {0};
+	int64_t most = most_ms(s3);
 
+	s3->answer_ms =
+		clock_monotonic_ms() + (most < client->silence_ms ? most : client->silence_ms);
 	add_header(headers, &count, "content-md5", question->md5);
 	add_header(headers, &count, "host", client->host);
 	add_header(headers, &count, "range", question->range);
@@ -529,7 +535,7 @@ static void send_signed(struct s3_call *s3, const struct question *question, con
 					    .body = is_file ? NULL : str_text(&s3->body),
 					    .body_fd = s3->call->request.fd,
 					    .body_length = (size_t)question->length,
-					    .timeout_ms = most_ms(s3),
+					    .timeout_ms = most,
 					    .silence_ms = client->silence_ms,
 					    .cap = ANSWER_CAP,
 					    .connect_ms = client->connect_ms,
@@ -559,7 +565,7 @@ static void exchange(struct s3_call *s3)
 	http_url_encode(&path, question.key ? question.key : "", "/");
 	send_signed(s3, &question, path.text);
 	question_finish(&question);
-	if (s3->call->request.progress)
+	if (s3->call->request.progress && s3->step != STEP_ABORT)
 		timer_start(&s3->timer, PROGRESS_MS);
 }
 
@@ -908,7 +914,7 @@ static void take_silence(struct s3_call *s3, const struct err *why)
 		s3->client->access.endpoint ? "" : "; " S3_OTHER_SERVER);
 	if (why->kind != ERR_UNREACHABLE)
 		fail(s3, &err);
-	else if (s3->is_kept)
+	else if (s3->is_kept && clock_monotonic_ms() < s3->answer_ms)
 		exchange(s3); /* its server has closed it meanwhile */
 	else
 		try_again(s3, &err);

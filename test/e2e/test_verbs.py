@@ -130,6 +130,9 @@ def test_logs_are_searched_while_the_job_runs_and_after_its_end(tony, running):
         assert tony.run("logs", "--count", "--grep", "hello|none", running.id).stdout == "2\n", moment
         several = tony.run("logs", "--count", "--grep", "hello from 0", "--grep", "none|from 1", running.id)
         assert several.stdout == "2\n", moment
+        # Each is an expression of its own.
+        broken = tony.run("logs", "--grep", "hello\\", "--grep", "none", running.id)
+        assert broken.returncode == 2 and '--grep: "hello\\": Trailing backslash' in broken.stderr, broken
         none = tony.run("logs", "--grep", "HELLO", running.id)
         assert (none.returncode, none.stdout) == (1, ""), moment
         if moment == "live":

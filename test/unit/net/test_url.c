@@ -160,6 +160,21 @@ static void test_what_a_bad_url_holds_is_not_repeated(void **state)
 	}
 }
 
+static void test_no_secret_stays_in_what_is_shown(void **state)
+{
+	static const char *const shown[][2] = {
+		{"s3a://ID:SECRET@bucket/x", "s3a://***@bucket/x"},
+		{"u:SECRET@h:80", "***@h:80"},
+		{"u:SECRET@http://h", "***@http://h"},
+		{"http://h/a:b", "http://h/a:b"},
+	};
+
+	for (size_t i = 0; i < array_length(shown); i++) {
+		char *masked cleanup_free = net_url_masked(shown[i][0]);
+		assert_string_equal(masked, shown[i][1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +184,7 @@ int main(void)
 		cmocka_unit_test(test_backoff),
 		cmocka_unit_test(test_whole_urls),
 		cmocka_unit_test(test_what_a_bad_url_holds_is_not_repeated),
+		cmocka_unit_test(test_no_secret_stays_in_what_is_shown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
