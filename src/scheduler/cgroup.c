@@ -308,7 +308,7 @@ int cgroup_remove(const char *path)
 	return result;
 }
 
-static void end_group(const char *path)
+void cgroup_end(const char *path)
 {
 	for (int i = 0; i < KILL_ROUNDS && cgroup_remove(path) < 0; i++) {
 		cgroup_kill(path);
@@ -333,7 +333,7 @@ void cgroup_clean(const char *root, const char *job_id)
 		if (entry->d_type != DT_DIR || !str_starts_with(entry->d_name, prefix))
 			continue;
 		char *path cleanup_free = mem_printf("%s/%s", home.path, entry->d_name);
-		end_group(path);
+		cgroup_end(path);
 	}
 	cgroup_home_finish(&home);
 }

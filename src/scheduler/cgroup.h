@@ -53,6 +53,9 @@ void cgroup_kill(const char *path);
 /* Removes the group and those below it; -1 while there is still a process in one. */
 int cgroup_remove(const char *path);
 
+/* Kills, waits a moment, and removes, for about two seconds. */
+void cgroup_end(const char *path);
+
 /* The name of the group of one container of a job. The caller frees. */
 char *cgroup_name(const char *job_id, const char *container);
 

@@ -22,8 +22,6 @@
 
 enum {
 	EXIT_NO_EXEC = 127, /* as a shell says it */
-	REMOVE_ROUNDS = 200,
-	REMOVE_PAUSE_US = 10000,
 };
 
 /* ---- a disk that is full ------------------------------------------------------------------ */
@@ -189,10 +187,8 @@ static _Noreturn void sweep(const char *mark, pid_t executor, const char *cgroup
 	if (cgroup)
 		cgroup_kill(cgroup);
 	int left = proc_end_all(executor, variable, NULL, 0, SIGKILL, 0);
-	for (int i = 0; cgroup && i < REMOVE_ROUNDS && cgroup_remove(cgroup) < 0; i++) {
-		cgroup_kill(cgroup);
-		usleep(REMOVE_PAUSE_US);
-	}
+	if (cgroup)
+		cgroup_end(cgroup);
 	_exit(left < 0);
 }
 
