@@ -53,8 +53,10 @@ static int read_first(struct opened *opened, struct err *err)
 int opened_find(struct opened *opened, const char *id, struct err *err)
 {
 	opened->ops = schedulers_find(id, &opened->door, &opened->id, err);
-	if (!opened->ops || read_description(opened, err) < 0)
+	if (!opened->ops)
 		return -1;
+	if (read_description(opened, err) < 0)
+		return err && err->kind == ERR_NOT_FOUND ? removal_tell_gone(opened->id, err) : -1;
 	opened->heard_ms = clock_monotonic_ms();
 	if (read_first(opened, err) < 0)
 		return -1;

@@ -105,7 +105,7 @@ static int resume(struct repeat *repeat, struct err *err)
 	const struct opened *opened = repeat->opened;
 
 	if (!opened->view->is_final)
-		return err_set(err, ERR_FAILED,
+		return err_set(err, ERR_USAGE,
 			       "--resume: %s still runs, and writes its checkpoints; end it by "
 			       "tony kill %s first",
 			       opened->id, opened->id);

@@ -180,7 +180,7 @@ const struct scheduler_client_ops *schedulers_find(const char *id, struct job_do
 	if (id && !*id) {
 		err_set(err, ERR_USAGE,
 			"the JOB is empty: is a variable of the shell not set? Write an id or a "
-			"name, or leave it out for the newest");
+			"name");
 		return NULL;
 	}
 	if ((id ? find_named(id, &found, err) : find_newest(&found, err)) < 0)

@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
@@ -28,6 +29,10 @@ static int tell_place(const struct opened *opened, struct err *err)
 
 static int bring(const struct opened *opened, const char *output, struct err *err)
 {
+	if (strstr(output, "://"))
+		return err_set(err, ERR_USAGE,
+			       "--output: \"%s\" is no directory of this machine; write its path",
+			       output);
 	char *directory cleanup_free = fs_absolute(output, err);
 	int result = directory ? results_bring(opened, directory, err) : -1;
 

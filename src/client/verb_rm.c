@@ -38,8 +38,8 @@ static int remove_rest(struct clearing *clearing, const char *id, struct err *er
 	if (result == 0 && removal->removed.count == 0) {
 		if (removal->stays.count == 0)
 			return -1;
-		result = err_set(&why, ERR_NOT_FOUND, "no job \"%s\" is known, but there is %s",
-				 id, removal->stays.items[0]);
+		result = err_set(&why, ERR_NOT_FOUND, "no job \"%s\" is known, but there is %s", id,
+				 removal->stays.items[0]);
 	}
 	err_finish(err);
 	return result < 0 ? err_copy(err, &why) : 0;

@@ -11,6 +11,7 @@ enum { LOOK_MS = 1000, PATIENCE_MS = 30000, MIRRORS_MAX = 2 };
 
 struct mirrors {
 	struct named_mirror {
+		struct mirrors *mirrors;
 		const char *name;
 		struct mirror *mirror;
 		const char *kept; /* where it stays when the container has ended; NULL: nowhere */
@@ -20,39 +21,41 @@ struct mirrors {
 	/* The work in hand: */
 	void (*start)(struct mirror *mirror, mirror_done *done, void *data);
 	const char *verb; /* "fetched" */
-	size_t next;
+	size_t left;
 	struct err failure; /* the first */
 	mirror_done *done;
 	void *done_data;
 };
 
-/* ---- one after the other ------------------------------------------------------------------ */
+/* ---- all of them -------------------------------------------------------------------------- */
 
 static void on_part(void *data, const struct err *err)
 {
-	struct mirrors *mirrors = data;
-	const struct named_mirror *item = &mirrors->items[mirrors->next];
+	const struct named_mirror *item = data;
+	struct mirrors *mirrors = item->mirrors;
 	bool is_kept = item->kept && mirrors->start == mirror_flush;
 
 	if (err && mirrors->failure.kind == ERR_NONE)
 		err_set(&mirrors->failure, err->kind, "its %s could not be %s: %s%s%s", item->name,
 			mirrors->verb, err_message(err), is_kept ? "; they stay in " : "",
 			is_kept ? item->kept : "");
-	if (++mirrors->next < mirrors->count) {
-		mirrors->start(mirrors->items[mirrors->next].mirror, on_part, mirrors);
+	if (--mirrors->left > 0)
 		return;
-	}
 	struct err failure cleanup_err = mirrors->failure;
 	mirrors->failure = (struct err){0};
 	mirrors->done(mirrors->done_data, failure.kind == ERR_NONE ? NULL : &failure);
 }
 
+/* At once, so that a store that is away costs its patience once. */
 static void start_all(struct mirrors *mirrors, mirror_done *done, void *data)
 {
+	size_t count = mirrors->count;
+
 	mirrors->done = done;
 	mirrors->done_data = data;
-	mirrors->next = 0;
-	mirrors->start(mirrors->items[0].mirror, on_part, mirrors);
+	mirrors->left = count;
+	for (size_t i = 0; i < count; i++)
+		mirrors->start(mirrors->items[i].mirror, on_part, &mirrors->items[i]);
 }
 
 void mirrors_fetch(struct mirrors *mirrors, mirror_done *done, void *data)
@@ -117,8 +120,9 @@ static int open_one(struct mirrors *mirrors, const struct settings *settings,
 		store_close(options.store);
 		return -1;
 	}
-	mirrors->items[mirrors->count++] = (struct named_mirror){
-		place->name, mirror, settings->scheduler->shares_files ? place->directory : NULL};
+	mirrors->items[mirrors->count++] =
+		(struct named_mirror){mirrors, place->name, mirror,
+				      settings->scheduler->shares_files ? place->directory : NULL};
 	return 0;
 }
 

@@ -113,7 +113,7 @@ static int is_older(const struct retaining *retaining, const struct history_job 
 	return measure.newest_ms <= retaining->oldest_ms;
 }
 
-/* One that cannot be looked at stays. */
+/* Retention keeps an entry that it cannot look at. */
 static void retain(struct retaining *retaining, const struct history_job *job, bool is_day,
 		   bool is_old_day)
 {

@@ -20,7 +20,7 @@
 
 enum {
 	FILE_CAP = 1 << 20,
-	DEPTH_LIMIT = 16, /* of groups that a task made below its own */
+	DEPTH_LIMIT = 2048, /* of groups that a task made below its own: a path has no more */
 	KILL_ROUNDS = 200,
 	KILL_PAUSE_US = 10000,
 };
@@ -226,19 +226,26 @@ static bool has_process(const char *path)
 	return processes && *processes;
 }
 
+static void list_below(const char *path, struct str_list *below)
+{
+	DIR *directory cleanup_dir = opendir(path);
+	const struct dirent *entry;
+
+	while (directory && (entry = readdir(directory)))
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+			str_list_take(below, mem_printf("%s/%s", path, entry->d_name));
+}
+
 /* Calls `visit` for the groups below, the innermost first, and then for `path` itself. */
 static void walk(const char *path, int depth, void (*visit)(const char *path, void *data),
 		 void *data)
 {
-	DIR *directory cleanup_dir = depth < DEPTH_LIMIT ? opendir(path) : NULL;
-	const struct dirent *entry;
+	struct str_list below cleanup_str_list = {0};
 
-	while (directory && (entry = readdir(directory))) {
-		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
-			continue;
-		char *child cleanup_free = mem_printf("%s/%s", path, entry->d_name);
-		walk(child, depth + 1, visit, data);
-	}
+	if (depth < DEPTH_LIMIT)
+		list_below(path, &below);
+	for (size_t i = 0; i < below.count; i++)
+		walk(below.items[i], depth + 1, visit, data);
 	visit(path, data);
 }
 

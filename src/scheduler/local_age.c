@@ -129,14 +129,14 @@ static char *journal_of(const char *job_dir)
 }
 
 /* Of a submission that was killed, or of the removal of one. */
-static void remove_rest(const char *job_dir)
+static void remove_rest(struct removal *removal, const char *job_dir)
 {
 	int held cleanup_close = -1;
 
 	if (!is_older(job_dir, REST_MIN_AGE_MS) || !local_job_is_idle(job_dir))
 		return;
 	held = state_dir_hold(job_dir, NULL);
-	if (held >= 0)
+	if (held >= 0 && local_removal_check_unused(removal, job_dir, NULL) == 0)
 		state_dir_remove_job(job_dir);
 }
 
@@ -146,7 +146,7 @@ static void age_job(const struct scheduler_traits *engine, struct removal *remov
 	char *journal cleanup_free = journal_of(job_dir);
 
 	if (!local_job_is_there(job_dir))
-		remove_rest(job_dir);
+		remove_rest(removal, job_dir);
 	else if (is_older(journal, ages->whole_ms))
 		local_removal_remove(engine, fs_basename(job_dir), removal, NULL);
 	else if (is_older(journal, ages->logs_ms) && !state_dir_is_cleared(job_dir, true))

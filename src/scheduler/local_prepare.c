@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "scheduler/local_job.h"
+#include "scheduler/local_removal.h"
 #include "scheduler/state_dir.h"
 
 static char *make_job_dir(const char *folder, const char *job_id, struct err *err)
@@ -53,7 +54,7 @@ int local_job_prepare(const struct job *job, struct job_door *door, struct err *
 	made.job_dir = make_job_dir(scheduler_traits_of(job)->folder, job->id, err);
 	if (!made.job_dir)
 		return -1;
-	if (fill(job, &made, err) < 0) {
+	if (fill(job, &made, err) < 0 || local_removal_check_owners(job, made.job_dir, err) < 0) {
 		fs_explain_room(made.job_dir, err);
 		state_dir_remove_job(made.job_dir);
 		job_door_finish(&made);

@@ -13,6 +13,8 @@
 #include "scheduler/local_sources.h"
 #include "scheduler/state_dir.h"
 
+#define HOLD_WAIT_MS 5000 /* for whoever holds the folder of another job */
+
 /* ---- what others use ---------------------------------------------------------------------- */
 
 /* As the kernel sees it, whatever links lead there. The caller frees. */
@@ -47,6 +49,7 @@ static void note_job(struct removal_use *use, const char *job_dir)
 	job_destroy(job);
 }
 
+/* Those that were not looked at so far. */
 static void note_jobs(struct removal_use *use, const char *jobs)
 {
 	DIR *directory cleanup_dir = opendir(jobs);
@@ -55,29 +58,25 @@ static void note_jobs(struct removal_use *use, const char *jobs)
 	while (directory && (entry = readdir(directory))) {
 		char *job_dir cleanup_free = fs_join(jobs, entry->d_name);
 		if (state_dir_is_job_id(entry->d_name) && local_job_is_there(job_dir) &&
+		    removal_use_see(use, entry->d_name) &&
 		    (use->of_ended || !local_job_is_idle(job_dir)))
 			note_job(use, job_dir);
 	}
 }
 
-/* Jobs begin at any time; those that have ended are as they were. */
-static int check_unused(struct removal *removal, const char *id, const char *job_dir,
-			struct err *err)
+int local_removal_check_unused(struct removal *removal, const char *job_dir, struct err *err)
 {
+	const char *id = fs_basename(job_dir);
 	char *jobs cleanup_free = fs_dirname(job_dir), *real cleanup_free = resolve(job_dir);
 
-	if (removal_use_begin(&removal->here))
-		note_jobs(&removal->here, jobs);
-	if (removal->kept_here.looked_ms == 0 && removal_use_begin(&removal->kept_here)) {
-		removal->kept_here.of_ended = true;
-		note_jobs(&removal->kept_here, jobs);
-	}
+	removal_use_begin(&removal->here); /* jobs end at any time */
+	note_jobs(&removal->here, jobs);
+	removal->kept_here.of_ended = true;
+	note_jobs(&removal->kept_here, jobs);
 	return removal_check_unused(removal, &removal->here, id, real, err) < 0
 		       ? -1
 		       : removal_check_unused(removal, &removal->kept_here, id, real, err);
 }
-
-/* ---- what is not the job's ---------------------------------------------------------------- */
 
 /* The id of the job in whose folder the path lies, as of checkpoints from which another job went
  * on; NULL: in none. The caller frees. */
@@ -90,6 +89,40 @@ static char *owner_of(const char *path, const char *jobs)
 	char *id cleanup_free = mem_strndup(path + length + 1, strcspn(path + length + 1, "/"));
 	return state_dir_is_job_id(id) ? mem_steal(&id) : NULL;
 }
+
+static int check_owner(const char *path, const char *job_dir, struct err *err)
+{
+	char *parent cleanup_free = fs_dirname(job_dir), *jobs cleanup_free = resolve(parent);
+	char *real cleanup_free = path ? resolve(path) : NULL;
+	char *owner cleanup_free = real ? owner_of(real, jobs) : NULL;
+	char *folder cleanup_free = owner ? fs_join(jobs, owner) : NULL;
+	int64_t until = clock_monotonic_ms() + HOLD_WAIT_MS;
+	int held cleanup_close = -1;
+
+	if (!owner || str_equal(owner, fs_basename(job_dir)))
+		return 0;
+	/* Of one with an AM nothing is removed. */
+	while (held < 0 && fs_is_directory(folder) && !local_job_has_door(folder) &&
+	       clock_monotonic_ms() < until)
+		held = state_dir_hold(folder, NULL);
+	if (fs_is_directory(folder))
+		return 0;
+	removal_tell_gone(owner, err);
+	return err_wrap(err, "%s", path);
+}
+
+int local_removal_check_owners(const struct job *job, const char *job_dir, struct err *err)
+{
+	const char *paths[] = {job->checkpoint_dir, job->work_dir,
+			       job->results_dir ? job->output_dir : NULL};
+
+	for (size_t i = 0; i < array_length(paths); i++)
+		if (check_owner(paths[i], job_dir, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- what is not the job's ---------------------------------------------------------------- */
 
 static void spare(struct removal *removal, const char *job_dir, const char *path, const char *why)
 {
@@ -173,12 +206,12 @@ static int hold(const char *job_dir, int64_t wait_ms, struct err *err)
 					   : removal_tell_gone(fs_basename(job_dir), err);
 }
 
-static int remove_ended(const char *id, const char *job_dir, const struct job *job,
-			struct removal *removal, struct err *err)
+static int remove_ended(const char *job_dir, const struct job *job, struct removal *removal,
+			struct err *err)
 {
 	int held cleanup_close = removal->is_dry ? -1 : hold(job_dir, removal->wait_ms, err);
 
-	if ((held < 0 && !removal->is_dry) || check_unused(removal, id, job_dir, err) < 0)
+	if ((held < 0 && !removal->is_dry) || local_removal_check_unused(removal, job_dir, err) < 0)
 		return -1;
 	char *source cleanup_free = local_sources_shared(job_dir);
 	if (source)
@@ -196,7 +229,7 @@ int local_removal_remove(const struct scheduler_traits *engine, const char *id,
 
 	if (!job_dir || read_ended(job_dir, removal, &job, err) < 0)
 		return -1;
-	int result = remove_ended(id, job_dir, job, removal, err);
+	int result = remove_ended(job_dir, job, removal, err);
 	job_destroy(job);
 	return result;
 }

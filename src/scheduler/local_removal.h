@@ -10,6 +10,12 @@
 int local_removal_remove(const struct scheduler_traits *engine, const char *id,
 			 struct removal *removal, struct err *err);
 
+/* ERR_USAGE: another job uses something in the folder. The caller holds it (state_dir_hold()). */
+int local_removal_check_unused(struct removal *removal, const char *job_dir, struct err *err);
+/* ERR_NOT_FOUND: a folder of another job, in which this one's checkpoints or files are to be, was
+ * removed meanwhile. A removal that begins from now on sees this job, in the folder job_dir. */
+int local_removal_check_owners(const struct job *job, const char *job_dir, struct err *err);
+
 /* ---- local_age.c -------------------------------------------------------------------------- */
 
 /* How long jobs have ended; 0: they keep it. */

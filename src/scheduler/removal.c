@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/random.h"
 
@@ -48,6 +49,8 @@ static void forget(struct removal_use *use)
 {
 	str_list_finish(&use->paths);
 	str_list_finish(&use->jobs);
+	map_destroy(use->seen);
+	use->seen = NULL;
 }
 
 void removal_finish(struct removal *removal)
@@ -129,6 +132,16 @@ bool removal_use_begin(struct removal_use *use)
 		return false;
 	forget(use);
 	use->looked_ms = now;
+	return true;
+}
+
+bool removal_use_see(struct removal_use *use, const char *job)
+{
+	if (!use->seen)
+		use->seen = map_create(NULL);
+	if (map_get(use->seen, job))
+		return false;
+	map_set(use->seen, job, use);
 	return true;
 }
 

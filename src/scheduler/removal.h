@@ -11,6 +11,7 @@
 /* Directories that jobs use, each with the id of its job. */
 struct removal_use {
 	struct str_list paths, jobs;
+	struct map *seen;  /* the ids of jobs that were looked at */
 	int64_t looked_ms; /* when for them, monotonic; 0: never */
 	bool of_ended; /* of jobs that have ended, and keep something there; else of live ones */
 };
@@ -45,6 +46,8 @@ int removal_tell_gone(const char *id, struct err *err);
 
 /* True if the caller is to look for live jobs (again). Then it forgets all that was noted. */
 bool removal_use_begin(struct removal_use *use);
+/* True if the job was not looked at since; from then on it was. */
+bool removal_use_see(struct removal_use *use, const char *job);
 void removal_note_use(struct removal_use *use, const char *job, const char *path);
 /* ERR_USAGE: another job uses something in this directory, and lives or is not chosen. */
 int removal_check_unused(const struct removal *removal, const struct removal_use *use,

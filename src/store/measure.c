@@ -31,7 +31,7 @@ int store_measure(struct store *store, const char *path, struct store_measure *m
 		struct err why cleanup_err = {0};
 		char *directory cleanup_free = mem_strdup(directories.items[i]);
 		struct level level = {directory, &directories, measure};
-		/* What was removed meanwhile holds nothing. */
+		/* A directory that another process removed meanwhile holds nothing. */
 		if (store_run(store, store_list(directory, NULL, on_item, &level), &why) < 0 &&
 		    why.kind != ERR_NOT_FOUND)
 			return err_copy(err, &why);

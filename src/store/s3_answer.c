@@ -236,7 +236,7 @@ bool s3_failure_err(const struct s3_failure *failure, int status, const char *th
 	else if (failure->region && is_elsewhere(failure, status))
 		err_set(err, ERR_CONFIG, "%s: is in region %s; set tony.s3.region to that (%s)",
 			thing, failure->region, told);
-	else if (!failure->code && kind_of(status) == ERR_FAILED)
+	else if (!failure->code && kind_of(status) != ERR_DENIED) /* as a proxy's 404 */
 		err_set(err, ERR_CONFIG,
 			"%s: no server of S3 answers there (%s); set tony.s3.endpoint", thing,
 			told);

@@ -139,6 +139,21 @@ def test_checkpoints_that_a_running_job_uses_stay(tony):
     assert is_gone(tony, old) and is_gone(tony, job)
 
 
+@pytest.mark.promise("R64")
+def test_a_job_that_is_submitted_while_its_checkpoints_are_removed_is_refused(tony):
+    """The test holds the first job's folder as a removal does, which looked for other jobs before this one could be seen."""
+    old = ended(tony, "echo 1 >$TONY_CHECKPOINT_DIR/1")
+    wait_until(lambda: not old.processes(), "the AM to be gone")
+    with open(old.directory / "am.lock", "r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        submission = tony.start("submit", "--conf", f"tony.application.checkpoint-dir={old.directory}/checkpoint", "--", "true")
+        wait_until(lambda: list((tony.state / "jobs").glob("tony-*/job.json")) != [old.directory / "job.json"], "the job to be seen")
+        old.directory.rename(tony.state / "jobs" / f".{old.id}.removed")
+    _, told = submission.communicate()
+    assert submission.returncode == 4 and f"{old.id} was removed by another process" in told, told
+    assert list((tony.state / "jobs").glob("tony-*")) == []
+
+
 def test_checkpoints_of_a_later_job_stay_as_long_as_it_does(tony):
     """It went on in the folder of one that ended long ago."""
     old, untouched = ended(tony, "echo 1 >$TONY_CHECKPOINT_DIR/1"), ended(tony)
@@ -368,7 +383,7 @@ def test_clean_takes_no_job_that_lives_or_is_being_submitted(tony):
     end = tony.directory / "end"
     cleaner = subprocess.Popen(
         ["sh", "-c", 'until [ -e "$2" ]; do "$1" clean --older-than 0s || exit 1; done', "sh", str(BUILD / "tony"), str(end)],
-        env=tony.env, cwd=tony.directory, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        env=tony.env, cwd=tony.directory, stdout=subprocess.DEVNULL)
     live = tony.submit({"tony.worker.instances": 1}, "--executes", f"./exit_after.sh {tony.directory}/go 0")
     answers = [tony.job({"tony.worker.instances": 1}, "--executes", "cat exit_after.sh >/dev/null")[0] for _ in range(6)]
     (tony.directory / "go").touch()
@@ -438,6 +453,18 @@ def upkeep(tony, keys=None):
         os.utime(turn, (0, 0))
     ended(tony, keys=keys)
     wait_until(lambda: not tony.processes(), "the upkeep to end")
+
+
+@pytest.mark.promise("R64")
+def test_what_is_left_of_a_job_stays_while_another_one_has_its_checkpoints_there(tony):
+    rest, unused = ended(tony, "echo 1 >$TONY_CHECKPOINT_DIR/1"), ended(tony)
+    ended(tony, keys={"tony.application.checkpoint-dir": str(rest.directory / "checkpoint")})
+    wait_until(lambda: not tony.processes(), "the AMs to be gone")
+    for job in (rest, unused):
+        (job.directory / "job.json").unlink()
+        os.utime(job.directory, (0, 0))
+    upkeep(tony)
+    assert (rest.directory / "checkpoint/1").exists() and not unused.directory.exists()
 
 
 def test_sources_and_logs_go_by_themselves_and_results_stay(tony):

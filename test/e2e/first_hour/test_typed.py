@@ -33,6 +33,8 @@ ROWS = [
      ["--workers needs a value (N), and -- stands there: is a variable of the shell not set?", "--name needs a value"], []),
     ("2.20 help", "tony -help; tony submit -help | head -1; tony -h", 0, ["tony - run distributed", "tony submit [OPTIONS]"],
      ["unknown"]),
+    ("3.8 results", "tony submit -- true; tony results $(tony list -a -o name) --output s3://jobs/x", 2,
+     ["\"s3://jobs/x\" is no directory of this machine"], []),
     ("3.8 history file", "tony history --location /etc/passwd", 2, ["there is no history in /etc/passwd: it is no directory"], []),
     ("3.8 history", "tony history --location /no/such", 4, ["there is no history in /no/such: it is not there"], []),
     ("3.8 state", "TONY_STATE_DIR='~/state' tony list", 3, ['TONY_STATE_DIR is "~/state", no absolute path'], []),

@@ -541,6 +541,22 @@ static void test_a_bucket_that_is_away_for_a_moment(void **state)
 	web_server_finish(&server);
 }
 
+/* As in a bucket that names another directory for ever. */
+static void test_a_tree_without_an_end_is_told(void **state)
+{
+	struct bed *bed = *state;
+	struct str deep cleanup_str = {0};
+
+	for (int i = 0; i < 101; i++)
+		str_append(&deep, "d/");
+	str_append(&deep, "file");
+	put(bed->there, deep.text, "x");
+	fetch(bed);
+	assert_int_equal(bed->told_err.kind, ERR_INPUT);
+	assert_non_null(
+		strstr(err_message(&bed->told_err), "more than 100 directories within each other"));
+}
+
 static void test_a_bucket_that_stays_away_or_refuses(void **state)
 {
 	struct bed *bed = *state;
@@ -583,6 +599,7 @@ int main(void)
 		TEST(test_destroyed_in_the_middle),
 		TEST(test_an_object_is_known_by_the_time_the_bucket_gave_it),
 		TEST(test_a_bucket_that_is_away_for_a_moment),
+		TEST(test_a_tree_without_an_end_is_told),
 		TEST(test_a_bucket_that_stays_away_or_refuses),
 	};
 

@@ -226,6 +226,9 @@ static void an_entry_without_a_summary_is_not_this_jobs(void **state)
 	close_bed(&bed);
 }
 
+#define NO_KEY                                                                                     \
+	"404 X\r\nConnection: close\r\n\r\n<?xml "                                                 \
+	"version=\"1.0\"?><Error><Code>NoSuchKey</Code></Error>"
 #define EMPTY "X\r\nETag: \"e1\"\r\nConnection: close\r\n\r\n"
 #define OPEN_BUCKET(bed, ...)                                                                      \
 	const struct web_step steps_[] = {__VA_ARGS__};                                            \
@@ -237,7 +240,7 @@ static void summary_is_the_last_object(void **state)
 {
 	struct bed bed;
 
-	OPEN_BUCKET(&bed, {"GET /bucket/history/2023/11/14/j/summary.json", "404 " EMPTY},
+	OPEN_BUCKET(&bed, {"GET /bucket/history/2023/11/14/j/summary.json", NO_KEY},
 		    {"PUT /bucket/history/2023/11/14/j/logs/a", "200 " EMPTY},
 		    {"PUT /bucket/history/2023/11/14/j/summary.json", "200 " EMPTY});
 	close_bed(&bed);
@@ -247,7 +250,7 @@ static void object_that_fails_leaves_no_summary(void **state)
 {
 	struct bed bed;
 
-	OPEN_BUCKET(&bed, {"GET /bucket/history/2023/11/14/j/summary.json", "404 " EMPTY},
+	OPEN_BUCKET(&bed, {"GET /bucket/history/2023/11/14/j/summary.json", NO_KEY},
 		    {"PUT /bucket/history/2023/11/14/j/logs/a", "403 " EMPTY});
 	while (bed.ends == 0)
 		event_base_loop(bed.base, EVLOOP_ONCE);

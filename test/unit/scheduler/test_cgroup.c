@@ -299,6 +299,21 @@ static void version_2_is_entered_by_the_fork(void **state)
 	assert_int_equal(status, 0);
 }
 
+static void groups_of_a_task_go_however_deep_they_are(void **state)
+{
+	char *path cleanup_free = create_real(32);
+	struct str below cleanup_str = {0};
+
+	str_append(&below, path);
+	for (int i = 0; i < 40; i++) {
+		str_append(&below, "/g");
+		assert_int_equal(mkdir(below.text, 0700), 0);
+	}
+	assert_true(cgroup_is_empty(path));
+	assert_int_equal(cgroup_remove(path), 0);
+	assert_false(fs_exists(path));
+}
+
 static void a_jobs_groups_are_cleaned_away(void **state)
 {
 	char *path cleanup_free = create_real(32);
@@ -350,6 +365,7 @@ int main(void)
 	const struct CMUnitTest real[] = {
 		cmocka_unit_test(the_kernel_keeps_the_limit),
 		cmocka_unit_test(a_jobs_groups_are_cleaned_away),
+		cmocka_unit_test(groups_of_a_task_go_however_deep_they_are),
 	};
 	struct cgroup_home home;
 

@@ -498,6 +498,8 @@ static void failure_says_what_to_do(void **state)
 		{HEAD("302") "Location: http://x\r\n\r\n", ERR_CONFIG,
 		 "no server of S3 answers there (status 302); set tony.s3.endpoint"},
 		{HEAD("405") "\r\n<html/>", ERR_CONFIG, "no server of S3 answers there"},
+		{HEAD("404") "\r\n404 page not found", ERR_CONFIG,
+		 "no server of S3 answers there (status 404)"},
 		{HEAD("403") "\r\nno XML", ERR_DENIED, "s3://bucket/files/d: status 403"},
 		{PAGE("<Contents/>"), ERR_INPUT, "an entry that has no key"},
 		{XML("200", "<html/>"), ERR_INPUT,
