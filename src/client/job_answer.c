@@ -1,6 +1,7 @@
 #include "client/job_answer.h"
 
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/results.h"
@@ -10,10 +11,15 @@
 /* Adds a page of the AM's answer; false: that was the last one, or there is no answer. */
 static bool add_page(const struct opened *opened, json_t *tasks)
 {
+	struct err err cleanup_err = {0};
 	size_t before = json_array_size(tasks);
 	char *path cleanup_free = mem_printf("/v1/tasks?offset=%zu", before);
-	json_t *answer cleanup_json = opened_ask(opened, "GET", path, NULL, NULL);
+	json_t *answer cleanup_json = opened_ask(opened, "GET", path, NULL, &err);
 
+	if (err.kind == ERR_UNREACHABLE && opened->door.address && !opened->view->is_final)
+		log_warning("the application master of %s does not answer (%s): its journal alone "
+			    "is told",
+			    opened->id, err_message(&err));
 	json_array_extend(tasks, json_object_get(answer, "tasks"));
 	size_t count = json_array_size(tasks);
 	return count > before && count < opened->view->task_count;

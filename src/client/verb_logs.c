@@ -17,8 +17,9 @@
 #include "client/verbs.h"
 #include "logs/regex.h"
 
-#define AWAY_MS	      60000 /* for an AM that does not answer to be followed, or its end to be known */
-#define LOOK_AGAIN_MS 250
+#define AWAY_MS	       60000 /* for an AM that does not answer to be followed, or its end to be known */
+#define LOOK_AGAIN_MS  250
+#define EXPRESSION_MAX 4096 /* bytes; regcomp() needs more stack than there is for deep ones */
 
 struct logs_options {
 	struct job_output_choice output;
@@ -69,12 +70,15 @@ struct logs {
 	struct opened *opened;
 	regex_t *greps; /* of the first expressions */
 	size_t grep_count;
+	struct log_search search; /* prepared; without a text: each line is tried */
 	int64_t since_ms;
 	bool has_printed;
 };
 
 static int compile(struct logs *logs, const char *expression, struct err *err)
 {
+	if (strlen(expression) > EXPRESSION_MAX)
+		return err_set(err, ERR_USAGE, "--grep: longer than %d bytes", EXPRESSION_MAX);
 	regex_t *grep = &logs->greps[logs->grep_count];
 	int bad = regcomp(grep, expression,
 			  REG_EXTENDED | (logs->chosen->ignore_case ? REG_ICASE : 0));
@@ -114,6 +118,9 @@ static int compile_all(struct logs *logs, struct err *err)
 			return -1;
 	chosen->output.search =
 		(struct log_search){.text = texts_of(expressions), .any_case = chosen->ignore_case};
+	logs->search = log_search_copy(&chosen->output.search);
+	if (logs->search.text)
+		log_search_prepare(&logs->search);
 	return 0;
 }
 
@@ -138,6 +145,9 @@ static int check_options(struct logs *logs, struct err *err)
 static bool is_wanted(const struct logs *logs, const struct job_output_line *line)
 {
 	if (line->time_ms > 0 && line->time_ms < logs->since_ms)
+		return false;
+	/* Long lines cost an expression much. */
+	if (logs->search.text && !log_search_finds(&logs->search, line->text, line->length))
 		return false;
 	for (size_t i = 0; i < logs->grep_count; i++) {
 		regmatch_t range = {.rm_so = 0, .rm_eo = (regoff_t)line->length};
@@ -336,6 +346,7 @@ static int run(void *data, const struct verb_call *call, struct err *err)
 	while (logs.grep_count > 0)
 		regfree(&logs.greps[--logs.grep_count]);
 	free(logs.greps);
+	log_search_finish(&logs.search);
 	log_search_finish(&chosen->output.search);
 	/* As grep does. */
 	return result == 0 && greps && logs.found == 0 ? EXIT_CODE_JOB_FAILED : result;

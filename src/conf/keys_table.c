@@ -262,7 +262,9 @@ static const struct key type_keys[] = {
 	 .doc = "How many tasks of this type. The types of a job are those with this key; with "
 		"none, the command runs as one task of the type driver."},
 	{"tony.<type>.memory", KEY_SIZE, "2g", .min = 1, .since = TONY_L,
-	 .doc = "Memory of each task, with all its processes."},
+	 .doc = "Memory of each task, with all its processes. On this machine the kernel's limit "
+		"is "
+		"24 MiB above that, for the executor."},
 	{"tony.<type>.vcores", KEY_INT, "1", .min = 1, .max = 100000, .since = TONY_L,
 	 .doc = "Cores of each task."},
 	{"tony.<type>.gpus", KEY_INT, "0", .max = 1024, .since = TONY_L,

@@ -129,17 +129,11 @@ static void spare(struct removal *removal, const char *job_dir, const char *path
 	char *real cleanup_free = resolve(path), *folder cleanup_free = resolve(job_dir);
 	char *jobs cleanup_free = fs_dirname(folder);
 
-	if (strstr(path, "://")) {
-		str_list_add_format(&removal->stays, "%s: %s", path, why);
-		return;
-	}
-	if (!fs_exists(path) || fs_is_below(real, folder))
+	if (strstr(path, "://") || !fs_exists(path) || fs_is_below(real, folder))
 		return;
 	char *owner cleanup_free = owner_of(real, jobs);
-	if (owner)
-		str_list_add_format(&removal->stays, "%s: it goes with %s", path, owner);
-	else
-		str_list_add_format(&removal->stays, "%s: %s", path, why);
+	char *with cleanup_free = owner ? mem_printf("it goes with %s", owner) : NULL;
+	removal_spare(removal, path, with ? with : why);
 }
 
 static void spare_users_own(struct removal *removal, const struct job *job, const char *job_dir)
@@ -149,10 +143,10 @@ static void spare_users_own(struct removal *removal, const struct job *job, cons
 	if (job->work_dir)
 		spare(removal, job_dir, job->work_dir, "the job ran there in place");
 	if (job->checkpoint_dir)
-		spare(removal, job_dir, job->checkpoint_dir,
-		      "tony.application.checkpoint-dir named it");
+		spare(removal, job_dir, job->checkpoint_dir, REMOVAL_CHECKPOINTS);
 	if (job->results_dir)
-		spare(removal, job_dir, job->output_dir, "tony.application.output-dir named it");
+		spare(removal, job_dir, job->output_dir, REMOVAL_RESULTS);
+	removal_spare_remote(removal, job);
 	if (lstat(job_dir, &info) == 0 && S_ISLNK(info.st_mode)) {
 		char *real cleanup_free = resolve(job_dir);
 		str_list_add_format(&removal->stays, "%s: the job's folder is a link to it", real);

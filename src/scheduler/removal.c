@@ -45,6 +45,22 @@ int removal_tell_gone(const char *id, struct err *err)
 	return err_set(err, ERR_NOT_FOUND, "%s was removed by another process", id);
 }
 
+void removal_spare(struct removal *removal, const char *place, const char *why)
+{
+	char *text cleanup_free = mem_printf("%s: %s", place, why);
+
+	if (!str_list_has(&removal->stays, text))
+		str_list_add(&removal->stays, text);
+}
+
+void removal_spare_remote(struct removal *removal, const struct job *job)
+{
+	if (job->checkpoint_dir && strstr(job->checkpoint_dir, "://"))
+		removal_spare(removal, job->checkpoint_dir, REMOVAL_CHECKPOINTS);
+	if (job->results_dir && job->output_dir && strstr(job->output_dir, "://"))
+		removal_spare(removal, job->output_dir, REMOVAL_RESULTS);
+}
+
 static void forget(struct removal_use *use)
 {
 	str_list_finish(&use->paths);

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "job/job.h"
 
 /* Directories that jobs use, each with the id of its job. */
 struct removal_use {
@@ -43,6 +44,14 @@ int removal_refuse_live(const char *id, struct err *err);
 int removal_refuse_leaving(const char *id, struct err *err);
 /* Another process removed it in the meantime; sets ERR_NOT_FOUND and returns -1. */
 int removal_tell_gone(const char *id, struct err *err);
+
+#define REMOVAL_CHECKPOINTS "tony.application.checkpoint-dir named it"
+#define REMOVAL_RESULTS	    "tony.application.output-dir named it"
+
+/* Tells once that a place outside of the job's folder stays. */
+void removal_spare(struct removal *removal, const char *place, const char *why);
+/* A bucket or directory of HDFS that a key of the job names stays. */
+void removal_spare_remote(struct removal *removal, const struct job *job);
 
 /* True if the caller is to look for live jobs (again). Then it forgets all that was noted. */
 bool removal_use_begin(struct removal_use *use);

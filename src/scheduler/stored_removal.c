@@ -57,6 +57,18 @@ static bool is_own(struct history_store *store, const char *path, const char *us
 	       (!history_store_has_owners(store) && str_equal(user, told));
 }
 
+static void spare_remote(struct history_store *store, const char *path, struct removal *removal)
+{
+	size_t length;
+	char *text cleanup_free =
+		history_store_read_file(store, path, HISTORY_JOB, JOB_JSON_CAP, &length, NULL);
+	struct job *job = text ? job_from_text(text, length, NULL) : NULL;
+
+	if (job)
+		removal_spare_remote(removal, job);
+	job_destroy(job);
+}
+
 static int remove_entry(struct history_store *store, const char *path, struct removal *removal,
 			struct err *err)
 {
@@ -71,6 +83,7 @@ static int remove_entry(struct history_store *store, const char *path, struct re
 		str_list_add_format(&removal->stays, "%s: it is %s's", shown, user);
 		return 0;
 	}
+	spare_remote(store, path, removal);
 	if (!removal->is_dry && history_store_remove(store, path, err) < 0)
 		return -1;
 	removal->bytes += bytes;

@@ -351,6 +351,8 @@ def test_results_of_a_job_that_failed_and_is_only_in_the_bucket(tony, bucket):
     assert answer.returncode == 0, answer
     written = {name: text for name, text in BOTH.items() if name.startswith("worker-0/")}
     assert files_of(tony.directory / "home" / job.id) == {**written, "worker-0/tries": "1\n2\n"}
+    answer = tony.run("rm", job.id)
+    assert answer.returncode == 0 and f"stays: {RESULTS}/{job.id}: tony.application.output-dir named it" in answer.stdout, answer
 
 
 def test_a_job_without_results_has_none_in_the_bucket(tony, bucket):

@@ -33,6 +33,8 @@ ROWS = [
      ["--workers needs a value (N), and -- stands there: is a variable of the shell not set?", "--name needs a value"], []),
     ("2.20 help", "tony -help; tony submit -help | head -1; tony -h", 0, ["tony - run distributed", "tony submit [OPTIONS]"],
      ["unknown"]),
+    ("3.8 grep", "tony submit -- true; tony logs $(tony list -a -o name) --grep $(printf '%05000d' 0)", 2,
+     ["--grep: longer than 4096 bytes"], []),
     ("3.8 results", "tony submit -- true; tony results $(tony list -a -o name) --output s3://jobs/x", 2,
      ["\"s3://jobs/x\" is no directory of this machine"], []),
     ("3.8 history file", "tony history --location /etc/passwd", 2, ["there is no history in /etc/passwd: it is no directory"], []),
