@@ -172,6 +172,9 @@ static void executors_hear_that_the_am_was_killed(void **state)
 	waitpid(am, NULL, 0);
 	for (size_t i = 0; i < array_length(names); i++)
 		wait_until(!is_running(pids[i]));
+	/* In a guardian's place. */
+	char *job cleanup_free = mem_printf("tony-one-%d", (int)am);
+	cgroup_clean("", job);
 }
 
 static void an_executor_that_leaves_unasked_is_lost(void **state)
