@@ -114,9 +114,10 @@ def test_an_interrupted_submission_says_what_became_of_the_job(tony, installed):
         assert f"tony: {job} failed to start: the submission was interrupted" in submitted.stderr, submitted
 
 
-def test_checkpoints_in_hdfs_are_refused_on_this_machine(tony):
+def test_checkpoints_in_hdfs_need_the_clusters_configuration(tony):
     answer = tony.run("check", "--conf", "tony.application.checkpoint-dir=hdfs:///user/ada/ck", "--", "true")
-    assert answer.returncode == 3 and "only on YARN" in answer.stdout + answer.stderr, answer
+    assert answer.returncode == 3 and "tony.application.checkpoint-dir: " in answer.stderr, answer
+    assert "set HADOOP_CONF_DIR to the directory of the cluster's configuration" in answer.stderr
 
 
 def test_logs_of_tonys_own_programs_are_merged_by_time(tony):

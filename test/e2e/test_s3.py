@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import urllib.request
 
@@ -39,6 +40,7 @@ moto.server.main(sys.argv[1:])"""
     def __init__(self, directory, env, *options, is_behind=False):
         self.env = env
         self.log = directory / "moto.log"
+        self.port = socket.socket()
         program = [venv_bin("moto") / "python3", "-c", self.HOURS_BEHIND] if is_behind else [venv_bin("moto") / "moto_server"]
         self.start(*program, "-H", "127.0.0.1", "-p", "0", *options)
 
@@ -48,8 +50,9 @@ moto.server.main(sys.argv[1:])"""
 
     def come_back(self, **objects):
         """At the same address, with nothing but these objects."""
-        port = self.url.split(":")[-1].strip("/")
-        self.start(venv_bin("moto") / "python3", "-c", WITH_OBJECTS, "-H", "127.0.0.1", "-p", port, TEST_OBJECTS=json.dumps(objects))
+        self.port.close()
+        self.start(venv_bin("moto") / "python3", "-c", WITH_OBJECTS, "-H", "127.0.0.1", "-p", self.url.split(":")[-1].strip("/"),
+                   TEST_OBJECTS=json.dumps(objects))
         wait_until(self.find_url, "moto to listen again")
 
     def __enter__(self):
@@ -57,7 +60,9 @@ moto.server.main(sys.argv[1:])"""
         return self
 
     def __exit__(self, *failure):
-        self.close()
+        self.server.terminate()
+        self.server.wait()
+        self.port.close()
 
     def find_url(self):
         lines = [line for line in self.log.read_text().splitlines() if "Running on http" in line]
@@ -86,8 +91,12 @@ moto.server.main(sys.argv[1:])"""
                                    "for each in bucket.objects.all()}))"))
 
     def close(self):
+        """Nobody else gets its port until it comes back."""
         self.server.terminate()
         self.server.wait()
+        self.port = socket.socket()
+        self.port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.port.bind(("127.0.0.1", int(self.url.split(":")[-1].strip("/"))))
 
 
 @pytest.fixture
