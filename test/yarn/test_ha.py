@@ -7,7 +7,7 @@ import uuid
 import pytest
 from program import PATIENCE_S, wait_until
 
-CLUSTER = {"--nodes": 2, "--heartbeat-ms": 100, "--expiry-ms": 5000, "--ha": None, "--token-roll-sec": 16}
+CLUSTER = {"--nodes": 2, "--heartbeat-ms": 100, "--expiry-ms": 10000, "--ha": None, "--token-roll-sec": 31}
 WRITES = ("exec bash -c 'echo one >$TONY_CHECKPOINT_DIR/one; until [ -e {go} ]; do sleep 0.1; done; "
           "echo two >$TONY_CHECKPOINT_DIR/two'")
 
