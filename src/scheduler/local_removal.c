@@ -49,18 +49,35 @@ static void note_job(struct removal_use *use, const char *job_dir)
 	job_destroy(job);
 }
 
-/* Those that were not looked at so far. */
-static void note_jobs(struct removal_use *use, const char *jobs)
+static void look_at_job(struct removal *removal, const char *job_dir)
 {
+	if (!local_job_is_there(job_dir))
+		return;
+	removal_use_see(&removal->here, fs_basename(job_dir));
+	if (!local_job_is_idle(job_dir))
+		note_job(&removal->here, job_dir);
+	note_job(&removal->kept_here, job_dir);
+}
+
+/* Of a thousand jobs that are removed, each looks: what was looked at lately costs no more than its
+ * name. */
+static void look_at_jobs(struct removal *removal, const char *jobs)
+{
+	bool is_anew = removal_use_begin(&removal->here); /* jobs end at any time */
+
+	if (is_anew)
+		removal_use_forget(&removal->kept_here);
+	removal->kept_here.of_ended = true;
+	if (removal->is_dry && !is_anew)
+		return;
 	DIR *directory cleanup_dir = opendir(jobs);
 	const struct dirent *entry;
-
 	while (directory && (entry = readdir(directory))) {
+		if (removal_use_has_seen(&removal->here, entry->d_name) ||
+		    !state_dir_is_job_id(entry->d_name))
+			continue;
 		char *job_dir cleanup_free = fs_join(jobs, entry->d_name);
-		if (state_dir_is_job_id(entry->d_name) && local_job_is_there(job_dir) &&
-		    removal_use_see(use, entry->d_name) &&
-		    (use->of_ended || !local_job_is_idle(job_dir)))
-			note_job(use, job_dir);
+		look_at_job(removal, job_dir);
 	}
 }
 
@@ -69,10 +86,7 @@ int local_removal_check_unused(struct removal *removal, const char *job_dir, str
 	const char *id = fs_basename(job_dir);
 	char *jobs cleanup_free = fs_dirname(job_dir), *real cleanup_free = resolve(job_dir);
 
-	removal_use_begin(&removal->here); /* jobs end at any time */
-	note_jobs(&removal->here, jobs);
-	removal->kept_here.of_ended = true;
-	note_jobs(&removal->kept_here, jobs);
+	look_at_jobs(removal, jobs);
 	return removal_check_unused(removal, &removal->here, id, real, err) < 0
 		       ? -1
 		       : removal_check_unused(removal, &removal->kept_here, id, real, err);

@@ -61,7 +61,7 @@ void removal_spare_remote(struct removal *removal, const struct job *job)
 		removal_spare(removal, job->output_dir, REMOVAL_RESULTS);
 }
 
-static void forget(struct removal_use *use)
+void removal_use_forget(struct removal_use *use)
 {
 	str_list_finish(&use->paths);
 	str_list_finish(&use->jobs);
@@ -74,9 +74,9 @@ void removal_finish(struct removal *removal)
 	removal_begin(removal);
 	str_list_finish(&removal->sources);
 	str_list_finish(&removal->chosen);
-	forget(&removal->here);
-	forget(&removal->kept_here);
-	forget(&removal->kept_in_hdfs);
+	removal_use_forget(&removal->here);
+	removal_use_forget(&removal->kept_here);
+	removal_use_forget(&removal->kept_in_hdfs);
 }
 
 static int measure_and_remove(struct removal *removal, const char *path, const char *name,
@@ -146,19 +146,21 @@ bool removal_use_begin(struct removal_use *use)
 
 	if (use->looked_ms > 0 && now - use->looked_ms < LOOK_MS)
 		return false;
-	forget(use);
+	removal_use_forget(use);
 	use->looked_ms = now;
 	return true;
 }
 
-bool removal_use_see(struct removal_use *use, const char *job)
+bool removal_use_has_seen(const struct removal_use *use, const char *job)
+{
+	return use->seen && map_get(use->seen, job);
+}
+
+void removal_use_see(struct removal_use *use, const char *job)
 {
 	if (!use->seen)
 		use->seen = map_create(NULL);
-	if (map_get(use->seen, job))
-		return false;
 	map_set(use->seen, job, use);
-	return true;
 }
 
 void removal_note_use(struct removal_use *use, const char *job, const char *path)

@@ -55,8 +55,10 @@ void removal_spare_remote(struct removal *removal, const struct job *job);
 
 /* True if the caller is to look for live jobs (again). Then it forgets all that was noted. */
 bool removal_use_begin(struct removal_use *use);
-/* True if the job was not looked at since; from then on it was. */
-bool removal_use_see(struct removal_use *use, const char *job);
+void removal_use_forget(struct removal_use *use);
+/* Whether the job was looked at since. */
+bool removal_use_has_seen(const struct removal_use *use, const char *job);
+void removal_use_see(struct removal_use *use, const char *job);
 void removal_note_use(struct removal_use *use, const char *job, const char *path);
 /* ERR_USAGE: another job uses something in this directory, and lives or is not chosen. */
 int removal_check_unused(const struct removal *removal, const struct removal_use *use,
