@@ -383,7 +383,7 @@ def test_clean_takes_no_job_that_lives_or_is_being_submitted(tony):
     end = tony.directory / "end"
     cleaner = subprocess.Popen(
         ["sh", "-c", 'until [ -e "$2" ]; do "$1" clean --older-than 0s || exit 1; done', "sh", str(BUILD / "tony"), str(end)],
-        env=tony.env, cwd=tony.directory, stdout=subprocess.DEVNULL)
+        env=tony.env, cwd=tony.directory, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     live = tony.submit({"tony.worker.instances": 1}, "--executes", f"./exit_after.sh {tony.directory}/go 0")
     answers = [tony.job({"tony.worker.instances": 1}, "--executes", "cat exit_after.sh >/dev/null")[0] for _ in range(6)]
     (tony.directory / "go").touch()
