@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "store/store.h"
 
-enum { DIRECTORY_MODE = 0700, FILE_MODE = 0600, DEPTH_CAP = 100 };
+enum { DIRECTORY_MODE = 0700, FILE_MODE = 0600 };
 
 struct mirror_store {
 	struct store *store;
@@ -21,7 +21,6 @@ struct mirror_store {
 	struct mirror_files *files;  /* of a list */
 	struct str_list directories; /* still to be listed, below the root; "" is that */
 	size_t next;		     /* of `directories` */
-	bool is_too_deep;
 	struct str_list made;	     /* directories that are known to be there */
 	char *path;		     /* of the call in progress */
 	struct mirror_file *file;    /* being stored; its time as it was when that began */
@@ -64,15 +63,6 @@ static void begin(struct mirror_store *store, const char *path, mirror_done *don
 
 static void list_next(struct mirror_store *store);
 
-static size_t depth_of(const char *path)
-{
-	size_t depth = 0;
-
-	for (; (path = strchr(path, '/')); path++)
-		depth++;
-	return depth;
-}
-
 static void on_entry(void *data, const struct store_item *item)
 {
 	struct mirror_store *store = data;
@@ -80,9 +70,7 @@ static void on_entry(void *data, const struct store_item *item)
 
 	if (str_equal(path, MIRROR_STORE_PARTS))
 		return;
-	if (item->is_directory && depth_of(path) == DEPTH_CAP)
-		store->is_too_deep = true;
-	else if (item->is_directory)
+	if (item->is_directory)
 		str_list_add(&store->directories, path);
 	else if (item->is_file)
 		mirror_files_add(store->files, path, item->length, time_of(store, item));
@@ -91,16 +79,10 @@ static void on_entry(void *data, const struct store_item *item)
 static void on_listed(void *data, const struct store_answer *answer, const struct err *err)
 {
 	struct mirror_store *store = data;
-	struct err flaw cleanup_err = {0};
 
-	if (store->is_too_deep)
-		err_set(&flaw, ERR_INPUT, "%s: more than %d directories within each other",
-			store->directories.items[store->next], DEPTH_CAP);
 	/* What is not there (any more) holds nothing. */
-	else if (err && err->kind != ERR_NOT_FOUND)
-		err_copy(&flaw, err);
-	if (flaw.kind != ERR_NONE) {
-		end(store, &flaw);
+	if (err && err->kind != ERR_NOT_FOUND) {
+		end(store, err);
 		return;
 	}
 	store->next++;
@@ -109,11 +91,18 @@ static void on_listed(void *data, const struct store_answer *answer, const struc
 
 static void list_next(struct mirror_store *store)
 {
+	struct err err cleanup_err = {0};
+
 	if (store->next == store->directories.count) {
 		end(store, NULL);
 		return;
 	}
-	char *path cleanup_free = join(store->root, store->directories.items[store->next]);
+	const char *name = store->directories.items[store->next];
+	if (store_check_depth(name, &err) < 0) {
+		end(store, &err);
+		return;
+	}
+	char *path cleanup_free = join(store->root, name);
 	store_start(store->store, store_list(path, NULL, on_entry, store), on_listed, store);
 }
 
@@ -123,7 +112,6 @@ void mirror_store_list(struct mirror_store *store, struct mirror_files *files, m
 	begin(store, "", done, data);
 	store->files = files;
 	store->next = 0;
-	store->is_too_deep = false;
 	str_list_finish(&store->directories);
 	store->directories = (struct str_list){0};
 	str_list_add(&store->directories, "");

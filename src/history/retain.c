@@ -67,12 +67,6 @@ static void clear_day(const struct retaining *retaining, const char *folder)
 
 /* ------------------------------------------------------------------------------------------- */
 
-static void keep(struct retaining *retaining, int64_t bytes)
-{
-	retaining->retained->kept++;
-	retaining->retained->bytes_kept += bytes;
-}
-
 static int retain_job(struct retaining *retaining, const struct history_job *job, bool is_too_old,
 		      struct err *err)
 {
@@ -89,7 +83,8 @@ static int retain_job(struct retaining *retaining, const struct history_job *job
 	int64_t bytes = retention->bytes > 0 ? measure_job(retaining->store, job->path) : 0;
 	retaining->bytes += bytes;
 	if (!is_too_old && (retention->bytes == 0 || retaining->bytes <= retention->bytes)) {
-		keep(retaining, bytes);
+		retained->kept++;
+		retained->bytes_kept += bytes;
 		return 0;
 	}
 	if (history_store_remove(retaining->store, job->path, err) < 0) {

@@ -158,6 +158,7 @@ char *history_store_owner(struct history_store *store, const char *path, struct 
 
 /* In a bucket, where nothing is renamed, a publication that is killed leaves what it had brought.
  * As what is left beside its place in another store, that is no job to all functions but these. */
+
 /* Where this job's is, as history_store_find(). NULL: `err`. The caller frees. */
 char *history_store_find_part(struct history_store *store, const char *id,
 			      const struct history_days *days, struct err *err);

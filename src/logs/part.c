@@ -80,8 +80,8 @@ static int64_t find_entry(const struct log_part *part, int64_t at, int64_t offse
 	return entry.next < offset ? at + (start + 1 - entry.bytes) : -1;
 }
 
-/* An index grows by an entry a second: to find what is far behind in it, it is not read from its
- * beginning. */
+/* An index grows by up to ten entries a second, so what is far behind in it is found without
+ * reading it from its beginning. */
 static void skip_entries(struct log_part *part, int64_t offset)
 {
 	int64_t low = 0, high = INDEX_STEP, found;

@@ -104,16 +104,14 @@ static char *owner_of(const char *path, const char *jobs)
 	return state_dir_is_job_id(id) ? mem_steal(&id) : NULL;
 }
 
-static int check_owner(const char *path, const char *job_dir, struct err *err)
+static int check_owner(const char *path, const char *jobs, struct err *err)
 {
-	char *parent cleanup_free = fs_dirname(job_dir), *jobs cleanup_free = resolve(parent);
-	char *real cleanup_free = path ? resolve(path) : NULL;
-	char *owner cleanup_free = real ? owner_of(real, jobs) : NULL;
+	char *real cleanup_free = resolve(path), *owner cleanup_free = owner_of(real, jobs);
 	char *folder cleanup_free = owner ? fs_join(jobs, owner) : NULL;
 	int64_t until = clock_monotonic_ms() + HOLD_WAIT_MS;
 	int held cleanup_close = -1;
 
-	if (!owner || str_equal(owner, fs_basename(job_dir)))
+	if (!owner)
 		return 0;
 	/* Of one with an AM nothing is removed. */
 	while (held < 0 && fs_is_directory(folder) && !local_job_has_door(folder) &&
@@ -129,9 +127,11 @@ int local_removal_check_owners(const struct job *job, const char *job_dir, struc
 {
 	const char *paths[] = {job->checkpoint_dir, job->work_dir,
 			       job->results_dir ? job->output_dir : NULL};
+	char *parent cleanup_free = fs_dirname(job_dir), *jobs cleanup_free = resolve(parent);
 
 	for (size_t i = 0; i < array_length(paths); i++)
-		if (check_owner(paths[i], job_dir, err) < 0)
+		if (paths[i] && !fs_is_below(paths[i], job_dir) &&
+		    check_owner(paths[i], jobs, err) < 0)
 			return -1;
 	return 0;
 }

@@ -19,6 +19,12 @@ static char *own_name(const struct history_store *store, struct err *err)
 	return cluster ? mem_strdup(cluster->user) : NULL;
 }
 
+/* Nothing is wrong but with the file itself. */
+static bool is_missing(const struct err *err)
+{
+	return err->kind == ERR_NOT_FOUND || err->kind == ERR_INPUT;
+}
+
 /* Whose an entry is, and how large. In a bucket an entry without a summary is whose its job.json
  * says; without that it is this user's, who may remove it. The caller frees; NULL: `err`. */
 static char *user_of(struct history_store *store, const char *path, const char *own, int64_t *bytes,
@@ -26,23 +32,22 @@ static char *user_of(struct history_store *store, const char *path, const char *
 {
 	struct history_summary summary;
 	struct err why cleanup_err = {0};
+	char *user = NULL;
 
-	if (history_store_summary(store, path, &summary, &why) < 0) {
-		if (history_store_has_owners(store))
-			return history_store_owner(store, path, err);
-		if (why.kind != ERR_NOT_FOUND && why.kind != ERR_INPUT) {
-			err_copy(err, &why);
-			return NULL;
-		}
-		char *told = history_store_part_user(store, path, &why);
-		if (told || why.kind == ERR_NOT_FOUND || why.kind == ERR_INPUT)
-			return told ? told : mem_strdup(own);
-		err_copy(err, &why);
-		return NULL;
+	if (history_store_summary(store, path, &summary, &why) == 0) {
+		user = mem_strdup(summary.user);
+		*bytes = summary.bytes;
+		history_summary_finish(&summary);
+		return user;
 	}
-	char *user = mem_strdup(summary.user);
-	*bytes = summary.bytes;
-	history_summary_finish(&summary);
+	if (history_store_has_owners(store))
+		return history_store_owner(store, path, err);
+	if (is_missing(&why))
+		user = history_store_part_user(store, path, &why);
+	if (!user && is_missing(&why))
+		user = mem_strdup(own);
+	if (!user)
+		err_copy(err, &why);
 	return user;
 }
 

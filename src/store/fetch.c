@@ -8,8 +8,7 @@
 #include "base/mem.h"
 #include "store/store.h"
 
-#define DEPTH_CAP 100
-#define PIECE	  ((int64_t)256 << 20) /* bytes that come again when a connection breaks */
+#define PIECE ((int64_t)256 << 20) /* bytes that come again when a connection breaks */
 
 struct item {
 	char *name; /* below what is fetched; "" is that itself */
@@ -74,20 +73,18 @@ static char *below(const char *path, const char *name)
 	return *name ? fs_join(path, name) : mem_strdup(path);
 }
 
-static int list(struct fetch *fetch, const char *name, int depth)
+static int list(struct fetch *fetch, const char *name)
 {
 	struct listing listing = {fetch, name};
 	char *path cleanup_free = below(fetch->path, name);
 	size_t start = fetch->count;
 
-	if (depth > DEPTH_CAP)
-		return err_set(fetch->err, ERR_INPUT, "%s: directories are more than %d deep",
-			       fetch->path, DEPTH_CAP);
+	if (store_check_depth(name, fetch->err) < 0)
+		return err_wrap(fetch->err, "%s", fetch->path);
 	if (store_run(fetch->store, store_list(path, NULL, visit, &listing), fetch->err) < 0)
 		return -1;
 	for (size_t i = start, end = fetch->count; i < end; i++)
-		if (fetch->items[i].is_directory &&
-		    list(fetch, fetch->items[i].name, depth + 1) < 0)
+		if (fetch->items[i].is_directory && list(fetch, fetch->items[i].name) < 0)
 			return -1;
 	return 0;
 }
@@ -155,7 +152,7 @@ static int run(struct fetch *fetch)
 		return err_set(fetch->err, ERR_NOT_FOUND, "%s/%s: is not a file",
 			       store_root(fetch->store), fetch->path);
 	add(fetch, mem_strdup(""), &file);
-	if (file.is_directory && list(fetch, "", 0) < 0)
+	if (file.is_directory && list(fetch, "") < 0)
 		return -1;
 	for (size_t i = 0; i < fetch->count; i++)
 		if (fetch_item(fetch, &fetch->items[i]) < 0)

@@ -1,4 +1,6 @@
 /* How much a tree of a store holds, and how old that is. */
+#include <string.h>
+
 #include "base/mem.h"
 #include "store/store.h"
 
@@ -31,6 +33,8 @@ int store_measure(struct store *store, const char *path, struct store_measure *m
 		struct err why cleanup_err = {0};
 		char *directory cleanup_free = mem_strdup(directories.items[i]);
 		struct level level = {directory, &directories, measure};
+		if (store_check_depth(directory + strlen(path), err) < 0)
+			return err_wrap(err, "%s", path);
 		/* A directory that another process removed meanwhile holds nothing. */
 		if (store_run(store, store_list(directory, NULL, on_item, &level), &why) < 0 &&
 		    why.kind != ERR_NOT_FOUND)

@@ -1,6 +1,7 @@
 #include <event2/event.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -11,6 +12,8 @@
 #include "store/location.h"
 #include "store/s3.h"
 #include "store/store_internal.h"
+
+#define DEPTH_CAP 100 /* directories within each other */
 
 /* ---- life --------------------------------------------------------------------------------- */
 
@@ -299,4 +302,16 @@ int store_open_file(struct store *store, const char *path, int64_t cap, char **k
 {
 	return store->ops->traits.is_at_once ? store->ops->open_file(store, path, cap, keeper, err)
 					     : fetch(store, path, cap, err);
+}
+
+int store_check_depth(const char *path, struct err *err)
+{
+	size_t depth = 1;
+
+	for (const char *slash = path; (slash = strchr(slash, '/')); slash++)
+		depth++;
+	return depth <= DEPTH_CAP ? 0
+				  : err_set(err, ERR_INPUT,
+					    "%.256s: more than %d directories within each other",
+					    path, DEPTH_CAP);
 }

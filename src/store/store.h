@@ -176,6 +176,10 @@ int store_run(struct store *store, struct store_request request, struct err *err
 /* The caller finishes `item` after success. */
 int store_look(struct store *store, const char *path, struct store_item *item, struct err *err);
 
+/* ERR_INPUT: a directory, named below the place that is looked through, is deeper in it than any
+ * that somebody made: a bucket can name another one for ever. */
+int store_check_depth(const char *path, struct err *err);
+
 struct store_measure {
 	int64_t bytes, newest_ms; /* of all that is in it; 0: nothing is */
 };

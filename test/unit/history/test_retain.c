@@ -218,6 +218,20 @@ static void list_that_fails_is_no_empty_one(void **state)
 	close_bucket(&server, store);
 }
 
+static void assert_kept_as_failed(const struct web_step *steps, size_t count)
+{
+	const struct history_retention retention = {.age_ms = HISTORY_DAY_MS};
+	struct history_retained retained;
+	struct err err cleanup_err = {0};
+	struct web_server server;
+	struct history_store *store = open_bucket(&server, steps, count);
+
+	assert_success(history_retain(store, &retention, NOW_MS, &retained, &err), &err);
+	assert_int_equal(retained.removed, 0);
+	assert_int_equal(retained.failed, 1);
+	close_bucket(&server, store);
+}
+
 static void entry_that_cannot_be_looked_at_stays(void **state)
 {
 	static const struct web_step steps[] = {
@@ -227,16 +241,7 @@ static void entry_that_cannot_be_looked_at_stays(void **state)
 		{"prefix=h%2F2020%2F01%2F01%2F&delimiter", PAGE(BELOW("2020/01/01/a"))},
 		{"prefix=h%2F2020%2F01%2F01%2F&delimiter", PAGE(BELOW("2020/01/01/a"))},
 	};
-	const struct history_retention retention = {.age_ms = HISTORY_DAY_MS};
-	struct history_retained retained;
-	struct err err cleanup_err = {0};
-	struct web_server server;
-	struct history_store *store = open_bucket(&server, steps, array_length(steps));
-
-	assert_success(history_retain(store, &retention, NOW_MS, &retained, &err), &err);
-	assert_int_equal(retained.removed, 0);
-	assert_int_equal(retained.failed, 1);
-	close_bucket(&server, store);
+	assert_kept_as_failed(steps, array_length(steps));
 }
 
 /* A folder that is no day: the time of what is in it tells its age. */
@@ -249,16 +254,7 @@ static void age_that_cannot_be_told_is_no_age(void **state)
 		{"prefix=h%2Fintermediate%2F&delimiter", PAGE(BELOW("intermediate/j"))},
 		{"prefix=h%2Fintermediate%2Fj%2F&delimiter", REFUSED},
 	};
-	const struct history_retention retention = {.age_ms = HISTORY_DAY_MS};
-	struct history_retained retained;
-	struct err err cleanup_err = {0};
-	struct web_server server;
-	struct history_store *store = open_bucket(&server, steps, array_length(steps));
-
-	assert_success(history_retain(store, &retention, NOW_MS, &retained, &err), &err);
-	assert_int_equal(retained.removed, 0);
-	assert_int_equal(retained.failed, 1);
-	close_bucket(&server, store);
+	assert_kept_as_failed(steps, array_length(steps));
 }
 
 int main(void)

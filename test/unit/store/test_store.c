@@ -641,6 +641,22 @@ static void another_hdfs_than_the_jobs_is_refused(void **state)
 	str_list_finish(&access.hdfs.webhdfs);
 }
 
+/* Else a bucket that names another directory for ever would keep whoever looks through it. */
+static void directories_without_an_end_are_told(void **state)
+{
+	struct err err cleanup_err = {0};
+	struct str path cleanup_str = {0};
+
+	str_append(&path, "d");
+	for (int i = 1; i < 100; i++)
+		str_append(&path, "/d");
+	assert_int_equal(store_check_depth("", &err), 0);
+	assert_int_equal(store_check_depth(path.text, &err), 0);
+	str_append(&path, "/d");
+	assert_int_equal(store_check_depth(path.text, &err), -1);
+	assert_int_equal(err.kind, ERR_INPUT);
+}
+
 static void location_is_one_of_four(void **state)
 {
 	static const char *const flaws[] = {"relative", "s3://b/a",	   "s3://Bucket/a",
@@ -675,6 +691,7 @@ int main(void)
 		scratch_test(directory_tells_another_owner),
 		scratch_test(hdfs_keeps_notes),
 		scratch_test(another_hdfs_than_the_jobs_is_refused),
+		cmocka_unit_test(directories_without_an_end_are_told),
 		scratch_test(location_is_one_of_four),
 	};
 
