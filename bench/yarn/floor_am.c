@@ -168,13 +168,18 @@ static void allocate(evutil_socket_t fd, short what, void *data)
 	size.has_memory = size.has_virtual_cores = 1;
 	size.memory = floor->memory_mib;
 	size.virtual_cores = 1;
+	Hadoop__ExecutionTypeRequestProto type = HADOOP__EXECUTION_TYPE_REQUEST_PROTO__INIT;
 	Hadoop__ResourceRequestProto ask = HADOOP__RESOURCE_REQUEST_PROTO__INIT;
+	/* A ResourceManager with opportunistic containers does not go without. */
+	type.has_execution_type = true;
+	type.execution_type = HADOOP__EXECUTION_TYPE_PROTO__GUARANTEED;
 	ask.priority = &priority;
 	ask.resource_name = "*";
 	ask.capability = &size;
 	ask.has_num_containers = ask.has_allocation_request_id = 1;
 	ask.num_containers = floor->wanted;
 	ask.allocation_request_id = 1;
+	ask.execution_type_request = &type;
 	Hadoop__ResourceRequestProto *asks[] = {&ask};
 	Hadoop__AllocateRequestProto request = HADOOP__ALLOCATE_REQUEST_PROTO__INIT;
 	request.n_ask = floor->response_id == 0 ? 1 : 0;
