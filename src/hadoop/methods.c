@@ -22,6 +22,7 @@ METHOD(RM_FORCE_KILL_APPLICATION, "forceKillApplication", kill_application, REPE
 METHOD(RM_GET_APPLICATIONS, "getApplications", get_applications, REPEATABLE);
 METHOD(RM_GET_CLUSTER_NODES, "getClusterNodes", get_cluster_nodes, REPEATABLE);
 METHOD(RM_GET_QUEUE_INFO, "getQueueInfo", get_queue_info, REPEATABLE);
+METHOD(RM_GET_QUEUE_USER_ACLS, "getQueueUserAcls", get_queue_user_acls_info, REPEATABLE);
 METHOD(RM_GET_RESOURCE_TYPES, "getResourceTypeInfo", get_all_resource_type_info, REPEATABLE);
 METHOD(RM_GET_NODE_LABELS, "getClusterNodeLabels", get_cluster_node_labels, REPEATABLE);
 METHOD(RM_GET_APPLICATION_ATTEMPT_REPORT, "getApplicationAttemptReport",

@@ -14,6 +14,7 @@ extern const struct rpc_method RM_FORCE_KILL_APPLICATION; /* until is_kill_compl
 extern const struct rpc_method RM_GET_APPLICATIONS;
 extern const struct rpc_method RM_GET_CLUSTER_NODES;
 extern const struct rpc_method RM_GET_QUEUE_INFO; /* unknown queue: a response without queueInfo */
+extern const struct rpc_method RM_GET_QUEUE_USER_ACLS; /* what the calling user may do in each */
 extern const struct rpc_method RM_GET_RESOURCE_TYPES;
 extern const struct rpc_method RM_GET_NODE_LABELS;
 extern const struct rpc_method RM_GET_APPLICATION_ATTEMPT_REPORT;
