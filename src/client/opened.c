@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "client/follow.h"
 #include "client/schedulers.h"
+#include "job/record.h"
 #include "net/http_client.h"
 #include "scheduler/job_stores.h"
 #include "scheduler/removal.h"
@@ -19,6 +20,8 @@
 #define ASK_TIMEOUT_MS 10000
 #define SILENCE_MS     3000 /* of the journal, after which the AM is looked for */
 #define PULL_MS	       250  /* between two questions to an AM whose journal is elsewhere */
+#define TELL_AFTER_MS  2000 /* since the submission: why the job waits for its AM */
+#define TELL_EVERY_MS  10000
 #define LEAVING_MS     5000 /* for an AM that is there, and tells nothing, to be gone or tell */
 
 static int read_description(struct opened *opened, struct err *err)
@@ -72,6 +75,7 @@ void opened_finish(struct opened *opened)
 	job_destroy(opened->job);
 	free(opened->journal_path);
 	free(opened->id);
+	free(opened->told);
 	job_door_finish(&opened->door);
 }
 
@@ -102,12 +106,45 @@ static int pull(struct opened *opened, struct err *err)
 	return result;
 }
 
+static int show_waiting(const char *text, journal_visit *on_line, void *data, struct err *err)
+{
+	int64_t now = clock_wall_ms();
+	json_t *record cleanup_json = record_waiting(text), *shown cleanup_json = NULL;
+
+	shown = json_pack("{si,sI}", "seq", 0, "t", (json_int_t)now);
+	json_object_update(shown, record);
+	char *line cleanup_free = json_text(shown);
+	return on_line(data,
+		       &(struct journal_line){.time_ms = now, .text = line, .length = strlen(line)},
+		       err);
+}
+
+/* A queue's numbers change with each of its jobs, and most AMs come within seconds: who wants lines
+ * is told once in a while. */
+static int tell_waiting(struct opened *opened, journal_visit *on_line, void *data, struct err *err)
+{
+	const char *text = opened->view->is_final ? NULL : opened->door.waiting;
+	int64_t now = clock_monotonic_ms();
+
+	if (text || opened->view->sequence == 0)
+		mem_replace(&opened->view->waiting, mem_strdup(text));
+	if (!on_line || str_equal(text, opened->told))
+		return 0;
+	if (text &&
+	    (opened->told ? now - opened->told_ms < TELL_EVERY_MS
+			  : clock_wall_ms() - opened->view->job->submitted_ms < TELL_AFTER_MS))
+		return 0;
+	mem_replace(&opened->told, mem_strdup(text));
+	opened->told_ms = now;
+	return show_waiting(text, on_line, data, err);
+}
+
 int opened_read(struct opened *opened, journal_visit *on_line, void *data, struct err *err)
 {
 	struct journal_line line;
 	int more = 0;
 
-	if (pull(opened, err) < 0)
+	if (pull(opened, err) < 0 || tell_waiting(opened, on_line, data, err) < 0)
 		return -1;
 	if (!opened->reader && opened_rewind(opened, opened->since, err) < 0)
 		return -1;
@@ -193,6 +230,7 @@ static void forget_journal(struct opened *opened)
 	journal_reader_close(opened->reader);
 	opened->reader = NULL;
 	opened->since = 0;
+	mem_replace(&opened->told, NULL);
 }
 
 int opened_find_am(struct opened *opened, struct err *err)

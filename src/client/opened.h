@@ -18,6 +18,8 @@ struct opened {
 	int64_t since;		       /* the sequence number that comes next */
 	int64_t heard_ms; /* monotonic: the journal's last line, or the last look for the AM */
 	int64_t hold_ms;  /* how long the AM may hold the next question for news */
+	char *told;	  /* door.waiting, as it was told last; NULL: nothing is waited for */
+	int64_t told_ms;  /* monotonic */
 };
 #define cleanup_opened __attribute__((cleanup(opened_finish)))
 
@@ -26,7 +28,9 @@ struct opened {
 int opened_find(struct opened *opened, const char *id, struct err *err);
 void opened_finish(struct opened *opened);
 
-/* Folds in what the journal has got since; `on_line` (NULL: none) sees every new line. */
+/* Folds in what the journal has got since; `on_line` (NULL: none) sees every new line. While the
+ * job's engine tells why there is no AM, the view has that, and `on_line` sees it as a line
+ * "waiting" with the number 0. */
 int opened_read(struct opened *opened, journal_visit *on_line, void *data, struct err *err);
 
 /* Makes the next opened_read() begin with sequence number `since`. */

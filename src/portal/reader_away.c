@@ -47,6 +47,10 @@ static void say_away(struct reader *reader, const char *journal)
 
 	if (reader->door.ended) /* there is nobody to be heard */
 		return;
+	if (reader->door.waiting) {
+		reader->away = mem_printf("%s%s", reader->door.waiting, more ? more : "");
+		return;
+	}
 	reader->away = mem_printf("its application master %s%s%s",
 				  since ? "has not been heard since " : "is not there",
 				  since ? since : "", more ? more : "");

@@ -371,6 +371,13 @@ char *yarn_diagnose(const Hadoop__ApplicationReportProto *report, bool has_begun
 	return str_printable(text, strcspn(text, "\n"));
 }
 
+char *yarn_waiting(const Hadoop__ApplicationReportProto *report)
+{
+	if (report->yarn_application_state != HADOOP__YARN_APPLICATION_STATE_PROTO__ACCEPTED)
+		return NULL;
+	return yarn_diagnostics_waiting(report->diagnostics, report->queue ? report->queue : "?");
+}
+
 bool yarn_has_am_still(const Hadoop__ApplicationReportProto *report)
 {
 	return report &&

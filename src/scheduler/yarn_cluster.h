@@ -48,6 +48,9 @@ enum job_state yarn_job_state(const Hadoop__ApplicationReportProto *report);
 const char *yarn_known_text(const char *text);
 /* The number of the newest AM; 0: none has begun, or it is not told. `report` may be NULL. */
 int yarn_am_attempt(const Hadoop__ApplicationReportProto *report);
+/* Why there is no AM yet, or none at the moment (yarn_diagnostics.h); NULL: there is one, or none
+ * is to come. The caller frees. */
+char *yarn_waiting(const Hadoop__ApplicationReportProto *report);
 /* How an application has ended, one line, in the ResourceManager's words: of a kill the reason that
  * its user has given, of an AM that has failed what that one wrote last, and `cause`. `has_begun`
  * as in yarn_diagnostics.h; `report` may be NULL. The caller frees. */

@@ -41,6 +41,13 @@ static bool is_of_stack(const char *line)
 	return str_starts_with(line, "at ") || str_starts_with(line, "... ");
 }
 
+/* "[2026-11-23 14:54:28.261]", "[Thu Nov 26 09:05:22 +0000 2026]" */
+static bool begins_time(const char *line)
+{
+	return *line == '[' &&
+	       ((line[1] >= '0' && line[1] <= '9') || (strlen(line) > 4 && line[4] == ' '));
+}
+
 void yarn_diagnostics_lines(const char *diagnostics, struct str_list *lines)
 {
 	struct str_list all cleanup_str_list = {0};
@@ -49,8 +56,8 @@ void yarn_diagnostics_lines(const char *diagnostics, struct str_list *lines)
 	str_split(&all, printable, '\n');
 	for (size_t i = 0; i < all.count; i++) {
 		char *line = all.items[i];
-		char *end = *line == '[' ? strchr(line, ']') : NULL;
-		if (end && line[1] >= '0' && line[1] <= '9')
+		char *end = begins_time(line) ? strchr(line, ']') : NULL;
+		if (end)
 			line = end + 1;
 		line += strspn(line, " \t");
 		if (!*line || strcmp(line, "N/A") == 0 || is_of_stack(line))
@@ -175,6 +182,67 @@ void yarn_diagnostics_judge_am(const char *diagnostics, bool has_begun, struct c
 	}
 	cause->headline = mem_strdup(find_node_word(&lines));
 	take_lines(cause, &lines);
+}
+
+/* ---- of an application that waits for its AM ----------------------------------------------- */
+
+/* What the scheduler says of every application in this state. */
+static const char *skip_state(const char *text)
+{
+	static const char *const states[] = {
+		"Application is added to the scheduler and is not yet activated.",
+		"Application is Activated, waiting for resources to be assigned for AM.",
+	};
+
+	for (size_t i = 0; i < array_length(states); i++)
+		if (str_starts_with(text, states[i]))
+			return text + strlen(states[i]);
+	return text;
+}
+
+/* Without the blanks and separators around it. */
+static void append_trimmed(struct str *out, const char *text, size_t length)
+{
+	for (; length > 0 && *text == ' '; length--)
+		text++;
+	while (length > 0 && strchr(" ;.", text[length - 1]))
+		length--;
+	str_append_bytes(out, text, length);
+}
+
+/* "Queue's AM resource limit exceeded.  Details : AM Partition = <DEFAULT_PARTITION>; AM Resource
+ * Request = <memory:256, vCores:1>; ... ; " */
+static char *describe_limit(const char *text)
+{
+	static const char mark[] = " Details : ", common[] = "AM Partition = <DEFAULT_PARTITION>; ";
+	const char *details = strstr(text, mark);
+	struct str out = {0};
+
+	append_trimmed(&out, text, details ? (size_t)(details - text) : strlen(text));
+	if (details) {
+		details += strlen(mark);
+		details += str_starts_with(details, common) ? strlen(common) : 0;
+		str_append(&out, out.length > 0 ? ": " : "");
+		append_trimmed(&out, details, strlen(details));
+	}
+	return str_steal(&out);
+}
+
+char *yarn_diagnostics_waiting(const char *diagnostics, const char *queue)
+{
+	static const char assigned[] = "Scheduler has assigned a container for AM",
+			  launched[] = "AM container is launched";
+	struct str_list lines cleanup_str_list = {0};
+
+	yarn_diagnostics_lines(diagnostics ? diagnostics : "", &lines);
+	/* Before it stands what befell the AMs before this one. */
+	const char *last = lines.count > 0 ? lines.items[lines.count - 1] : "";
+	if (str_starts_with(last, assigned) || str_starts_with(last, launched))
+		return mem_strdup("the application master has a container, and has not registered "
+				  "yet");
+	char *limit cleanup_free = describe_limit(skip_state(last));
+	return mem_printf("the application master waits for a container in queue %s%s%s", queue,
+			  *limit ? ": " : "", limit);
 }
 
 char *yarn_diagnostics_container(const char *diagnostics)

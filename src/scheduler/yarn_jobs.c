@@ -204,6 +204,8 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 	char *told cleanup_free = report && !is_past ? address_of(report) : NULL;
 	if (!made.ended && made.am_attempt > 0)
 		made.address = yarn_mirror_address(made.job_dir, told);
+	if (!made.ended && report)
+		made.waiting = yarn_waiting(report);
 	made.token = read_token(cluster, made.job_dir);
 	/* Without LinuxContainerExecutor containers run as the NodeManager's user. */
 	made.owner = SOCKET_OWNER_ANY;

@@ -188,6 +188,7 @@ static void summarize(const report_proto *report, struct job_summary *summary)
 		.queue = mem_strdup(report->queue),
 		.state = yarn_job_state(report),
 		.submitted_ms = report->starttime,
+		.waiting = yarn_waiting(report),
 	};
 	take_tags(report, &summary->tags);
 	if (job_state_is_final(summary->state)) {

@@ -140,6 +140,46 @@ static void an_am_that_said_nothing_is_told_in_its_nodes_words(void **state)
 	assert_judged("strange exitCode: x", true, "strange exitCode: x", 1);
 }
 
+static void an_application_that_waits_for_its_am_says_why(void **state)
+{
+	static const struct {
+		const char *diagnostics, *told;
+	} rows[] = {
+		{"[Thu Nov 26 09:05:29 +0000 2026] Application is added to the scheduler and is "
+		 "not yet "
+		 "activated. Queue's AM resource limit exceeded.  Details : AM Partition = "
+		 "<DEFAULT_PARTITION>; AM Resource Request = <memory:512, vCores:1>; Queue "
+		 "Resource Limit "
+		 "for AM = <memory:128, vCores:1>; ",
+		 "waits for a container in queue ml: Queue's AM resource limit exceeded: AM "
+		 "Resource "
+		 "Request = <memory:512, vCores:1>; Queue Resource Limit for AM = <memory:128, "
+		 "vCores:1>"},
+		{"[Thu Nov 26 09:05:29 +0000 2026] Application is Activated, waiting for resources "
+		 "to be "
+		 "assigned for AM.  Details : AM Partition = fast ; Partition Resource = "
+		 "<memory:0>",
+		 "waits for a container in queue ml: AM Partition = fast ; Partition Resource = "
+		 "<memory:0>"},
+		{"The queue \"root.one\" has reached the maximum limit of runnable applications.",
+		 "waits for a container in queue ml: The queue \"root.one\" has reached the "
+		 "maximum limit "
+		 "of runnable applications"},
+		{"Attempt 1 failed\n[Thu Nov 26 09:05:29 +0000 2026] AM container is launched, "
+		 "waiting for "
+		 "AM container to Register with RM",
+		 "has a container, and has not registered yet"},
+		{"", "waits for a container in queue ml"},
+		{NULL, "waits for a container in queue ml"},
+	};
+
+	for (size_t i = 0; i < array_length(rows); i++) {
+		char *told cleanup_free = yarn_diagnostics_waiting(rows[i].diagnostics, "ml");
+		char *whole cleanup_free = mem_printf("the application master %s", rows[i].told);
+		assert_string_equal(told, whole);
+	}
+}
+
 static void the_container_of_an_am_that_failed_is_known(void **state)
 {
 	char *id cleanup_free = yarn_diagnostics_container(FAILED("1") LAUNCH SEE);
@@ -154,6 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_am_that_failed_is_told_in_its_own_words),
 		cmocka_unit_test(an_am_that_said_nothing_is_told_in_its_nodes_words),
+		cmocka_unit_test(an_application_that_waits_for_its_am_says_why),
 		cmocka_unit_test(the_container_of_an_am_that_failed_is_known),
 		cmocka_unit_test(ends_are_told_in_words),
 	};
