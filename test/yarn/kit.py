@@ -27,8 +27,9 @@ DEVELOPERS = Path(os.environ.get("TONY_YARN_DIR") or f"{tempfile.gettempdir()}/t
 VERSION = os.environ.get("TONY_YARN_VERSION")  # of Hadoop, for new clusters; None: the kit's own
 HAS_HTTPFS = not (VERSION or "").startswith(("2.", "3.5."))  # as yarn-cluster says
 # Three nodes for everybody; a fourth that only a label opens, so that one cluster does for all. No test here waits for
-# YARN to miss a node or an AM.
+# YARN to miss a node or an AM. Containers are larger than the tests ask for, as on most clusters.
 SUITE = {"--nodes": 4, "--labels": ",,,fast", "--gpus": 2, "--heartbeat-ms": 100, "--expiry-ms": 60000, "--recovery": None,
+         "--minimum-mb": 256, "--limited-queues": None,
          **({"--httpfs": None} if HAS_HTTPFS else {})}
 LABELLED_NODE = 4
 

@@ -80,7 +80,7 @@ def test_queue_name_type_and_tags(tony):
 def test_a_task_that_goes_over_its_memory_fails_for_that(tony):
     """Its node's reason is what counts, though the executor leaves in good order: it is not asked for again."""
     answer, job = tony.job({"tony.worker.instances": 1, "tony.worker.memory": "64m"}, "--executes",
-                           f"""{PYTHON} -c 'import time; hold = b"a" * (200 << 20); time.sleep(600)'""")
+                           f"""{PYTHON} -c 'import time; hold = b"a" * (400 << 20); time.sleep(600)'""")
     assert answer.returncode == 1
     assert re.search(r"worker:0 on \S+ went over its memory of 64 MiB", answer.stdout)
     assert job.status()["epoch"] == 1
