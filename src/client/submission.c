@@ -173,6 +173,16 @@ static void tell_framework(const struct description *description)
 		job->framework, what);
 }
 
+/* Nobody has said where the cluster is. */
+static void tell_scheduler(const struct description *description)
+{
+	const struct scheduler_client_ops *ops = job_verb_scheduler(description);
+	char *text cleanup_free = ops->traits->is_service ? ops->found() : NULL;
+
+	if (text)
+		fprintf(stderr, "tony: %s\n", text);
+}
+
 static int check_options(const struct submission_options *chosen, struct err *err)
 {
 	if (chosen->watch.follow && (chosen->detach || chosen->json))
@@ -234,6 +244,7 @@ int submission_run(const struct submission_options *chosen, const struct str_lis
 		return -1;
 	if (!chosen->repeat)
 		tell_framework(&description);
+	tell_scheduler(&description);
 	if (chosen->repeat && repeat_has_sources(chosen->repeat))
 		provenance_inherit(&provenance, chosen->repeat->opened, description.job);
 	else

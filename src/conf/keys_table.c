@@ -162,8 +162,9 @@ static const struct key application_keys[] = {
 	 .doc = "Whether at that timeout the type becomes untracked instead of failing the job."},
 	{"tony.application.scheduler", KEY_CHOICE, "local", .choices = schedulers, .since = OURS,
 	 .doc = "Where containers come from. local: this machine. yarn: the cluster whose site "
-		"files are in HADOOP_CONF_DIR; that is the default where HADOOP_CONF_DIR or "
-		"YARN_CONF_DIR holds a yarn-site.xml."},
+		"files are in HADOOP_CONF_DIR. It is the default where HADOOP_CONF_DIR or "
+		"YARN_CONF_DIR holds a yarn-site.xml or, with neither set, where one in "
+		"HADOOP_HOME/etc/hadoop or /etc/hadoop/conf names a ResourceManager."},
 	{"tony.application.security.enabled", KEY_BOOL, "true", .since = TONY_L,
 	 .status = KEY_IGNORED, .note = "security is detected, not configured",
 	 .doc = "In TonY, whether the cluster uses Kerberos."},

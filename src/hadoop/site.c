@@ -10,7 +10,7 @@
 #include "base/xml_include.h"
 #include "hadoop/site_value.h"
 
-#define DEFAULT_DIRECTORY "/etc/hadoop/conf"
+#define SYSTEM_DIRECTORY "/etc/hadoop/conf"
 
 struct value {
 	char *raw;
@@ -51,6 +51,23 @@ static const char *const defaults[][2] = {
 	{"yarn.resourcemanager.webapp.address", "${yarn.resourcemanager.hostname}:8088"},
 	{"yarn.resourcemanager.webapp.https.address", "${yarn.resourcemanager.hostname}:8090"},
 };
+
+/* Names that Hadoop takes for them, too: the DeprecationDeltas of its Configuration and
+ * HdfsConfiguration. A file that uses an old name says the same of the new one. */
+static const char *const old_names[][2] = {
+	{"dfs.federation.nameservices", "dfs.nameservices"},
+	{"dfs.http.address", "dfs.namenode.http-address"},
+	{"dfs.https.address", "dfs.namenode.https-address"},
+	{"fs.default.name", "fs.defaultFS"},
+};
+
+static const char *present_name(const char *name)
+{
+	for (size_t i = 0; i < array_length(old_names); i++)
+		if (str_equal(name, old_names[i][0]))
+			return old_names[i][1];
+	return name;
+}
 
 /* ---- files -------------------------------------------------------------------------------- */
 
@@ -113,7 +130,7 @@ static void read_property(struct hadoop_site *site, const struct xml_node *prope
 		take_member(node->name, text, &name, &value, &final);
 	}
 	if (name && *name && value)
-		set(site, name, value, final);
+		set(site, present_name(name), value, final);
 }
 
 static int read_document(struct hadoop_site *site, const struct xml_file *file, const char *bytes,
@@ -214,36 +231,105 @@ static bool holds_yarn(const char *directory)
 	return path && fs_exists(path);
 }
 
+/* Packages put files there that name nothing. */
+static bool names_resource_manager(struct hadoop_site *site)
+{
+	const char *address = hadoop_site_get(site, "yarn.resourcemanager.address");
+
+	return hadoop_site_bool(site, "yarn.resourcemanager.ha.enabled") ||
+	       !str_starts_with(address, "0.0.0.0:");
+}
+
+/* Has a directory that nobody named a yarn-site.xml of a cluster? `err`: it cannot be read. */
+static bool describes_yarn(const char *directory, struct err *err)
+{
+	const struct hadoop_site_files files = {.directory = directory};
+	struct hadoop_site *site cleanup_hadoop_site =
+		holds_yarn(directory) ? hadoop_site_load(&files, err) : NULL;
+
+	return site && names_resource_manager(site);
+}
+
+static bool describes_files(const char *directory)
+{
+	const struct hadoop_site_files files = {.directory = directory};
+	struct hadoop_site *site cleanup_hadoop_site = hadoop_site_load(&files, NULL);
+
+	return site && !str_equal(hadoop_site_get(site, "fs.defaultFS"), "file:///");
+}
+
+/* As HADOOP_CONF_DIR or YARN_CONF_DIR says. */
+static const char *named_directory(void)
+{
+	const char *hadoop = directory_of("HADOOP_CONF_DIR");
+
+	return hadoop ? hadoop : directory_of("YARN_CONF_DIR");
+}
+
+/* Where Hadoop's own programs look, too. NULL: HADOOP_CONF_DIR is set to nothing. The caller frees.
+ */
+static char *unnamed_directory(void)
+{
+	const char *home = directory_of("HADOOP_HOME");
+	char *own = home ? fs_join(home, "etc/hadoop") : NULL;
+
+	if (own && (describes_yarn(own, NULL) || describes_files(own)))
+		return own;
+	free(own);
+	return getenv("HADOOP_CONF_DIR") ? NULL : mem_strdup(SYSTEM_DIRECTORY);
+}
+
+char *hadoop_site_found(struct err *err)
+{
+	char *directory cleanup_free = named_directory() ? NULL : unnamed_directory();
+
+	return directory && describes_yarn(directory, err) ? mem_steal(&directory) : NULL;
+}
+
 bool hadoop_site_has_yarn(void)
 {
-	return holds_yarn(directory_of("YARN_CONF_DIR")) ||
+	char *found cleanup_free = hadoop_site_found(NULL);
+
+	return found || holds_yarn(directory_of("YARN_CONF_DIR")) ||
 	       holds_yarn(directory_of("HADOOP_CONF_DIR"));
+}
+
+/* `yarn`: of the yarn-site.xml alone; NULL: the same. */
+static int read_directory(struct hadoop_site *site, const char *directory, const char *yarn,
+			  struct err *err)
+{
+	site->directory = mem_strdup(directory);
+	if (!directory)
+		return 0;
+	return read_if_there(site, directory, "core-site.xml", err) < 0 ||
+			       read_if_there(site, directory, "hdfs-site.xml", err) < 0 ||
+			       read_if_there(site, holds_yarn(yarn) ? yarn : directory,
+					     "yarn-site.xml", err) < 0
+		       ? -1
+		       : 0;
 }
 
 static int read_all(struct hadoop_site *site, const struct hadoop_site_files *files,
 		    struct err *err)
 {
-	const char *directory = files->directory, *yarn = NULL;
+	const char *named = files->directory ? files->directory : named_directory();
+	const char *yarn = files->directory ? NULL : directory_of("YARN_CONF_DIR");
+	char *unnamed cleanup_free = named ? NULL : unnamed_directory();
 
-	if (!directory) {
-		directory = directory_of("HADOOP_CONF_DIR");
-		yarn = directory_of("YARN_CONF_DIR");
-		if (!directory)
-			directory = yarn ? yarn : DEFAULT_DIRECTORY;
-	}
-	site->directory = mem_strdup(directory);
-	if (read_if_there(site, directory, "core-site.xml", err) < 0 ||
-	    read_if_there(site, directory, "hdfs-site.xml", err) < 0 ||
-	    read_if_there(site, holds_yarn(yarn) ? yarn : directory, "yarn-site.xml", err) < 0 ||
+	if (read_directory(site, named ? named : unnamed, yarn, err) < 0 ||
 	    (files->hdfs_site && read_file(site, files->hdfs_site, err) < 0) ||
 	    (files->yarn_site && read_file(site, files->yarn_site, err) < 0))
 		return -1;
-	if (site->paths.count == 0)
+	if (site->paths.count > 0)
+		return 0;
+	if (!site->directory)
 		return err_set(err, ERR_CONFIG,
-			       "%s has no core-site.xml, hdfs-site.xml or yarn-site.xml; set "
-			       "HADOOP_CONF_DIR to the directory of the cluster's configuration",
-			       directory);
-	return 0;
+			       "HADOOP_CONF_DIR is set to nothing, which means no cluster; set "
+			       "HADOOP_CONF_DIR to the directory of the cluster's configuration");
+	return err_set(err, ERR_CONFIG,
+		       "%s has no core-site.xml, hdfs-site.xml or yarn-site.xml; set "
+		       "HADOOP_CONF_DIR to the directory of the cluster's configuration",
+		       site->directory);
 }
 
 struct hadoop_site *hadoop_site_load(const struct hadoop_site_files *files, struct err *err)
@@ -288,7 +374,8 @@ void hadoop_site_load_ssl(struct hadoop_site *site)
 {
 	const char *name = hadoop_site_get(site, "hadoop.ssl.client.conf");
 
-	read_if_there(site, site->directory, name ? name : "ssl-client.xml", NULL);
+	if (site->directory)
+		read_if_there(site, site->directory, name ? name : "ssl-client.xml", NULL);
 }
 
 /* ---- values ------------------------------------------------------------------------------- */
@@ -296,7 +383,7 @@ void hadoop_site_load_ssl(struct hadoop_site *site)
 static const char *raw_value(const void *data, const char *key)
 {
 	const struct hadoop_site *site = data;
-	const struct value *value = map_get(site->values, key);
+	const struct value *value = map_get(site->values, present_name(key));
 
 	return value ? value->raw : NULL;
 }

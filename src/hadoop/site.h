@@ -1,8 +1,8 @@
 /*
  * Hadoop's configuration, read as Hadoop reads it: core-site.xml, hdfs-site.xml and yarn-site.xml,
  * a later file overriding an earlier one except where that says <final>; XInclude; ${key},
- * ${env.NAME}, ${env.NAME:-default}, ${env.NAME-default}; Hadoop's own defaults of the keys that
- * tony asks for (core-, hdfs- and yarn-default.xml of Hadoop 3.4).
+ * ${env.NAME}, ${env.NAME:-default}, ${env.NAME-default}; old names of keys; Hadoop's own defaults
+ * of the keys that tony asks for (core-, hdfs- and yarn-default.xml of Hadoop 3.4).
  */
 #ifndef TONY_HADOOP_SITE_H
 #define TONY_HADOOP_SITE_H
@@ -18,14 +18,19 @@
 struct hadoop_site;
 
 struct hadoop_site_files {
-	const char *directory; /* NULL: HADOOP_CONF_DIR, or /etc/hadoop/conf where that is unset;
-				  yarn-site.xml rather from YARN_CONF_DIR */
+	/* NULL: HADOOP_CONF_DIR, yarn-site.xml rather from YARN_CONF_DIR. Where neither is set,
+	 * etc/hadoop of HADOOP_HOME if the files there name a cluster, else /etc/hadoop/conf; and
+	 * not that one where HADOOP_CONF_DIR is set to nothing. */
+	const char *directory;
 	const char *hdfs_site; /* read last; NULL: none */
 	const char *yarn_site; /* likewise */
 };
 
-/* Does HADOOP_CONF_DIR or YARN_CONF_DIR hold a yarn-site.xml? */
+/* Does HADOOP_CONF_DIR or YARN_CONF_DIR hold a yarn-site.xml, or else hadoop_site_found() one? */
 bool hadoop_site_has_yarn(void);
+/* The directory that no variable names and whose yarn-site.xml names a ResourceManager; NULL: there
+ * is none or, with `err`, it cannot be read. The caller frees. */
+char *hadoop_site_found(struct err *err);
 
 /* A file that is not there says nothing; ERR_CONFIG: one that is no configuration, and when there
  * is none at all. */

@@ -373,9 +373,13 @@ struct scheduler_client_ops {
 	const struct local_engine *directories;
 	/* Has this user such a scheduler? With is_service. */
 	bool (*is_there)(void);
-	/* With is_service: why this user has none although the environment names one ("NAME: ...");
-	 * NULL: it names none. The caller frees. */
+	/* With is_service: why this user has none although the environment or the machine names one
+	 * ("NAME: ..."); NULL: neither does. The caller frees. */
 	char *(*absence)(void);
+	/* With is_service: where its configuration was found, which this user's environment does
+	 * not name ("on YARN, from DIRECTORY"); NULL: it does, or there is none. The caller frees.
+	 */
+	char *(*found)(void);
 	/* With it each id of a job here begins: any other text is a name. */
 	const char *id_beginning;
 	/* Can `id` be nothing but the whole id of a job here? *days: when such a job can have been

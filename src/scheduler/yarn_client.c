@@ -65,20 +65,32 @@ static char *pages(void)
 static char *absence(void)
 {
 	static const char *const variables[] = {"HADOOP_CONF_DIR", "YARN_CONF_DIR"};
+	struct err err cleanup_err = {0};
 
-	for (size_t i = 0; i < array_length(variables) && !hadoop_site_has_yarn(); i++) {
+	if (hadoop_site_has_yarn())
+		return NULL;
+	for (size_t i = 0; i < array_length(variables); i++) {
 		const char *directory = getenv(variables[i]);
 		if (directory && *directory)
 			return mem_printf("%s: there is no yarn-site.xml in \"%s\"", variables[i],
 					  directory);
 	}
-	return NULL;
+	hadoop_site_found(&err);
+	return err.kind ? mem_strdup(err_message(&err)) : NULL;
+}
+
+static char *found(void)
+{
+	char *directory cleanup_free = hadoop_site_found(NULL);
+
+	return directory ? mem_printf("on YARN, from %s", directory) : NULL;
 }
 
 const struct scheduler_client_ops yarn_scheduler_client = {
 	.traits = &yarn_traits,
 	.is_there = hadoop_site_has_yarn,
 	.absence = absence,
+	.found = found,
 	.id_beginning = "application_",
 	.is_id = is_id,
 	.preflight = preflight,

@@ -238,6 +238,7 @@ class Tony:
         self.env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.home), "USER": "tester",
                     "LANG": "C.UTF-8", "TONY_STATE_DIR": str(self.state),
                     "TONY_CONF_DIR": str(directory / "conf"), "TONY_LEDGER_DIR": str(self.ledger),
+                    "HADOOP_CONF_DIR": "",  # of no cluster, whatever this machine has
                     # Of a build with sanitizers: what they find, in whichever process.
                     "ASAN_OPTIONS": f"log_path={directory}/sanitizer",
                     "UBSAN_OPTIONS": f"log_path={directory}/sanitizer:print_stacktrace=1"}

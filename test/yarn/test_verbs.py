@@ -13,6 +13,7 @@ import urllib.request
 import pytest
 from patience import let_pass
 from program import PATIENCE_S, PYTHON, describe, read_environ, wait_until
+from site_files import as_system_files
 
 
 @pytest.fixture
@@ -322,6 +323,14 @@ def test_what_a_job_that_was_killed_from_outside_left_is_published_by_whoever_li
     assert status["tasks"][0]["host"] == task["host"] and status["tasks"][0]["attempt"] == 1
     events = tony.run("events", job.id, env={"TONY_STATE_DIR": str(tony.directory / "third")}).stdout
     assert "worker:0 allocated" in events and "worker:0 process is up" in events, events
+
+
+def test_a_cluster_of_the_machine_needs_no_variable(tony, cluster):
+    del tony.env["HADOOP_CONF_DIR"]
+    tony.enter = as_system_files(tony.directory / "etc", cluster.env["HADOOP_CONF_DIR"])
+    answer, job = tony.job({"tony.worker.instances": 1}, "--executes", "true")
+    assert answer.returncode == 0 and job, answer.stderr
+    assert "tony: on YARN, from /etc/hadoop/conf\n" in answer.stderr
 
 
 def test_a_job_is_found_without_the_site_files_of_its_submission(tony, running):

@@ -68,7 +68,7 @@ static void which_job_is_the_newest_may_not_be_known(void **state)
 	assert_run(state, "status", EXIT_CODE_UNREACHABLE);
 	assert_text_has(bed_err(), "which job is the newest is not known; name one: ");
 	assert_run(state, "status tony-20261121-061400-1f3a", EXIT_CODE_OK);
-	unsetenv("HADOOP_CONF_DIR");
+	setenv("HADOOP_CONF_DIR", "", 1);
 	bed_job_close(&bed);
 }
 

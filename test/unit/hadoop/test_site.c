@@ -191,15 +191,84 @@ static void what_is_no_configuration_is_named(void **state)
 static void a_yarn_site_is_looked_for_in_both_directories(void **state)
 {
 	scratch_write(state, "yarn/yarn-site.xml", CONFIGURATION(""), 0600);
-	unsetenv("HADOOP_CONF_DIR");
-	unsetenv("YARN_CONF_DIR");
+	setenv("HADOOP_CONF_DIR", "", 1);
 	assert_false(hadoop_site_has_yarn());
 	setenv("HADOOP_CONF_DIR", scratch_path(state, "."), 1);
 	assert_false(hadoop_site_has_yarn());
 	setenv("YARN_CONF_DIR", scratch_path(state, "yarn"), 1);
 	assert_true(hadoop_site_has_yarn());
-	unsetenv("HADOOP_CONF_DIR");
+	setenv("HADOOP_CONF_DIR", "", 1);
 	unsetenv("YARN_CONF_DIR");
+}
+
+static void assert_found(void **state, const char *yarn, const char *expected)
+{
+	char *path cleanup_free = NULL, *found cleanup_free = NULL;
+	struct err err cleanup_err = {0};
+
+	scratch_write(state, "hadoop/etc/hadoop/yarn-site.xml", yarn, 0600);
+	found = hadoop_site_found(&err);
+	path = expected ? mem_strdup(scratch_path(state, expected)) : NULL;
+	if (!str_equal(found, path))
+		fail_msg("%s of %s: %s", found ? found : "none", yarn, err_message(&err));
+	assert_true(hadoop_site_has_yarn() == (expected != NULL));
+}
+
+/* A package installs files that name no ResourceManager: they make no cluster the default. */
+static void a_directory_that_nobody_named_is_a_clusters_if_it_says_so(void **state)
+{
+	static const char own[] = "hadoop/etc/hadoop";
+
+	setenv("HADOOP_CONF_DIR", "", 1);
+	setenv("HADOOP_HOME", scratch_path(state, "hadoop"), 1);
+	assert_found(state, CONFIGURATION(P("yarn.nodemanager.aux-services", "x")), NULL);
+	assert_found(state, CONFIGURATION(P("yarn.resourcemanager.hostname", "rm")), own);
+	assert_found(state, CONFIGURATION(P("yarn.resourcemanager.address", "rm:8032")), own);
+	assert_found(state, CONFIGURATION(P("yarn.resourcemanager.ha.enabled", "true")), own);
+	assert_found(state, "<configuration>", NULL);
+	/* A variable comes first. */
+	assert_found(state, CONFIGURATION(P("yarn.resourcemanager.hostname", "rm")), own);
+	setenv("HADOOP_CONF_DIR", scratch_path(state, "."), 1);
+	char *found cleanup_free = hadoop_site_found(NULL);
+	assert_null(found);
+	assert_false(hadoop_site_has_yarn());
+	setenv("HADOOP_CONF_DIR", "", 1);
+	unsetenv("HADOOP_HOME");
+}
+
+static void a_variable_that_is_empty_means_no_cluster(void **state)
+{
+	const struct hadoop_site_files files = {0};
+	struct err err cleanup_err = {0};
+
+	setenv("HADOOP_CONF_DIR", "", 1);
+	assert_null(hadoop_site_load(&files, &err));
+	assert_int_equal(err.kind, ERR_CONFIG);
+	if (!strstr(err_message(&err), "HADOOP_CONF_DIR is set to nothing"))
+		fail_msg("%s", err_message(&err));
+}
+
+/* As Hadoop reads them: whatever a file calls a key, the last one counts, and <final> holds. */
+static void old_names_of_keys_are_taken(void **state)
+{
+	scratch_write(state, "core-site.xml",
+		      CONFIGURATION(P("fs.default.name", "hdfs://old") P("dfs.nameservices", "new")
+					    P("dfs.federation.nameservices", "old")
+						    P("v", "${fs.default.name}")),
+		      0600);
+	scratch_write(
+		state, "hdfs-site.xml",
+		CONFIGURATION(P("dfs.http.address", "old:1") P("dfs.namenode.http-address", "new:1")
+				      FINAL("dfs.https.address", "old:2")
+					      P("dfs.namenode.https-address", "new:2")),
+		0600);
+	struct hadoop_site *site cleanup_hadoop_site = load(state);
+
+	assert_string_equal(hadoop_site_get(site, "fs.defaultFS"), "hdfs://old");
+	assert_string_equal(hadoop_site_get(site, "v"), "hdfs://old");
+	assert_string_equal(hadoop_site_get(site, "dfs.nameservices"), "old");
+	assert_string_equal(hadoop_site_get(site, "dfs.namenode.http-address"), "new:1");
+	assert_string_equal(hadoop_site_get(site, "dfs.namenode.https-address"), "old:2");
 }
 
 /* ---- the cluster -------------------------------------------------------------------------- */
@@ -445,6 +514,9 @@ int main(void)
 		scratch_test(elements_too_deep_are_refused),
 		scratch_test(what_is_no_configuration_is_named),
 		scratch_test(a_yarn_site_is_looked_for_in_both_directories),
+		scratch_test(a_directory_that_nobody_named_is_a_clusters_if_it_says_so),
+		scratch_test(a_variable_that_is_empty_means_no_cluster),
+		scratch_test(old_names_of_keys_are_taken),
 		scratch_test(a_plain_cluster),
 		scratch_test(pairs_are_resolved),
 		scratch_test(what_is_wrong_is_named),

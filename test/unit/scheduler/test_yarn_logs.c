@@ -115,7 +115,7 @@ static void what_is_aggregated_is_looked_at_once(void **state)
 	setenv("HADOOP_CONF_DIR", scratch_path(state, "."), 1);
 	const struct job job = {0};
 	assert_null(yarn_logs_shown(&job, APPLICATION, "alice", &err));
-	unsetenv("HADOOP_CONF_DIR");
+	setenv("HADOOP_CONF_DIR", "", 1);
 	web_server_stop(&server);
 	web_server_finish(&server);
 	if (err.kind != ERR_NOT_FOUND)
