@@ -61,6 +61,7 @@ static void on_waiting(void *data, const char *text)
 	if (str_equal(am->waiting, text) || am_is_over(am)) /* nothing follows the last line */
 		return;
 	mem_replace(&am->waiting, mem_strdup(text));
+	machine_set_waiting(am->machine, text);
 	am_record(am, record_waiting(text), false);
 }
 
@@ -283,6 +284,7 @@ static void restore(struct am *am, const struct job_view *view)
 	am->machine =
 		machine_restore(am->job, random_u64(), view, clock_monotonic_ms(), clock_wall_ms());
 	machine_set_failures(am->machine, framework_failures(am->job));
+	machine_set_waiting(am->machine, view->waiting);
 	if (am->scheduler_ops->traits->one_host)
 		machine_set_one_host(am->machine);
 }

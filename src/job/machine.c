@@ -365,6 +365,11 @@ void machine_set_failures(struct machine *machine, const struct policy_row *fail
 	machine->failures = failures;
 }
 
+void machine_set_waiting(struct machine *machine, const char *text)
+{
+	mem_replace(&machine->waiting, mem_strdup(text));
+}
+
 void machine_destroy(struct machine *m)
 {
 	if (!m)
@@ -375,6 +380,7 @@ void machine_destroy(struct machine *m)
 		cause_finish(&m->tasks[i].cause);
 	}
 	cause_finish(&m->cause);
+	free(m->waiting);
 	free(m->tasks);
 	free(m->types);
 	free(m->pauses);

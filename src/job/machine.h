@@ -239,6 +239,9 @@ void machine_destroy(struct machine *machine);
 void machine_set_one_host(struct machine *machine);
 /* The rows of its framework (policy_find()), which outlive the machine. */
 void machine_set_failures(struct machine *machine, const struct policy_row *failures);
+/* What the scheduler says that the job waits for: "waits for 1 of 4 containers". It knows what it
+ * holds for a gang, and the machine does not. NULL: for nothing. */
+void machine_set_waiting(struct machine *machine, const char *text);
 
 /* Feeds one event and appends what to do, in order. Returns false, and does nothing, when the event
  * speaks for a container that is not (or no longer) this task's, or is impossible in this state: an

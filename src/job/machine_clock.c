@@ -173,6 +173,24 @@ static void give_gang_back(struct machine *m)
 	machine_ask_rejoining(m);
 }
 
+/* Of a gang the scheduler knows how many containers there are. */
+static void fail_for_lack(struct machine *m)
+{
+	char *timeout cleanup_free = str_format_duration(m->job->allocation_timeout_ms);
+
+	if (m->waiting)
+		machine_fail(m, CAUSE_ALLOCATION_TIMEOUT,
+			     "not all tasks were there within tony.container.allocation.timeout "
+			     "(%s): the job %s",
+			     timeout, m->waiting);
+	else
+		machine_fail(m, CAUSE_ALLOCATION_TIMEOUT,
+			     "%zu of %zu task%s were not there within "
+			     "tony.container.allocation.timeout (%s)",
+			     count_missing(m), count_needed(m), str_plural(count_needed(m)),
+			     timeout);
+}
+
 static void check_allocation_timeout(struct machine *m)
 {
 	int64_t timeout = m->job->allocation_timeout_ms;
@@ -190,11 +208,7 @@ static void check_allocation_timeout(struct machine *m)
 		machine_due(m, m->formation_since + timeout);
 		return;
 	}
-	char *text cleanup_free = str_format_duration(timeout);
-	machine_fail(
-		m, CAUSE_ALLOCATION_TIMEOUT,
-		"%zu of %zu task%s were not there within tony.container.allocation.timeout (%s)",
-		count_missing(m), count_needed(m), str_plural(count_needed(m)), text);
+	fail_for_lack(m);
 }
 
 /* False: one of the group's members still lives (or has yet to). */

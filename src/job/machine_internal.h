@@ -57,6 +57,7 @@ struct machine {
 	int streak;			   /* re-formations in quick succession */
 	bool one_host;			   /* machine_set_one_host() */
 	const struct policy_row *failures; /* machine_set_failures() */
+	char *waiting;			   /* machine_set_waiting() */
 	bool unrecorded; /* counters, back-off or cause changed in the event in hand ... */
 	bool recorded;	 /* ... and there is an ACTION_JOB_CHANGED that will tell */
 	struct task *tasks;

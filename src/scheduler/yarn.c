@@ -78,7 +78,7 @@ static void on_pump(evutil_socket_t fd, short what, void *data)
 		container->has_news = false;
 		tell(yarn, container);
 	}
-	yarn_gang_tell_waiting(yarn);
+	yarn_waiting_tell(yarn);
 }
 
 /* ---- what the ResourceManager tells ------------------------------------------------------- */
@@ -196,7 +196,9 @@ static void on_answered(void *data, const Hadoop__AllocateResponseProto *respons
 	if (response->has_num_cluster_nodes)
 		yarn->node_count = response->num_cluster_nodes;
 	yarn_avoid_fewer(yarn);
-	yarn_gang_tell_waiting(yarn);
+	if (response->limit)
+		yarn_waiting_take_headroom(yarn, response->limit);
+	yarn_waiting_tell(yarn);
 }
 
 static void on_over(void *data, const char *text)
@@ -287,6 +289,8 @@ static void close_yarn(struct scheduler *scheduler)
 	free(yarn->asked_count);
 	free(yarn->tasks);
 	free(yarn->waiting);
+	free(yarn->headroom);
+	free(yarn->given);
 	free(yarn->am_address);
 	free(yarn->job_dir);
 	free(yarn);
@@ -345,6 +349,7 @@ static int describe_kinds(struct yarn *yarn, struct err *err)
 	yarn->placements = mem_alloc_array(job->type_count, sizeof(*yarn->placements));
 	yarn->asked = mem_alloc_array(job->type_count, sizeof(*yarn->asked));
 	yarn->asked_count = mem_alloc_array(job->type_count, sizeof(*yarn->asked_count));
+	yarn->given = mem_alloc_array(job->type_count, sizeof(*yarn->given));
 	for (size_t i = 0; i < job->type_count; i++)
 		TAILQ_INIT(&yarn->asked[i]);
 	yarn->cluster = hadoop_cluster_from_json(job->engine, job->stores, err);

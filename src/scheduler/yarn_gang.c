@@ -1,7 +1,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
@@ -14,7 +13,6 @@ enum {
 	 * that of two gangs one gives way first. */
 	LONGEST_PATIENCE_MS = 60000,
 	LONGEST_PAUSE_MS = 30000,
-	WAITING_MS = 1000, /* a gang of thousands grows in many steps: not each is told */
 };
 
 /* ---- asking ------------------------------------------------------------------------------- */
@@ -67,9 +65,9 @@ static void give_all_back(struct yarn_gang *gang)
 {
 	struct yarn_container *member;
 
-	log_info("%zu of %zu containers came, and no more: they are given back, and asked for "
-		 "again after a pause",
-		 gang->held, gang->count);
+	mem_replace(&gang->pause_text, yarn_waiting_pause(gang));
+	log_info("%s", gang->pause_text);
+	gang->yarn->waiting_at = 0; /* that is told however soon after what came last */
 	TAILQ_FOREACH(member, &gang->members, link)
 	{
 		if (member->state == YARN_ASKED)
@@ -126,6 +124,7 @@ void yarn_gang_destroy(struct yarn_gang *gang)
 {
 	TAILQ_REMOVE(&gang->yarn->gangs, gang, link);
 	event_free(gang->timer);
+	free(gang->pause_text);
 	free(gang);
 }
 
@@ -286,6 +285,8 @@ void yarn_gang_take(struct yarn *yarn, size_t type, const Hadoop__ContainerProto
 	struct yarn_gang *gang = container->gang;
 	unqueue(container);
 	yarn_container_fill(container, proto);
+	if (proto->resource)
+		yarn->given[type] = proto->resource->memory;
 	container->state = YARN_HELD;
 	gang->held++;
 	yarn_pump_soon(yarn);
@@ -335,81 +336,4 @@ void yarn_gang_leave(struct yarn_container *container)
 	if (!last && gang->held == gang->count)
 		allocate_if_complete(gang);
 	say_all_wanted(yarn);
-}
-
-/* ---- what is waited for ------------------------------------------------------------------- */
-
-static bool is_optional(const struct yarn_gang *gang)
-{
-	return TAILQ_FIRST(&gang->members)->request.is_optional;
-}
-
-/* How many of the type, needed or optional, are asked for; the optional ones come last. */
-static int32_t count_asked(const struct yarn *yarn, size_t type, bool optional)
-{
-	const struct yarn_container *container = TAILQ_LAST(&yarn->asked[type], yarn_queue);
-	int32_t count = 0;
-
-	for (; container && container->request.is_optional;
-	     container = TAILQ_PREV(container, yarn_queue, queued))
-		count++;
-	return optional ? count : yarn->asked_count[type] - count;
-}
-
-/* "worker x 2, ps x 1"; the caller frees. */
-static char *list_asked(const struct yarn *yarn, bool optional, int64_t *sum)
-{
-	struct str_list parts cleanup_str_list = {0};
-
-	*sum = 0;
-	for (size_t i = 0; i < yarn->job->type_count; i++) {
-		int32_t count = count_asked(yarn, i, optional);
-		if (count > 0)
-			str_list_add_format(&parts, "%s x %" PRId32, yarn->job->types[i].name,
-					    count);
-		*sum += count;
-	}
-	return str_list_join(&parts, ", ");
-}
-
-/* "waits for 3 of 9 containers (worker x 2, ps x 1) of queue ml" */
-static char *waiting_text(const struct yarn *yarn)
-{
-	const char *queue_name = yarn->cluster->queue ? yarn->cluster->queue : "default";
-	const struct yarn_gang *gang;
-	int64_t missing, wanted;
-	size_t all = 0;
-	bool pausing = false;
-
-	char *what cleanup_free = list_asked(yarn, false, &missing);
-	char *more cleanup_free = list_asked(yarn, true, &wanted);
-	TAILQ_FOREACH(gang, &yarn->gangs, link)
-	{
-		all += is_optional(gang) ? 0 : gang->count;
-		pausing = pausing || gang->pausing;
-	}
-	if (missing > 0)
-		return mem_printf("waits for %" PRId64 " of %zu container%s (%s) of queue %s",
-				  missing, all, str_plural(all), what, queue_name);
-	if (pausing)
-		return mem_strdup("pauses, having given back an incomplete gang");
-	if (wanted > 0)
-		return mem_printf("can run with fewer; waits for %" PRId64
-				  " more containers (%s) of queue %s",
-				  wanted, more, queue_name);
-	return NULL;
-}
-
-void yarn_gang_tell_waiting(struct yarn *yarn)
-{
-	char *text cleanup_free = waiting_text(yarn);
-	int64_t now = clock_monotonic_ms();
-
-	if (str_equal(text, yarn->waiting))
-		return;
-	if (text && yarn->waiting && now - yarn->waiting_at < WAITING_MS)
-		return; /* the next beat comes by here */
-	yarn->waiting_at = now;
-	mem_replace(&yarn->waiting, mem_strdup(text));
-	yarn->listener.waiting(yarn->listener.data, text);
 }

@@ -2,6 +2,7 @@
  * The YARN scheduler's own data, and its parts:
  *   yarn.c            the interface, and what the ResourceManager and NodeManagers tell
  *   yarn_gang.c       what is asked for, held and given back together
+ *   yarn_waiting.c    for what the job waits, in words
  *   yarn_container.c  the life of one container
  *   yarn_launch.c     what a container is started with
  *   yarn_cause.c      why a container ended, in words
@@ -78,6 +79,7 @@ struct yarn_gang {
 	size_t count, held;
 	struct event *timer; /* how long it may stand still; then how long it pauses */
 	bool pausing;
+	char *pause_text; /* why it pauses, or did last; NULL: it never did */
 	struct backoff patience, pause;
 };
 TAILQ_HEAD(yarn_gang_queue, yarn_gang);
@@ -114,6 +116,9 @@ struct yarn {
 	size_t releasing;   /* containers whose end was ordered and has not come */
 	char *waiting;	    /* as last told */
 	int64_t waiting_at; /* when */
+	int64_t *given;	    /* by type: MiB that a container has after rounding; 0: none came yet */
+	int64_t short_since; /* the queue cannot give what is asked for since then; 0: it can */
+	char *headroom;	     /* what it can give, in words; NULL: enough, as far as is known */
 	bool is_over;
 	struct event
 		*unheard; /* when what was adopted must have been heard of; NULL: not yet set */
@@ -145,9 +150,15 @@ void yarn_gang_take(struct yarn *yarn, size_t type, const Hadoop__ContainerProto
 void yarn_gang_lose(struct yarn_container *container); /* is asked for again */
 void yarn_gang_lose_held(struct yarn *yarn);	       /* all that came for no use */
 void yarn_gang_leave(struct yarn_container *container);
-/* Tells what is waited for, if that changed. */
-void yarn_gang_tell_waiting(struct yarn *yarn);
 void yarn_gang_destroy(struct yarn_gang *gang);
+
+/* ---- yarn_waiting.c ---- */
+/* Tells what is waited for, if that changed. */
+void yarn_waiting_tell(struct yarn *yarn);
+/* What the ResourceManager says that the queue can still give this user. */
+void yarn_waiting_take_headroom(struct yarn *yarn, const Hadoop__ResourceProto *headroom);
+/* Why the gang is given back, before it is; the caller frees. */
+char *yarn_waiting_pause(const struct yarn_gang *gang);
 
 /* ---- yarn_container.c ---- */
 struct yarn_container *yarn_container_create(struct yarn *yarn,

@@ -94,6 +94,16 @@ static Hadoop__AllocateResponseProto *next_of(struct fake_rm *rm)
 	return rm->next;
 }
 
+static Hadoop__ResourceProto *resource_of(int64_t memory)
+{
+	Hadoop__ResourceProto *resource = mem_alloc(sizeof(*resource));
+
+	hadoop__resource_proto__init(resource);
+	resource->has_memory = true;
+	resource->memory = memory;
+	return resource;
+}
+
 /* ---- the ResourceManager's calls ---------------------------------------------------------- */
 
 static void log_ask(struct str *log, const Hadoop__ResourceRequestProto *ask)
@@ -176,6 +186,8 @@ static void on_allocate(struct fake_connection *connection, const struct fake_ca
 	rm->allocates++;
 	response->has_response_id = true;
 	response->response_id = ++rm->response_id;
+	if (rm->headroom)
+		response->limit = resource_of(rm->headroom);
 	fake_answer_message(connection, call, &response->base);
 	message_free(response);
 }
@@ -401,6 +413,11 @@ Hadoop__ContainerProto *rm_give(struct fake_rm *rm, int kind, int64_t request, i
 	container->container_token = token_of(&byte, 1, "ContainerToken");
 	append(next->allocated_containers, next->n_allocated_containers, container);
 	return container;
+}
+
+void rm_size(Hadoop__ContainerProto *container, int64_t memory)
+{
+	container->resource = resource_of(memory);
 }
 
 void rm_end(struct fake_rm *rm, int number, int status, const char *diagnostics)

@@ -23,6 +23,7 @@ struct fake_rm {
 	Hadoop__RegisterApplicationMasterResponseProto limits;
 	const char *error, *error_text; /* the next call gets this exception; NULL: none */
 
+	int64_t headroom; /* MiB, told with each answer to allocate; 0: not told */
 	int32_t response_id;
 	int allocates, finishes; /* calls */
 	bool is_silent;		 /* allocate and start are heard and not answered */
@@ -45,6 +46,7 @@ void rm_beat(struct fake_rm *rm);
 Hadoop__ContainerIdProto *rm_container_id(int number); /* message_free() */
 Hadoop__ContainerProto *rm_give(struct fake_rm *rm, int kind, int64_t request, int number,
 				const char *host, int port);
+void rm_size(Hadoop__ContainerProto *container, int64_t memory); /* MiB */
 void rm_end(struct fake_rm *rm, int number, int status, const char *diagnostics);
 void rm_give_node_token(struct fake_rm *rm, const char *host, int port, const char *token);
 void rm_roll_token(struct fake_rm *rm, const char *token);

@@ -439,6 +439,20 @@ static void test_allocation_timeout_with_nothing_held_fails(void **state)
 	bed_destroy(bed);
 }
 
+/* It holds some for the gang, of which the machine does not know. */
+static void test_allocation_timeout_says_what_the_scheduler_waits_for(void **state)
+{
+	struct bed *bed = bed_create("worker=4");
+	bed->job->allocation_timeout_ms = 1000;
+	bed_submit(bed);
+	machine_set_waiting(bed->machine, "waits for 1 of 4 containers");
+	bed_pass(bed, 1000);
+	assert_string_equal(bed_status(bed).cause->text,
+			    "not all tasks were there within tony.container.allocation.timeout "
+			    "(1.0 s): the job waits for 1 of 4 containers");
+	bed_destroy(bed);
+}
+
 static void test_surplus_allocation_is_released(void **state)
 {
 	struct bed *bed = bed_create("worker=1");
@@ -704,6 +718,7 @@ int main(void)
 		cmocka_unit_test(test_application_timeout),
 		cmocka_unit_test(test_half_a_gang_gives_back),
 		cmocka_unit_test(test_allocation_timeout_with_nothing_held_fails),
+		cmocka_unit_test(test_allocation_timeout_says_what_the_scheduler_waits_for),
 		cmocka_unit_test(test_surplus_allocation_is_released),
 		cmocka_unit_test(test_a_task_registers_before_its_container_is_known),
 		cmocka_unit_test(test_a_container_is_known_after_it_was_given_back),

@@ -24,6 +24,7 @@ struct bed {
 	struct job job;
 	struct job_type types[TYPES];
 	struct hadoop_amount fpga;
+	const char *placement; /* of workers; NULL: none */
 	struct scheduler *scheduler;
 	struct str told;
 	struct cause cause; /* of the last end or preemption */
@@ -138,6 +139,7 @@ static void describe_cluster(struct bed *bed)
 		.type_count = TYPES,
 	};
 
+	types[WORKER].placement = (char *)bed->placement;
 	types[PS].amounts = &bed->fpga;
 	types[PS].amount_count = bed->fpga.value > 0;
 	str_list_add(&cluster.rm, bed->rm.server.address);
@@ -153,7 +155,8 @@ static void describe_cluster(struct bed *bed)
 	str_list_finish(&cluster.hdfs.name_nodes);
 }
 
-static struct bed *open_bed(void **state, enum job_mode mode, int64_t fpgas)
+static struct bed *open_placed(void **state, enum job_mode mode, int64_t fpgas,
+			       const char *placement)
 {
 	struct bed *bed = mem_alloc(sizeof(*bed));
 	struct err err cleanup_err = {0};
@@ -162,6 +165,7 @@ static struct bed *open_bed(void **state, enum job_mode mode, int64_t fpgas)
 	set_credentials(state);
 	bed->base = event_base_new();
 	bed->fpga = (struct hadoop_amount){(char *)"yarn.io/fpga", fpgas};
+	bed->placement = placement;
 	rm_open(&bed->rm, bed->base);
 	rm_open(&bed->node, bed->base);
 	bed->rm.token = "amrm";
@@ -189,6 +193,11 @@ static struct bed *open_bed(void **state, enum job_mode mode, int64_t fpgas)
 	if (!bed->scheduler)
 		fail_msg("%s", err_message(&err));
 	return bed;
+}
+
+static struct bed *open_bed(void **state, enum job_mode mode, int64_t fpgas)
+{
+	return open_placed(state, mode, fpgas, NULL);
 }
 
 static void close_bed(struct bed *bed)
@@ -411,11 +420,52 @@ static void a_gang_that_stands_still_is_given_back(void **state)
 	give(bed, 2);
 	give(bed, 3);
 	rm_wait(&bed->rm, "ask p1 n0 128m 1c; release 2; release 3; ");
+	wait_told(bed, "pauses, having given back 2 of 3 containers of queue ml, as worker x 1 did "
+		       "not come\n");
 	rm_wait(&bed->rm, "ask p1 n3");
 	give(bed, 4);
 	give(bed, 5);
 	give(bed, 6);
 	wait_told(bed, "allocated worker:2/1\n");
+	close_bed(bed);
+}
+
+static void what_a_container_costs_after_rounding_is_told(void **state)
+{
+	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
+
+	request(bed, 0, 2);
+	rm_size(rm_give(&bed->rm, WORKER + 1, WORKER + 1, 2, "127.0.0.1", port_of_node(bed)), 1024);
+	wait_told(bed, "waits for 1 of 2 containers (worker x 1) of queue ml: each worker has 1.0 "
+		       "GiB instead of 128 MiB\n");
+	close_bed(bed);
+}
+
+static void what_the_queue_has_left_for_the_user_is_told(void **state)
+{
+	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
+	struct yarn *yarn = (struct yarn *)bed->scheduler;
+
+	bed->rm.headroom = 100;
+	request(bed, 0, 2);
+	while (yarn->short_since == 0)
+		event_base_loop(bed->base, EVLOOP_ONCE);
+	yarn->short_since = 1;
+	wait_told(bed, "waits for 2 of 2 containers (worker x 2) of queue ml: user alice can have "
+		       "100 MiB more, and a worker takes 128 MiB\n");
+	bed->rm.headroom = 128;
+	wait_told(bed, "waits for 2 of 2 containers (worker x 2) of queue ml\n");
+	close_bed(bed);
+}
+
+static void a_placement_that_is_waited_for_is_told(void **state)
+{
+	struct bed *bed = open_placed(state, JOB_MODE_GANG, 0, "notin,node,worker");
+
+	((struct yarn *)bed->scheduler)->node_count = 3;
+	request(bed, 0, 2);
+	wait_told(bed, "waits for 2 of 2 containers (worker x 2) of queue ml: worker: "
+		       "notin,node,worker on 3 nodes\n");
 	close_bed(bed);
 }
 
@@ -675,6 +725,9 @@ int main(void)
 		scratch_test(what_a_job_can_do_without_is_told_alone_and_comes_last),
 		scratch_test(without_a_gang_each_is_told),
 		scratch_test(a_gang_that_stands_still_is_given_back),
+		scratch_test(what_a_container_costs_after_rounding_is_told),
+		scratch_test(what_the_queue_has_left_for_the_user_is_told),
+		scratch_test(a_placement_that_is_waited_for_is_told),
 		scratch_test(what_is_lost_while_held_is_asked_for_again),
 		scratch_test(what_is_held_over_a_restart_is_asked_for_again),
 		scratch_test(a_gang_goes_on_without_who_is_cancelled),

@@ -1,0 +1,240 @@
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "scheduler/yarn_internal.h"
+
+enum {
+	WAITING_MS = 1000, /* a gang of thousands grows in many steps: not each is told */
+	/* The first answers to an AM tell a headroom of nothing. */
+	SHORT_MS = 2000,
+};
+
+/* ---- how many ----------------------------------------------------------------------------- */
+
+static bool is_optional(const struct yarn_gang *gang)
+{
+	return TAILQ_FIRST(&gang->members)->request.is_optional;
+}
+
+/* How many of the type, needed or optional, are asked for; the optional ones come last. */
+static int32_t count_asked(const struct yarn *yarn, size_t type, bool optional)
+{
+	const struct yarn_container *container = TAILQ_LAST(&yarn->asked[type], yarn_queue);
+	int32_t count = 0;
+
+	for (; container && container->request.is_optional;
+	     container = TAILQ_PREV(container, yarn_queue, queued))
+		count++;
+	return optional ? count : yarn->asked_count[type] - count;
+}
+
+/* "worker x 2, ps x 1"; the caller frees. */
+static char *list_asked(const struct yarn *yarn, bool optional, int64_t *sum)
+{
+	struct str_list parts cleanup_str_list = {0};
+
+	*sum = 0;
+	for (size_t i = 0; i < yarn->job->type_count; i++) {
+		int32_t count = count_asked(yarn, i, optional);
+		if (count > 0)
+			str_list_add_format(&parts, "%s x %" PRId32, yarn->job->types[i].name,
+					    count);
+		*sum += count;
+	}
+	return str_list_join(&parts, ", ");
+}
+
+/* ---- what the queue can give -------------------------------------------------------------- */
+
+static int64_t memory_of_one(const struct yarn *yarn, size_t type)
+{
+	int64_t given = yarn->given[type], asked = yarn->kinds[type].memory;
+
+	return given > asked ? given : asked;
+}
+
+static bool counts_cores(const struct yarn *yarn)
+{
+	const Hadoop__RegisterApplicationMasterResponseProto *limits = yarn->limits;
+
+	for (size_t i = 0; limits && i < limits->n_scheduler_resource_types; i++)
+		if (limits->scheduler_resource_types[i] == HADOOP__SCHEDULER_RESOURCE_TYPES__CPU)
+			return true;
+	return false;
+}
+
+static int64_t amount_in(const Hadoop__ResourceProto *headroom, const char *name)
+{
+	for (size_t i = 0; i < headroom->n_resource_value_map; i++)
+		if (str_equal(headroom->resource_value_map[i]->key, name))
+			return headroom->resource_value_map[i]->value;
+	return INT64_MAX; /* of an older ResourceManager, which does not say */
+}
+
+static int64_t at_least_0(int64_t value)
+{
+	return value < 0 ? 0 : value;
+}
+
+/* "can have 512 MiB more of queue ml, and a worker takes 1.0 GiB"; NULL: there is enough for one.
+ */
+static char *shortage_of(const struct yarn *yarn, size_t type,
+			 const Hadoop__ResourceProto *headroom)
+{
+	const struct container_kind *kind = &yarn->kinds[type];
+	const char *name = yarn->job->types[type].name;
+	int64_t memory = memory_of_one(yarn, type);
+
+	if (headroom->memory < memory) {
+		char *left cleanup_free = str_format_mib((double)at_least_0(headroom->memory));
+		char *takes cleanup_free = str_format_mib((double)memory);
+		return mem_printf("%s more, and a %s takes %s", left, name, takes);
+	}
+	if (counts_cores(yarn) && headroom->virtual_cores < kind->vcores)
+		return mem_printf("%" PRId64 " vcores more, and a %s takes %d",
+				  at_least_0(headroom->virtual_cores), name, kind->vcores);
+	for (size_t i = 0; i < kind->amount_count; i++) {
+		const struct hadoop_amount *amount = &kind->amounts[i];
+		int64_t left = amount_in(headroom, amount->name);
+		if (left < amount->value)
+			return mem_printf("%" PRId64 " of %s more, and a %s takes %" PRId64,
+					  at_least_0(left), amount->name, name, amount->value);
+	}
+	return NULL;
+}
+
+static char *find_shortage(const struct yarn *yarn, const Hadoop__ResourceProto *headroom)
+{
+	char *text = NULL;
+
+	for (size_t i = 0; i < yarn->job->type_count && !text; i++)
+		if (yarn->asked_count[i] > 0)
+			text = shortage_of(yarn, i, headroom);
+	return text;
+}
+
+/* It changes with every container of the queue: the first number stands until there is enough. */
+void yarn_waiting_take_headroom(struct yarn *yarn, const Hadoop__ResourceProto *headroom)
+{
+	char *shortage cleanup_free = find_shortage(yarn, headroom);
+	int64_t now = clock_monotonic_ms();
+
+	if (!shortage) {
+		yarn->short_since = 0;
+		mem_replace(&yarn->headroom, NULL);
+		return;
+	}
+	if (yarn->short_since == 0)
+		yarn->short_since = now;
+	if (!yarn->headroom && now - yarn->short_since >= SHORT_MS)
+		yarn->headroom = mem_printf("user %s can have %s", yarn->cluster->user, shortage);
+}
+
+/* ---- why ---------------------------------------------------------------------------------- */
+
+/* "each worker has 1.0 GiB instead of 64 MiB" */
+static void add_rounding(const struct yarn *yarn, size_t type, struct str_list *reasons)
+{
+	int64_t asked = yarn->kinds[type].memory, given = yarn->given[type];
+
+	if (given <= asked)
+		return;
+	char *has cleanup_free = str_format_mib((double)given);
+	char *instead cleanup_free = str_format_mib((double)asked);
+	str_list_add_format(reasons, "each %s has %s instead of %s", yarn->job->types[type].name,
+			    has, instead);
+}
+
+/* "worker: notin,node,worker on 3 nodes" */
+static void add_placement(const struct yarn *yarn, size_t type, struct str_list *reasons)
+{
+	const char *own = yarn->cluster->types[type].placement;
+	const char *placement = own ? own : yarn->cluster->placement;
+
+	if (!placement)
+		return;
+	char *nodes cleanup_free =
+		mem_printf(" on %d node%s", yarn->node_count, str_plural(yarn->node_count));
+	str_list_add_format(reasons, "%s: %s%s", yarn->job->types[type].name, placement,
+			    yarn->node_count > 0 ? nodes : "");
+}
+
+/* What is known of why those that are asked for do not come: ": ...; ...", or nothing. The caller
+ * frees. */
+static char *list_reasons(const struct yarn *yarn)
+{
+	struct str_list reasons cleanup_str_list = {0};
+
+	for (size_t i = 0; i < yarn->job->type_count; i++) {
+		if (yarn->asked_count[i] == 0)
+			continue;
+		add_rounding(yarn, i, &reasons);
+		add_placement(yarn, i, &reasons);
+	}
+	if (yarn->headroom)
+		str_list_add(&reasons, yarn->headroom);
+	char *text cleanup_free = str_list_join(&reasons, "; ");
+	return mem_printf("%s%s", reasons.count > 0 ? ": " : "", text);
+}
+
+static const char *queue_name(const struct yarn *yarn)
+{
+	return yarn->cluster->queue ? yarn->cluster->queue : "default";
+}
+
+char *yarn_waiting_pause(const struct yarn_gang *gang)
+{
+	const struct yarn *yarn = gang->yarn;
+	int64_t missing;
+	char *what cleanup_free = list_asked(yarn, false, &missing);
+	char *why cleanup_free = list_reasons(yarn);
+
+	return mem_printf("pauses, having given back %zu of %zu containers of queue %s, as %s did "
+			  "not come%s",
+			  gang->held, gang->count, queue_name(yarn), what, why);
+}
+
+/* "waits for 3 of 9 containers (worker x 2, ps x 1) of queue ml"; NULL: for nothing. The caller
+ * frees. */
+static char *waiting_text(const struct yarn *yarn)
+{
+	const struct yarn_gang *gang;
+	const char *pause = NULL;
+	int64_t missing, wanted;
+	size_t all = 0;
+
+	char *what cleanup_free = list_asked(yarn, false, &missing);
+	char *more cleanup_free = list_asked(yarn, true, &wanted);
+	char *why cleanup_free = list_reasons(yarn);
+	TAILQ_FOREACH(gang, &yarn->gangs, link)
+	{
+		all += is_optional(gang) ? 0 : gang->count;
+		pause = gang->pausing ? gang->pause_text : pause;
+	}
+	if (missing > 0)
+		return mem_printf("waits for %" PRId64 " of %zu container%s (%s) of queue %s%s",
+				  missing, all, str_plural(all), what, queue_name(yarn), why);
+	if (pause)
+		return mem_strdup(pause);
+	if (wanted > 0)
+		return mem_printf("can run with fewer; waits for %" PRId64
+				  " more containers (%s) of queue %s%s",
+				  wanted, more, queue_name(yarn), why);
+	return NULL;
+}
+
+void yarn_waiting_tell(struct yarn *yarn)
+{
+	char *text cleanup_free = waiting_text(yarn);
+	int64_t now = clock_monotonic_ms();
+
+	if (str_equal(text, yarn->waiting))
+		return;
+	if (text && yarn->waiting && now - yarn->waiting_at < WAITING_MS)
+		return; /* the next beat comes by here */
+	yarn->waiting_at = now;
+	mem_replace(&yarn->waiting, mem_strdup(text));
+	yarn->listener.waiting(yarn->listener.data, text);
+}
