@@ -142,6 +142,10 @@ static void on_node_changed(void *data, const Hadoop__NodeReportProto *node)
 	if (!node->nodeid || !node->nodeid->host)
 		return;
 	char *name cleanup_free = mem_printf("%s:%d", node->nodeid->host, node->nodeid->port);
+	if (node->node_state == HADOOP__NODE_STATE_PROTO__NS_DECOMMISSIONING)
+		yarn_node_leaves(yarn, name, node);
+	else
+		yarn_node_left(yarn, name, !trouble);
 	if (!trouble) {
 		map_remove(yarn->bad_nodes, name);
 		return;
@@ -181,7 +185,8 @@ static void on_preempting(void *data, const Hadoop__ContainerIdProto *id, bool s
 	struct yarn_container *container = yarn_find_by_id(yarn, id);
 
 	if (container)
-		yarn_container_preempted(container);
+		yarn_container_preempted(container,
+					 "is preempted: YARN takes its container back for others");
 }
 
 static void on_refused(void *data, const char *text)
@@ -276,6 +281,7 @@ static void close_yarn(struct scheduler *scheduler)
 		event_free(yarn->unheard);
 	map_destroy(yarn->containers);
 	map_destroy(yarn->bad_nodes);
+	map_destroy(yarn->leaving);
 	message_free(yarn->limits);
 	credentials_finish(&yarn->credentials);
 	if (yarn->task_tokens.text)
@@ -455,6 +461,7 @@ static struct scheduler *open_yarn(const struct scheduler_setup *setup, struct e
 		.gang_pause_ms = GANG_PAUSE_MS,
 		.containers = map_create(NULL),
 		.bad_nodes = map_create(free),
+		.leaving = map_create(yarn_leaving_free),
 	};
 	TAILQ_INIT(&yarn->gangs);
 	TAILQ_INIT(&yarn->news);

@@ -212,19 +212,16 @@ void yarn_container_release(struct yarn_container *container, int64_t grace_ms)
 	}
 }
 
-void yarn_container_preempted(struct yarn_container *container)
+void yarn_container_preempted(struct yarn_container *container, const char *text)
 {
 	const struct scheduler_listener *listener = &container->yarn->listener;
-	struct cause cause = {
-		.kind = CAUSE_PREEMPTED,
-		.text = "is preempted: YARN takes its container back for others",
-	};
+	struct cause cause = {.kind = CAUSE_PREEMPTED, .text = text};
 
 	if (!container->told || container->released || container->preempted ||
 	    container->state == YARN_ENDED)
 		return;
 	container->preempted = true;
-	log_info("%s is to be preempted", container->id);
+	log_info("%s %s", container->id, text);
 	listener->preempted(listener->data, container->request.task, container->request.attempt,
 			    &cause);
 }

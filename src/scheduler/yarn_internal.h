@@ -8,6 +8,7 @@
  *   yarn_cause.c      why a container ended, in words
  *   yarn_adopt.c      containers of the AM before
  *   yarn_avoid.c      machines that no further container should be on
+ *   yarn_leaving.c    machines that are being decommissioned
  *   yarn_place.c      what the AM finds in its own container
  *   yarn_keep.c       journal and metrics in HDFS (journal_copy.h), and those of the AM before
  *   yarn_resource.c   files as NodeManagers are told of them
@@ -126,6 +127,7 @@ struct yarn {
 	struct str_list avoided; /* hosts, the longest avoided first */
 	int32_t node_count;	 /* of the cluster, as last told; 0: not yet */
 	struct map *bad_nodes;	 /* "host:port": what is wrong with it, in words */
+	struct map *leaving;	 /* "host:port" of those that are being decommissioned */
 
 	struct yarn_finish *finish; /* NULL: the job has not ended */
 };
@@ -176,7 +178,8 @@ void yarn_container_completed(struct yarn_container *container,
 			      const Hadoop__ContainerStatusProto *status);
 void yarn_container_start_failed(struct yarn_container *container, const char *text);
 void yarn_container_stop_failed(struct yarn_container *container, const char *text);
-void yarn_container_preempted(struct yarn_container *container);
+/* It will be taken away; `text` says why. */
+void yarn_container_preempted(struct yarn_container *container, const char *text);
 void yarn_container_end(struct yarn_container *container); /* it has; told from the loop */
 
 /* ---- yarn_adopt.c ---- */
@@ -201,6 +204,13 @@ void yarn_judge(struct cause *cause, const struct job_type *type,
 /* ---- yarn_avoid.c ---- */
 void yarn_avoid(struct scheduler *scheduler, const char *host);
 void yarn_avoid_fewer(struct yarn *yarn); /* as the cluster's size allows */
+
+/* ---- yarn_leaving.c ---- */
+/* `name`: "host:port". The node is being decommissioned, or is not any more, since it stays or has
+ * gone. */
+void yarn_node_leaves(struct yarn *yarn, const char *name, const Hadoop__NodeReportProto *node);
+void yarn_node_left(struct yarn *yarn, const char *name, bool stays);
+void yarn_leaving_free(void *value);
 
 /* ---- yarn_place.c ---- */
 int yarn_find_place(const char *job_dir, struct scheduler_place *place, struct err *err);

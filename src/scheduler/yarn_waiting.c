@@ -143,8 +143,9 @@ static void add_rounding(const struct yarn *yarn, size_t type, struct str_list *
 		return;
 	char *has cleanup_free = str_format_mib((double)given);
 	char *instead cleanup_free = str_format_mib((double)asked);
-	str_list_add_format(reasons, "each %s has %s instead of %s", yarn->job->types[type].name,
-			    has, instead);
+	if (!str_equal(has, instead))
+		str_list_add_format(reasons, "each %s has %s instead of %s",
+				    yarn->job->types[type].name, has, instead);
 }
 
 /* "worker: notin,node,worker on 3 nodes" */

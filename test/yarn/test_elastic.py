@@ -1,4 +1,4 @@
-"""Elastic types on a cluster: a node is lost and comes back, and the job is scaled. The file has a cluster of its own
+"""Elastic types on a cluster: a node is lost, or decommissioned, and comes back, and the job is scaled. The file has a cluster of its own
 to break, whose nodes have room for one task each."""
 
 import pytest
@@ -19,9 +19,9 @@ def node_of(host):
     return int(host.rpartition(".")[2]) - 1
 
 
-def start(tony):
+def start(tony, **keys):
     """Programs that say what they are told, and do not mind what becomes of the others."""
-    return tony.submit(KEYS, "--executes",
+    return tony.submit({**KEYS, **keys}, "--executes",
                        f"echo $TONY_EPOCH $RANK $WORLD_SIZE; exec ./exit_after.sh {tony.directory}/go 0")
 
 
@@ -64,3 +64,26 @@ def test_a_node_is_lost_and_comes_back_under_an_elastic_job(tony):
     status = job.status()
     assert (status["retries"], status["infrastructure_retries"]) == (0, 0)
     job.wait_final("SUCCEEDED")
+
+
+def test_a_node_of_an_elastic_job_is_decommissioned(tony):
+    """The job goes on without it, at no cost, before the node goes."""
+    job = start(tony, **{"tony.worker.stop-grace": "90s"})
+    workers = [f"worker:{index}" for index in range(3)]
+    begun = formation(job, *workers)
+    am = job.application()["amHostHttpAddress"].split(":")[0]
+    moved = next(task for task in job.status()["tasks"] if task["host"] != am)
+    node = node_of(moved["host"])
+    tony.cluster.kit("decommission", node, "--timeout", 120)
+    try:
+        fewer = formation(job, *(task for task in workers if task != moved["task"]))
+        assert fewer > begun
+    finally:
+        tony.cluster.kit("recommission", node)
+    assert formation(job, *workers) > fewer
+    (tony.directory / "go").touch()
+    assert job.wait(180) == 0
+    status = job.status()
+    assert (status["retries"], status["infrastructure_retries"]) == (0, 0)
+    cause = next(event["cause"] for event in job.events() if event["ev"] == "task" and event.get("cause"))
+    assert cause["kind"] == "preempted" and moved["host"] in cause["text"]

@@ -90,3 +90,31 @@ def test_unknown_label_is_refused_before_anything_is_submitted(tony, key):
     assert answer.returncode == 3, answer.stdout + answer.stderr
     assert job is None
     assert key in answer.stderr and "slow" in answer.stderr and "fast" in answer.stderr
+
+
+SAYS_WHY = """exec bash -c 'trap "cat $TONY_PREEMPTED >{told}; exit 1" TERM; until [ -e {go} ]; do sleep 0.1; done'"""
+
+
+def test_a_task_moves_before_its_node_is_decommissioned(tony):
+    """As one that is preempted: its program ends in good order, knows why, and costs no retry."""
+    told, go = tony.directory / "told", tony.directory / "go"
+    job = tony.submit({"tony.worker.instances": 1, "tony.worker.node-label": "fast", "tony.worker.stop-grace": "90s"},
+                      "--executes", SAYS_WHY.format(told=told, go=go))
+    job.wait_task("worker:0")
+    tony.cluster.kit("decommission", kit.LABELLED_NODE, "--timeout", 120)
+    try:
+        wait_until(lambda: told.exists() and told.read_text() == "the scheduler takes its container back\n",
+                   "the program to be told")
+        wait_until(lambda: job.task("worker:0")["state"] == "requested", "another container to be asked for")
+    finally:
+        tony.cluster.kit("recommission", kit.LABELLED_NODE)
+    job.wait_task("worker:0", attempt=2)
+    go.touch()
+    assert job.wait() == 0
+    status = job.status()
+    assert status["tasks"][0]["cause"]["kind"] == "preempted"
+    assert f"its machine, {HOST}, is decommissioned in" in status["tasks"][0]["cause"]["text"]
+    notes = [event["text"] for event in job.events() if event["ev"] == "note"]
+    assert f"{HOST} is decommissioned in 2 m 00 s: worker:0 moves now" in notes
+    assert f"{HOST} is not decommissioned after all" in notes
+    assert (status["retries"], status["infrastructure_retries"]) == (0, 1)

@@ -468,8 +468,8 @@ void rm_preempt(struct fake_rm *rm, int number, bool strict)
 	message_free(container.id);
 }
 
-void rm_node(struct fake_rm *rm, const char *host, int port, Hadoop__NodeStateProto state,
-	     const char *report)
+static Hadoop__NodeReportProto *add_node(struct fake_rm *rm, const char *host, int port,
+					 Hadoop__NodeStateProto state)
 {
 	Hadoop__AllocateResponseProto *next = next_of(rm);
 	Hadoop__NodeReportProto *node = mem_alloc(sizeof(*node));
@@ -478,8 +478,23 @@ void rm_node(struct fake_rm *rm, const char *host, int port, Hadoop__NodeStatePr
 	node->nodeid = node_id(host, port);
 	node->has_node_state = true;
 	node->node_state = state;
-	node->health_report = mem_strdup(report);
 	append(next->updated_nodes, next->n_updated_nodes, node);
+	return node;
+}
+
+void rm_node(struct fake_rm *rm, const char *host, int port, Hadoop__NodeStateProto state,
+	     const char *report)
+{
+	add_node(rm, host, port, state)->health_report = mem_strdup(report);
+}
+
+void rm_node_leaves(struct fake_rm *rm, const char *host, int port, int32_t timeout)
+{
+	Hadoop__NodeReportProto *node =
+		add_node(rm, host, port, HADOOP__NODE_STATE_PROTO__NS_DECOMMISSIONING);
+
+	node->has_decommissioning_timeout = true;
+	node->decommissioning_timeout = (uint32_t)timeout;
 }
 
 void rm_command(struct fake_rm *rm, Hadoop__AMCommandProto command)

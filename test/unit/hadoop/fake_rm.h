@@ -53,6 +53,8 @@ void rm_roll_token(struct fake_rm *rm, const char *token);
 void rm_preempt(struct fake_rm *rm, int number, bool strict);
 void rm_node(struct fake_rm *rm, const char *host, int port, Hadoop__NodeStateProto state,
 	     const char *report);
+/* It is being decommissioned; `timeout` in s, -1: none. */
+void rm_node_leaves(struct fake_rm *rm, const char *host, int port, int32_t timeout);
 void rm_command(struct fake_rm *rm, Hadoop__AMCommandProto command);
 
 #endif

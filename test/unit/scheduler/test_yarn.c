@@ -84,6 +84,11 @@ static void on_journal_kept(void *data, int64_t sequence)
 {
 }
 
+static void on_noted(void *data, const char *text)
+{
+	str_append_format(&((struct bed *)data)->told, "noted: %s\n", text);
+}
+
 static void wait_told(struct bed *bed, const char *part)
 {
 	while (!strstr(str_text(&bed->told), part))
@@ -187,7 +192,7 @@ static struct bed *open_placed(void **state, enum job_mode mode, int64_t fpgas,
 		.am_address = "h0:4000",
 		.base = bed->base,
 		.listener = {bed, on_allocated, on_refused, on_ended, on_waiting, on_preempted,
-			     on_dismissed, on_progress, on_journal_kept},
+			     on_dismissed, on_progress, on_journal_kept, on_noted},
 	};
 	bed->scheduler = yarn_scheduler.open(&setup, &err);
 	if (!bed->scheduler)
@@ -674,6 +679,48 @@ static void a_preemption_is_announced_once(void **state)
 	close_bed(bed);
 }
 
+static void node_leaves(struct bed *bed, int32_t timeout)
+{
+	rm_node_leaves(&bed->rm, "127.0.0.1", port_of_node(bed), timeout);
+}
+
+static void a_task_moves_before_its_machine_is_decommissioned(void **state)
+{
+	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
+
+	bring_up(bed);
+	node_leaves(bed, 15);
+	wait_told(bed, "noted: 127.0.0.1 is decommissioned in 15.0 s: worker:0 moves now\n");
+	rm_wait(&bed->rm, "avoid 127.0.0.1; ");
+	wait_told(bed, "preempted worker:0/1\n");
+	assert_cause(bed, CAUSE_PREEMPTED,
+		     "is moved: its machine, 127.0.0.1, is decommissioned in 1");
+	close_bed(bed);
+}
+
+/* A program that ends before need not be disturbed. */
+static void a_task_stays_as_long_as_its_machine_does(void **state)
+{
+	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
+
+	bed->types[WORKER].stop_grace_ms = 20000;
+	bring_up(bed);
+	node_leaves(bed, 3600);
+	wait_told(bed, "noted: 127.0.0.1 is decommissioned in 1 h 00 m: worker:0 moves 1 m 00 s "
+		       "before, unless it ends sooner\n");
+	rm_node(&bed->rm, "127.0.0.1", port_of_node(bed), HADOOP__NODE_STATE_PROTO__NS_RUNNING, "");
+	wait_told(bed, "noted: 127.0.0.1 is not decommissioned after all\n");
+	rm_wait(&bed->rm, "forgive 127.0.0.1; ");
+	node_leaves(bed, -1);
+	wait_told(bed, "noted: 127.0.0.1 is decommissioned once its containers have ended: "
+		       "worker:0 goes on there\n");
+	rm_beat(&bed->rm);
+	assert_false(is_told(bed, "preempted"));
+	node_leaves(bed, 60);
+	wait_told(bed, "preempted worker:0/1\n");
+	close_bed(bed);
+}
+
 /* promise: R16 */
 static void a_suspect_machine_is_avoided_where_there_are_others(void **state)
 {
@@ -743,6 +790,8 @@ int main(void)
 		scratch_test(who_cannot_be_stopped_is_taken_back),
 		scratch_test(what_was_not_launched_is_given_back_at_once),
 		scratch_test(a_preemption_is_announced_once),
+		scratch_test(a_task_moves_before_its_machine_is_decommissioned),
+		scratch_test(a_task_stays_as_long_as_its_machine_does),
 		scratch_test(a_suspect_machine_is_avoided_where_there_are_others),
 		scratch_test(a_machine_is_avoided_from_the_first_request),
 		scratch_test(an_attempt_that_is_not_wanted_is_dismissed),
