@@ -239,7 +239,7 @@ void machine_destroy(struct machine *machine);
 void machine_set_one_host(struct machine *machine);
 /* The rows of its framework (policy_find()), which outlive the machine. */
 void machine_set_failures(struct machine *machine, const struct policy_row *failures);
-/* What the scheduler says that the job waits for: "waits for 1 of 4 containers". It knows what it
+/* The scheduler's words on what the job waits for ("waits for 1 of 4 containers"): it knows what it
  * holds for a gang, and the machine does not. NULL: for nothing. */
 void machine_set_waiting(struct machine *machine, const char *text);
 

@@ -157,7 +157,7 @@ void yarn_gang_destroy(struct yarn_gang *gang);
 /* ---- yarn_waiting.c ---- */
 /* Tells what is waited for, if that changed. */
 void yarn_waiting_tell(struct yarn *yarn);
-/* What the ResourceManager says that the queue can still give this user. */
+/* `headroom`: so much the queue can still give this user, as the ResourceManager says. */
 void yarn_waiting_take_headroom(struct yarn *yarn, const Hadoop__ResourceProto *headroom);
 /* Why the gang is given back, before it is; the caller frees. */
 char *yarn_waiting_pause(const struct yarn_gang *gang);

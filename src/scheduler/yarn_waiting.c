@@ -162,7 +162,7 @@ static void add_placement(const struct yarn *yarn, size_t type, struct str_list 
 			    yarn->node_count > 0 ? nodes : "");
 }
 
-/* What is known of why those that are asked for do not come: ": ...; ...", or nothing. The caller
+/* The known reasons why those that are asked for do not come, ": ...; ...", or nothing. The caller
  * frees. */
 static char *list_reasons(const struct yarn *yarn)
 {
