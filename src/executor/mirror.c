@@ -41,12 +41,17 @@ struct mirror {
 	int tries;	/* of this fetch */
 	bool is_shared; /* a program writes here during this fetch */
 	char *trouble;	/* logged already */
+	int64_t trouble_since_ms;
+	int64_t waiting_files, waiting_bytes; /* seen by the last look, and not stored since */
+	int64_t waiting_since_ms; /* nothing was stored since then, or had to be; 0: none waits */
+	bool has_stored;	  /* since the last look */
 
 	enum activity activity;	  /* also while the next try of it is awaited */
 	struct mirror_files todo; /* to be fetched or stored, one after the other */
 	struct mirror_files gone; /* then to be removed */
 	size_t next;
-	int fd; /* of the file in hand; -1: none */
+	int fd;		     /* of the file in hand; -1: none */
+	int64_t seen_length; /* of that, by the last look */
 
 	mirror_done *done; /* of a fetch or flush; NULL: none */
 	void *done_data;
@@ -91,11 +96,22 @@ static void plan(struct mirror *mirror)
 		timer_start(mirror->timer, mirror->interval_ms);
 }
 
+/* A look that left out a file which is being written to cannot tell whether the store takes it. */
+static bool shows_nothing(const struct mirror *mirror)
+{
+	return mirror->activity == ACTIVITY_STORE && mirror->waiting_files > 0 &&
+	       !mirror->has_stored;
+}
+
 /* A store that is out of reach is said once, not at every look. */
 static void complain(struct mirror *mirror, const struct err *err)
 {
 	const char *text = err ? err_message(err) : NULL;
 
+	if (!text && shows_nothing(mirror))
+		return;
+	if (!mirror->trouble)
+		mirror->trouble_since_ms = clock_monotonic_ms();
 	if (text && !str_equal(text, mirror->trouble))
 		log_warning("%s; trying again", text);
 	mem_replace(&mirror->trouble, mem_strdup(text));
@@ -133,9 +149,9 @@ static void end(struct mirror *mirror, const struct err *err)
 		timer_start(mirror->timer, mirror->interval_ms);
 		return;
 	}
-	mirror->activity = ACTIVITY_NONE;
 	if (mirror->watching || !err)
 		complain(mirror, err);
+	mirror->activity = ACTIVITY_NONE;
 	if (mirror->flush_next) {
 		mirror->flush_next = false;
 		look(mirror);
@@ -163,6 +179,22 @@ static void advance_by_one(struct mirror *mirror)
 
 /* ---- storing ------------------------------------------------------------------------------ */
 
+static void add_waiting(struct mirror *mirror, const struct mirror_file *file)
+{
+	mirror->waiting_files++;
+	mirror->waiting_bytes += file->length;
+	if (mirror->waiting_since_ms == 0)
+		mirror->waiting_since_ms = clock_monotonic_ms();
+}
+
+/* Of the file in hand, which the look found so long. */
+static void end_waiting(struct mirror *mirror, int64_t length)
+{
+	mirror->waiting_files--;
+	mirror->waiting_bytes -= length;
+	mirror->waiting_since_ms = mirror->waiting_files > 0 ? clock_monotonic_ms() : 0;
+}
+
 static void on_stored(void *data, const struct err *err)
 {
 	struct mirror *mirror = data;
@@ -171,8 +203,11 @@ static void on_stored(void *data, const struct err *err)
 		end(mirror, err);
 		return;
 	}
-	if (!err)
+	if (!err) {
 		remember(mirror, &mirror->todo.items[mirror->next]);
+		end_waiting(mirror, mirror->seen_length);
+		mirror->has_stored = true;
+	}
 	advance_by_one(mirror);
 	go_on(mirror);
 }
@@ -184,8 +219,10 @@ static bool store_next(struct mirror *mirror)
 	struct stat info;
 
 	mirror->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	mirror->seen_length = file->length;
 	if (mirror->fd < 0 && errno == ENOENT) {
 		mirror->next++; /* removed since: the next look tells */
+		end_waiting(mirror, mirror->seen_length);
 		return true;
 	}
 	if (mirror->fd < 0 || fstat(mirror->fd, &info) < 0)
@@ -405,13 +442,19 @@ static void list_new(struct mirror *mirror, const struct mirror_files *files)
 	struct map *before = mirror_files_map(&mirror->seen);
 	bool all = !mirror->watching || mirror->looks++ % LOOKS_PER_ROUND == 0;
 
+	mirror->waiting_files = mirror->waiting_bytes = 0;
 	for (size_t i = 0; i < files->count; i++) {
 		const struct mirror_file *file = &files->items[i];
 		const struct mirror_file *last = map_get(before, file->path);
 		bool settled = last && mirror_file_same(last, file);
-		if (!is_stored(mirror, file) && (all || settled))
+		if (is_stored(mirror, file))
+			continue;
+		add_waiting(mirror, file);
+		if (all || settled)
 			mirror_files_add(&mirror->todo, file->path, file->length, file->modified);
 	}
+	if (mirror->waiting_files == 0)
+		mirror->waiting_since_ms = 0;
 	map_destroy(before);
 	mirror_files_sort(&mirror->todo);
 }
@@ -435,6 +478,7 @@ static void look(struct mirror *mirror)
 	struct err err cleanup_err = {0};
 
 	mirror->activity = ACTIVITY_STORE;
+	mirror->has_stored = false;
 	if (mirror_look(mirror->directory, &files, &err) < 0) {
 		mirror_files_finish(&files);
 		end(mirror, &err);
@@ -492,6 +536,18 @@ void mirror_watch(struct mirror *mirror)
 const char *mirror_trouble(const struct mirror *mirror)
 {
 	return mirror->follow && mirror->watching ? NULL : mirror->trouble;
+}
+
+void mirror_measure(const struct mirror *mirror, struct mirror_backlog *backlog)
+{
+	int64_t now_ms = clock_monotonic_ms();
+
+	*backlog = (struct mirror_backlog){
+		.files = mirror->waiting_files,
+		.bytes = mirror->waiting_bytes,
+		.wait_ms = mirror->waiting_since_ms > 0 ? now_ms - mirror->waiting_since_ms : 0,
+		.trouble_ms = mirror->trouble ? now_ms - mirror->trouble_since_ms : 0,
+	};
 }
 
 void mirror_flush(struct mirror *mirror, mirror_done *done, void *data)

@@ -78,6 +78,14 @@ void mirror_watch(struct mirror *mirror);
 /* Why the last try could not fetch or store all; NULL: it could, or there was none. */
 const char *mirror_trouble(const struct mirror *mirror);
 
+/* By the last look. */
+struct mirror_backlog {
+	int64_t files, bytes; /* that the store lacks */
+	int64_t wait_ms;      /* since one was stored last, while others wait for it */
+	int64_t trouble_ms;   /* since mirror_trouble() began; 0: there is none */
+};
+void mirror_measure(const struct mirror *mirror, struct mirror_backlog *backlog);
+
 /* Stores all that has changed, settled or not, and watches no more. It tries again as a fetch does;
  * any other failure ends it: what was not stored is found by the next flush. */
 void mirror_flush(struct mirror *mirror, mirror_done *done, void *data);

@@ -370,6 +370,34 @@ static void test_a_failing_store(void **state)
 		event_base_loop(bed->base, EVLOOP_ONCE);
 }
 
+/* It is tried now and then: in between nothing shows that the store is in order again. */
+static void test_a_file_that_is_always_written_to_takes_no_trouble_back(void **state)
+{
+	struct bed *bed = *state;
+	struct mirror_backlog backlog;
+
+	fetch(bed);
+	block(bed);
+	mirror_watch(bed->mirror);
+	put(bed->here, "log", "line");
+	for (int second = 1000; second < 1050; second++) {
+		bool was_troubled = mirror_trouble(bed->mirror);
+		set_time(bed->here, "log", second);
+		step(bed);
+		assert_true(!was_troubled || mirror_trouble(bed->mirror));
+	}
+	assert_non_null(mirror_trouble(bed->mirror));
+	mirror_measure(bed->mirror, &backlog);
+	assert_int_equal(backlog.files, 1);
+	assert_int_equal(backlog.bytes, strlen("line"));
+	drop(bed->there, MIRROR_STORE_PARTS);
+	while (mirror_trouble(bed->mirror))
+		step(bed);
+	assert_true(has(bed->there, "log", "line"));
+	mirror_measure(bed->mirror, &backlog);
+	assert_int_equal(backlog.files + backlog.bytes + backlog.wait_ms + backlog.trouble_ms, 0);
+}
+
 static void test_a_file_that_is_written_to_while_it_is_stored(void **state)
 {
 	struct bed *bed = *state;
@@ -592,6 +620,7 @@ int main(void)
 		TEST(test_watching_stores_what_settled),
 		TEST(test_another_tasks_files_are_left_alone),
 		TEST(test_a_failing_store),
+		TEST(test_a_file_that_is_always_written_to_takes_no_trouble_back),
 		TEST(test_a_file_that_is_written_to_while_it_is_stored),
 		TEST(test_a_list_that_leads_out_is_refused),
 		TEST(test_a_file_that_changes_while_it_is_fetched),
