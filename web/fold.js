@@ -23,6 +23,7 @@ import {jobHasEnded, taskHasEnded} from './states.js';
  * @property {object} [cause] of the last failure
  * @property {{attempt: number, lines: number, bytes: number, text: string}} [output_lost]
  * @property {string} [checkpoint_trouble] why its checkpoints cannot be stored
+ * @property {number} [checkpoint_trouble_since_ms]
  * @property {{by: string, own: number, others: number, text: string}} [straggler] it is one
  */
 
@@ -252,6 +253,11 @@ function foldFinal(model, record) {
 	model.changedJob = true;
 }
 
+function setTrouble(target, name, {trouble, text, since_ms: since, t}) {
+	target[name] = trouble ? text : undefined;
+	target[`${name}_since_ms`] = trouble ? since ?? t : undefined;
+}
+
 const FOLDS = {
 	job: foldJob,
 	task: foldTask,
@@ -276,8 +282,13 @@ const FOLDS = {
 		const task = model.byName.get(record.task);
 		if (!task)
 			return;
-		task.checkpoint_trouble = record.trouble ? record.text : undefined;
+		setTrouble(task, 'checkpoint_trouble', record);
 		model.changedTasks.add(task);
+		model.changedJob = true;
+	},
+	store(model, record) {
+		setTrouble(model.job, 'store_trouble', record);
+		model.changedJob = true;
 	},
 	waiting(model, record) {
 		model.job.waiting = record.text;

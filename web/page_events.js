@@ -27,7 +27,10 @@ export function recordWords(record) {
 	case 'avoid': return `${record.host} is avoided from now on`;
 	case 'waiting': return record.text ? `Waiting: ${record.text}` : 'Nothing is waited for any more';
 	case 'final': return finalWords(record);
-	case 'note': return String(record.text ?? '');
+	case 'note':
+	case 'output':
+	case 'checkpoints':
+	case 'store': return String(record.text ?? '');
 	default: return String(record.ev ?? '');
 	}
 }

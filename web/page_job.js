@@ -4,7 +4,7 @@
 import {orNull, request} from './api.js';
 import {ago, lasting} from './clock.js';
 import {badge, copyButton, definitions, h, replace, setText} from './dom.js';
-import {codeWords, formatCount, formatMebibytes, workWords} from './format.js';
+import {codeWords, formatCount, formatMebibytes, formatPlural, workWords} from './format.js';
 import {buildCause} from './page_cause.js';
 import {diffLink} from './page_config.js';
 import {enginePath, jobHash} from './router.js';
@@ -14,6 +14,7 @@ import {TaskTable} from './task_table.js';
 const ADVICE_MS = 60000;
 const TENSORBOARD_MS = 1000;
 const STRAGGLERS_NAMED = 5;
+const TROUBLES_NAMED = 5;
 
 export class JobPage {
 	/** @param {import('./store.js').JobStore} store @param {import('./router.js').Route} route @param {any} server */
@@ -46,6 +47,7 @@ export class JobPage {
 		this.bar = new ProgressBar((state) => this.table.setState(state));
 		this.work = new WorkBar();
 		this.stragglers = h('div');
+		this.storing = h('div');
 		this.waiting = h('p', {class: 'notice', hidden: true, role: 'status'});
 		this.cause = h('div');
 		this.message = h('p', {class: 'message', hidden: true});
@@ -54,7 +56,7 @@ export class JobPage {
 		this.table = new TaskTable(this.store, this.route);
 		replace(this.element,
 			h('div', {class: 'title'}, this.name, this.badge, this.since, h('span', {class: 'grow'}), this.links),
-			this.facts, this.message, this.cause, this.waiting, this.work.element, this.bar.element,
+			this.facts, this.message, this.cause, this.waiting, this.storing, this.work.element, this.bar.element,
 			this.stragglers, this.advice, this.types, this.table.element);
 		this.stops.push(this.store.onChange(({job}) => job && this.update()));
 		this.update();
@@ -74,6 +76,7 @@ export class JobPage {
 		this.bar.set(counts, tasks.length);
 		this.work.set(jobHasEnded(job.state) ? {} : this.store.model.work);
 		this.showStragglers();
+		this.showStoring();
 		this.waiting.hidden = !job.waiting || jobHasEnded(job.state);
 		setText(this.waiting, `Waiting: ${job.waiting ?? ''}`);
 		this.message.hidden = !job.message || (job.message === job.cause?.text);
@@ -131,6 +134,27 @@ export class JobPage {
 				h('a', {href: jobHash(this.route.job, 'tasks', task)}, straggler.text)))),
 			more > 0 ? h('button', {type: 'button', onclick: () => this.table.setText('straggler')},
 				`and ${formatCount(more)} more`) : null) : null);
+	}
+
+	/* The job's own trouble with its store, and that of its tasks. */
+	showStoring() {
+		const {job, tasks, isFinal} = this.store.model;
+		const troubled = tasks.filter((task) => task.checkpoint_trouble);
+		const seen = JSON.stringify([job.store_trouble, isFinal, troubled.map((task) => task.checkpoint_trouble)]);
+		if (seen === this.storingSeen)
+			return;
+		this.storingSeen = seen;
+		const since = (from) => isFinal ? '' : [' (for ', lasting(from), ')'];
+		const rows = troubled.slice(0, TROUBLES_NAMED).map((task) => h('li', {},
+			h('a', {href: jobHash(this.route.job, 'tasks', task.task)}, `${task.task}: ${task.checkpoint_trouble}`),
+			since(task.checkpoint_trouble_since_ms)));
+		if (job.store_trouble)
+			rows.unshift(h('li', {}, job.store_trouble, since(job.store_trouble_since_ms)));
+		const more = troubled.length - TROUBLES_NAMED;
+		replace(this.storing, rows.length > 0 ? h('section', {class: 'notice warn', 'aria-labelledby': 'storing'},
+			h('strong', {id: 'storing'}, isFinal ? 'Could not be stored' : 'Cannot be stored'),
+			h('ul', {class: 'troubles'}, rows),
+			more > 0 ? h('p', {}, `and ${formatPlural(more, 'task')} more`) : null) : null);
 	}
 
 	showCause() {

@@ -175,7 +175,7 @@ export class TaskPage {
 		]));
 		showNotice(this.straggler, 'Straggler', task.straggler);
 		showNotice(this.lost, 'Lost output', task.output_lost);
-		showNotice(this.checkpoints, 'Checkpoints', task.checkpoint_trouble && {text: task.checkpoint_trouble});
+		this.showCheckpoints();
 		this.showCause();
 		/* One that was started again in its place may be running before anybody saw it end. */
 		const step = [task.attempt, task.epoch, task.restart, task.state].join();
@@ -188,6 +188,15 @@ export class TaskPage {
 			this.logs.hurry();
 		}
 		this.step = step;
+	}
+
+	/* Of an ended job nobody tries again. */
+	showCheckpoints() {
+		const {checkpoint_trouble: text, checkpoint_trouble_since_ms: since} = this.task;
+		const {isFinal} = this.store.model;
+		showNotice(this.checkpoints, 'Checkpoints', text && {text});
+		if (text && !isFinal)
+			this.checkpoints.append(' (for ', lasting(since), ')');
 	}
 
 	showCause() {

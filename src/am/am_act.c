@@ -84,10 +84,22 @@ void am_on_used(void *data, size_t task, const struct program_use *use)
 	record_report(am, record);
 }
 
-void am_on_checkpoint_trouble(void *data, size_t task, const char *text)
+void am_on_checkpoint_trouble(void *data, size_t task, const char *text, int64_t since_ms)
 {
 	struct am *am = data;
-	record_report(am, record_checkpoints(am->job, machine_task(am->machine, task), text));
+	const struct task *of = machine_task(am->machine, task);
+	record_report(am, record_checkpoints(am->job, of, text, since_ms, clock_wall_ms()));
+}
+
+void am_on_store_trouble(void *data, const char *text)
+{
+	struct am *am = data;
+	int64_t now_ms = clock_wall_ms(), since_ms = am->store_trouble_since_ms;
+	if ((since_ms > 0) == (text != NULL) || am_is_over(am))
+		return;
+	am->store_trouble_since_ms = text ? now_ms : 0;
+	api_set_store_trouble(am->api, am->store_trouble_since_ms);
+	am_record(am, record_store(text, text ? now_ms : since_ms, now_ms), false);
 }
 
 void am_break(struct am *am, const char *text)

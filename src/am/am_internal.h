@@ -38,11 +38,12 @@ struct am {
 	/* What outlives a killed AM, so that the next one goes on at the same address: */
 	int listener; /* 0: none, as every AM has an address of its own */
 	struct scheduler_hold hold;
-	char *ring_file;	  /* api_options.ring_file */
-	char *diff_path;	  /* source.diff, which may not be there */
-	struct str_list suspects; /* machines that earlier AMs of the job avoided */
-	int short_lives;	  /* AMs in a row that were killed soon after they began */
-	char *waiting;		  /* what open asks wait for; NULL: nothing */
+	char *ring_file;		/* api_options.ring_file */
+	char *diff_path;		/* source.diff, which may not be there */
+	struct str_list suspects;	/* machines that earlier AMs of the job avoided */
+	int short_lives;		/* AMs in a row that were killed soon after they began */
+	int64_t store_trouble_since_ms; /* wall-clock; 0: none is told */
+	char *waiting;			/* what open asks wait for; NULL: nothing */
 	struct action_list actions;
 	char *failure;	   /* why the AM itself cannot go on; NULL: it can */
 	bool has_ended;	   /* the last line is written: it is only repeated from then on */
@@ -131,7 +132,10 @@ void am_on_output_lost(void *data, size_t task, const struct lost_output *lost);
 
 /* Likewise: its checkpoints cannot be stored; NULL: they can again. */
 void am_on_used(void *data, size_t task, const struct program_use *use);
-void am_on_checkpoint_trouble(void *data, size_t task, const char *text);
+void am_on_checkpoint_trouble(void *data, size_t task, const char *text, int64_t since_ms);
+
+/* For the scheduler: scheduler_listener.store_trouble. */
+void am_on_store_trouble(void *data, const char *text);
 
 /* For the event loop: syncs the journal. */
 void am_on_sync_timer(evutil_socket_t fd, short what, void *data);

@@ -253,7 +253,8 @@ static int open_scheduler(struct am *am, struct err *err)
 			     .dismissed = on_dismissed,
 			     .progress = on_progress,
 			     .journal_kept = on_journal_kept,
-			     .noted = on_noted},
+			     .noted = on_noted,
+			     .store_trouble = am_on_store_trouble},
 	};
 	am->scheduler = am->scheduler_ops->open(&setup, err);
 	return am->scheduler ? 0 : -1;
@@ -290,11 +291,18 @@ static void restore(struct am *am, const struct job_view *view)
 }
 
 /* The same for the interface, which is open by then. */
-static void restore_log_dirs(const struct am *am, const struct job_view *view)
+static void restore_api(struct am *am, const struct job_view *view)
 {
-	for (size_t i = 0; i < view->task_count; i++)
-		if (view->tasks[i].log_dir)
-			api_set_log_dir(am->api, i, view->tasks[i].log_dir);
+	for (size_t i = 0; i < view->task_count; i++) {
+		const struct task_view *task = &view->tasks[i];
+		if (task->log_dir)
+			api_set_log_dir(am->api, i, task->log_dir);
+		if (task->checkpoint_trouble)
+			api_set_checkpoint_trouble(am->api, i, task->checkpoint_trouble_since_ms);
+	}
+	if (view->store_trouble)
+		am->store_trouble_since_ms = view->store_trouble_since_ms;
+	api_set_store_trouble(am->api, am->store_trouble_since_ms);
 }
 
 static int open_restored(struct am *am, const struct job_view *view, struct err *err)
@@ -306,7 +314,7 @@ static int open_restored(struct am *am, const struct job_view *view, struct err 
 	watch(am);
 	if (open_api(am, err) < 0)
 		return -1;
-	restore_log_dirs(am, view);
+	restore_api(am, view);
 	if (open_scheduler(am, err) < 0)
 		return -1;
 	am_history_begin(am);

@@ -33,8 +33,9 @@ struct api_host {
 	void (*output_lost)(void *data, size_t task, const struct lost_output *lost);
 	/* The use by its present program, which was stopped. */
 	void (*used)(void *data, size_t task, const struct program_use *use);
-	/* Its checkpoints cannot be stored, `text` says why; NULL: they can again. */
-	void (*checkpoint_trouble)(void *data, size_t task, const char *text);
+	/* Its checkpoints cannot be stored since then (wall-clock), `text` says why; NULL: they can
+	 * again, and could not since then. */
+	void (*checkpoint_trouble)(void *data, size_t task, const char *text, int64_t since_ms);
 	/* Path of a task's "stdout" or "stderr" now, or NULL; the caller frees. */
 	char *(*log_path)(void *data, size_t task, const char *name);
 };
@@ -70,6 +71,10 @@ const char *api_log_dir(const struct api *api, size_t task);
 const struct program_use *api_program_use(const struct api *api, size_t task);
 /* As it said to an earlier AM. */
 void api_set_log_dir(struct api *api, size_t task, const char *log_dir);
+/* Likewise: its checkpoints cannot be stored since then. */
+void api_set_checkpoint_trouble(struct api *api, size_t task, int64_t since_ms);
+/* The store takes nothing of what an AM that follows needs since then (wall-clock); 0: it does. */
+void api_set_store_trouble(struct api *api, int64_t since_ms);
 
 /* machine_order() of this task may be another one: answers its held beat if so. */
 void api_order_changed(struct api *api, size_t task);

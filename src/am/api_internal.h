@@ -48,7 +48,9 @@ struct api_task {
 	int lost_attempt;	       /* of which container */
 	const struct program_use *use; /* while its exit is told to the machine; NULL: not known */
 	struct program_identity used_by; /* the last program that was stopped and told its use */
-	bool has_checkpoint_trouble;
+	int64_t trouble_since_ms;	 /* wall-clock, of its checkpoints; 0: there is none */
+	bool has_storing;
+	struct storing storing; /* as its executor told it last */
 };
 
 struct api_event_follower {
@@ -123,8 +125,9 @@ struct api {
 	struct rendezvous *rendezvous; /* NULL: the job's framework asks for none */
 
 	int64_t appended, kept; /* lines of the journal */
-	bool concluded;		/* the journal has its last line */
-	struct api_spec *spec;	/* the cluster's; NULL: to be built anew */
+	int64_t store_trouble_since_ms;
+	bool concluded;	       /* the journal has its last line */
+	struct api_spec *spec; /* the cluster's; NULL: to be built anew */
 	struct api_view view;
 	struct api_linger linger;
 	struct api_beats beats;

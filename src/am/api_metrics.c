@@ -74,6 +74,11 @@ void api_task_write_series(const struct api_task *task, size_t points, struct st
 		str_append(text, "[]");
 }
 
+void api_set_store_trouble(struct api *api, int64_t since_ms)
+{
+	api->store_trouble_since_ms = since_ms;
+}
+
 /* ---- Prometheus' text format -------------------------------------------------------------- */
 
 struct family {
@@ -203,7 +208,59 @@ static void append_gpu_values(const struct api *api, const struct gpu_family *fa
 	}
 }
 
-enum { ALL_FAMILIES = array_length(families) + array_length(gpu_families) + 1 };
+static int64_t get_waiting_files(const struct storing *storing)
+{
+	return storing->files;
+}
+
+static int64_t get_waiting_bytes(const struct storing *storing)
+{
+	return storing->bytes;
+}
+
+static int64_t get_store_wait(const struct storing *storing)
+{
+	return storing->wait_ms;
+}
+
+static int64_t get_store_trouble(const struct storing *storing)
+{
+	return storing->trouble_ms;
+}
+
+static const struct store_family {
+	const char *name, *help;
+	int64_t (*value)(const struct storing *storing);
+} store_families[] = {
+	{"tony_task_store_waiting_files", "Checkpoints and results that the store lacks",
+	 get_waiting_files},
+	{"tony_task_store_waiting_bytes", "Their bytes", get_waiting_bytes},
+	{"tony_task_store_wait_milliseconds",
+	 "How long none of them was stored; 0: the store has them all", get_store_wait},
+	{"tony_task_store_trouble_milliseconds", "How long storing has failed; 0: it does not",
+	 get_store_trouble},
+};
+
+static void append_storing(const struct api *api, const struct store_family *family, size_t task,
+			   struct str *text)
+{
+	const struct api_task *of = &api->tasks[task];
+
+	if (task == 0)
+		str_append_format(text, "# HELP %s %s\n# TYPE %s gauge\n", family->name,
+				  family->help, family->name);
+	if (!of->has_storing || machine_task(api->host.machine, task)->state != TASK_RUNNING)
+		return;
+	char *name cleanup_free = api_task_name(api, task);
+	str_append_format(text, "%s{job=\"%s\",task=\"%s\"} %" PRId64 "\n", family->name,
+			  api->host.job->id, name, family->value(&of->storing));
+}
+
+enum {
+	GPU_FAMILIES_END = array_length(families) + array_length(gpu_families),
+	STORE_FAMILIES_END = GPU_FAMILIES_END + array_length(store_families),
+	ALL_FAMILIES = STORE_FAMILIES_END + 1,
+};
 
 static void append_straggler(const struct api *api, size_t task, struct str *text)
 {
@@ -227,8 +284,10 @@ static void append_line(const struct api *api, const struct api_rows *rows, size
 
 	if (family < array_length(families))
 		append_value(api, &families[family], task, text);
-	else if (family < ALL_FAMILIES - 1)
+	else if (family < GPU_FAMILIES_END)
 		append_gpu_values(api, &gpu_families[family - array_length(families)], task, text);
+	else if (family < STORE_FAMILIES_END)
+		append_storing(api, &store_families[family - GPU_FAMILIES_END], task, text);
 	else
 		append_straggler(api, task, text);
 }
@@ -247,6 +306,13 @@ static void add_job_series(struct str *text, const struct api *api)
 			  "# HELP tony_job_epoch Formations of the cluster\n"
 			  "# TYPE tony_job_epoch counter\ntony_job_epoch{job=\"%s\"} %d\n",
 			  api->host.job->id, status.epoch);
+	int64_t since_ms = api->store_trouble_since_ms;
+	str_append_format(text,
+			  "# HELP tony_job_store_trouble_milliseconds How long what is kept of the "
+			  "job cannot be written; 0: it can\n"
+			  "# TYPE tony_job_store_trouble_milliseconds gauge\n"
+			  "tony_job_store_trouble_milliseconds{job=\"%s\"} %" PRId64 "\n",
+			  api->host.job->id, since_ms > 0 ? clock_wall_ms() - since_ms : 0);
 	double done = api_done(api);
 	if (!isnan(done))
 		str_append_format(text,

@@ -63,6 +63,11 @@ void api_set_log_dir(struct api *api, size_t task, const char *log_dir)
 	mem_replace(&api_get_task(api, task)->log_dir, mem_strdup(log_dir));
 }
 
+void api_set_checkpoint_trouble(struct api *api, size_t task, int64_t since_ms)
+{
+	api_get_task(api, task)->trouble_since_ms = since_ms;
+}
+
 int api_task_attempt(const struct api_task *task)
 {
 	return machine_task(task->api->host.machine, task->number)->attempt;

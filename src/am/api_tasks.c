@@ -89,12 +89,23 @@ static void take_use(struct api_task *task, const struct program_identity *of,
 }
 
 /* The journal gets a line when it begins, and when it is over. */
-static void take_checkpoint_trouble(struct api_task *task, const char *trouble)
+static void take_checkpoint_trouble(struct api_task *task, const char *trouble, int64_t lasts_ms)
 {
-	if (task->has_checkpoint_trouble == (trouble != NULL))
+	int64_t since_ms = task->trouble_since_ms;
+
+	if ((since_ms > 0) == (trouble != NULL))
 		return;
-	task->has_checkpoint_trouble = trouble != NULL;
-	task->api->host.checkpoint_trouble(task->api->host.data, task->number, trouble);
+	if (trouble)
+		since_ms = clock_wall_ms() - lasts_ms;
+	task->trouble_since_ms = trouble ? since_ms : 0;
+	task->api->host.checkpoint_trouble(task->api->host.data, task->number, trouble, since_ms);
+}
+
+static void take_storing(struct api_task *task, const struct heartbeat *message)
+{
+	task->has_storing = message->has_storing;
+	task->storing = message->storing;
+	take_checkpoint_trouble(task, message->checkpoint_trouble, message->storing.trouble_ms);
 }
 
 static void take_beat(struct api_task *task, struct heartbeat *message)
@@ -119,7 +130,7 @@ static void take_beat(struct api_task *task, struct heartbeat *message)
 	api_task_take_numbers(task, message->of.attempt, &message->account.numbers);
 	take_loss(task, &message->account.lost, message->activity == ACTIVITY_EXITED);
 	take_use(task, &message->of, &message->account.use);
-	take_checkpoint_trouble(task, message->checkpoint_trouble);
+	take_storing(task, message);
 	tell_beat(task, message);
 }
 
@@ -213,7 +224,7 @@ static bool take_exit(struct api_task *task, struct exit_report *message)
 	take_loss(task, &message->account.lost, true);
 	/* All was stored before a success is told, and no beat may follow it. */
 	if (message->cause.kind == CAUSE_NONE && message->of.attempt == api_task_attempt(task))
-		take_checkpoint_trouble(task, NULL);
+		take_checkpoint_trouble(task, NULL, 0);
 	bool is_heard = deliver(task, &event);
 	task->use = NULL;
 	return is_heard;

@@ -77,7 +77,7 @@ static void append_record(const struct job_view *view, const json_t *record, str
 	else if (str_equal(event, "task"))
 		append_task(view, record, out);
 	else if (str_equal(event, "note") || str_equal(event, "output") ||
-		 str_equal(event, "checkpoints"))
+		 str_equal(event, "checkpoints") || str_equal(event, "store"))
 		append_note(record, out);
 	else if (str_equal(event, "waiting") && text)
 		str_append_format(out, "waiting: %s", text);

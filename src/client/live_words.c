@@ -1,6 +1,7 @@
 /* Words about a job that the table, the lines and verbs share. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "client/live.h"
 #include "framework/framework.h"
@@ -19,16 +20,28 @@ static void add_failed_notices(const struct job_view *view, struct str_list *lin
 				    json_string_value(json_object_get(notice, "text")));
 }
 
+/* "...; trying again (for 3 m 05 s)"; of an ended job nobody tries. */
+static void add_trouble(const struct job_view *view, const char *task, const char *text,
+			int64_t since_ms, struct str_list *lines)
+{
+	char *lasts cleanup_free = str_format_duration(clock_wall_ms() - since_ms);
+	char *how_long cleanup_free = view->is_final ? NULL : mem_printf(" (for %s)", lasts);
+
+	str_list_add_format(lines, "warning: %s%s%s", task, text, how_long ? how_long : "");
+}
+
 void live_add_losses(const struct job_view *view, struct str_list *lines)
 {
 	size_t count = 0, troubled = 0;
 
 	for (size_t i = 0; i < view->task_count; i++) {
 		const struct task_view *task = &view->tasks[i];
-		if (task->checkpoint_trouble && ++troubled == 1)
-			str_list_add_format(lines, "warning: %s:%d: %s",
-					    view->job->types[task->type].name, task->index,
-					    task->checkpoint_trouble);
+		if (task->checkpoint_trouble && ++troubled == 1) {
+			char *name cleanup_free = mem_printf(
+				"%s:%d: ", view->job->types[task->type].name, task->index);
+			add_trouble(view, name, task->checkpoint_trouble,
+				    task->checkpoint_trouble_since_ms, lines);
+		}
 		if (task->lost.text && ++count <= LOSSES_MAX)
 			str_list_add_format(lines, "warning: %s:%d: %s",
 					    view->job->types[task->type].name, task->index,
@@ -42,6 +55,8 @@ void live_add_losses(const struct job_view *view, struct str_list *lines)
 			lines,
 			"warning: the checkpoints of %zu task%s more cannot be stored or fetched",
 			troubled - 1, str_plural(troubled - 1));
+	if (view->store_trouble)
+		add_trouble(view, "", view->store_trouble, view->store_trouble_since_ms, lines);
 	add_failed_notices(view, lines);
 	if (view->history_trouble)
 		str_list_add_format(lines, "warning: %s", view->history_trouble);

@@ -4,10 +4,16 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "protocol/report.h"
 #include "store/access.h"
 #include "store/store.h"
 
-enum { LOOK_MS = 1000, PATIENCE_MS = 30000, MIRRORS_MAX = 2 };
+enum {
+	LOOK_MS = 1000,
+	PATIENCE_MS = 30000,
+	MIRRORS_MAX = 2,
+	TROUBLE_MS = 3000, /* what is over sooner is told to nobody */
+};
 
 struct mirrors {
 	struct named_mirror {
@@ -79,15 +85,42 @@ void mirrors_watch(struct mirrors *mirrors)
 		mirror_watch(mirrors->items[i].mirror);
 }
 
-char *mirrors_trouble(const struct mirrors *mirrors)
+/* NULL: none has any. */
+static const struct named_mirror *find_troubled(const struct mirrors *mirrors,
+						struct mirror_backlog *backlog)
 {
 	for (size_t i = 0; i < mirrors->count; i++) {
-		const char *why = mirror_trouble(mirrors->items[i].mirror);
-		if (why)
-			return mem_printf("its %s cannot be %s: %s", mirrors->items[i].name,
-					  mirrors->verb, why);
+		mirror_measure(mirrors->items[i].mirror, backlog);
+		if (backlog->trouble_ms >= TROUBLE_MS && mirror_trouble(mirrors->items[i].mirror))
+			return &mirrors->items[i];
 	}
 	return NULL;
+}
+
+char *mirrors_trouble(const struct mirrors *mirrors)
+{
+	struct mirror_backlog backlog;
+	const struct named_mirror *item = find_troubled(mirrors, &backlog);
+
+	return item ? mem_printf("its %s cannot be %s: %s; trying again", item->name, mirrors->verb,
+				 mirror_trouble(item->mirror))
+		    : NULL;
+}
+
+void mirrors_measure(const struct mirrors *mirrors, struct storing *storing)
+{
+	struct mirror_backlog backlog;
+
+	*storing = (struct storing){0};
+	if (find_troubled(mirrors, &backlog))
+		storing->trouble_ms = backlog.trouble_ms;
+	for (size_t i = 0; i < mirrors->count; i++) {
+		mirror_measure(mirrors->items[i].mirror, &backlog);
+		storing->files += backlog.files;
+		storing->bytes += backlog.bytes;
+		if (backlog.wait_ms > storing->wait_ms)
+			storing->wait_ms = backlog.wait_ms;
+	}
 }
 
 /* ---- opening ------------------------------------------------------------------------------ */

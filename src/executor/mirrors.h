@@ -20,7 +20,11 @@ void mirrors_fetch(struct mirrors *mirrors, mirror_done *done, void *data);
 void mirrors_watch(struct mirrors *mirrors);
 void mirrors_flush(struct mirrors *mirrors, mirror_done *done, void *data);
 
-/* "its checkpoints cannot be stored: ...", or "fetched"; NULL: all can. The caller frees. */
+/* "its checkpoints cannot be stored: ...; trying again", or "fetched"; NULL: all can, or could some
+ * seconds ago. The caller frees. */
 char *mirrors_trouble(const struct mirrors *mirrors);
+/* Of all of them. */
+struct storing;
+void mirrors_measure(const struct mirrors *mirrors, struct storing *storing);
 
 #endif

@@ -211,8 +211,11 @@ static void on_state(void *data, struct heartbeat *heartbeat)
 	fill_account(supervisor, BEAT_NUMBERS_BYTES, &heartbeat->account);
 	if (has_use_to_tell(supervisor))
 		heartbeat->account.use = supervisor->use;
-	if (supervisor->mirrors)
-		heartbeat->checkpoint_trouble = mirrors_trouble(supervisor->mirrors);
+	if (!supervisor->mirrors)
+		return;
+	heartbeat->checkpoint_trouble = mirrors_trouble(supervisor->mirrors);
+	heartbeat->has_storing = true;
+	mirrors_measure(supervisor->mirrors, &heartbeat->storing);
 }
 
 static void enter(struct supervisor *supervisor)

@@ -184,14 +184,34 @@ json_t *record_output(const struct job *job, const struct task *task,
 	return record;
 }
 
-json_t *record_checkpoints(const struct job *job, const struct task *task, const char *trouble)
+/* `over`: the sentence when there is no more of it. */
+static void set_trouble(json_t *record, const char *trouble, const char *over, int64_t since_ms,
+			int64_t now_ms)
+{
+	char *lasted cleanup_free = str_format_duration(now_ms > since_ms ? now_ms - since_ms : 0);
+	char *end cleanup_free = mem_printf("%s, after %s", over, lasted);
+
+	json_set_text(record, "text", trouble ? trouble : end);
+	if (trouble)
+		json_set_bool(record, "trouble", true);
+	json_set_int(record, "since_ms", since_ms);
+}
+
+json_t *record_checkpoints(const struct job *job, const struct task *task, const char *trouble,
+			   int64_t since_ms, int64_t now_ms)
 {
 	json_t *record = begin("checkpoints");
 
 	set_task_name(record, "task", job, task);
-	json_set_text(record, "text", trouble ? trouble : "all is well with its checkpoints again");
-	if (trouble)
-		json_set_bool(record, "trouble", true);
+	set_trouble(record, trouble, "all is well with its checkpoints again", since_ms, now_ms);
+	return record;
+}
+
+json_t *record_store(const char *trouble, int64_t since_ms, int64_t now_ms)
+{
+	json_t *record = begin("store");
+
+	set_trouble(record, trouble, "what is kept of the job is written again", since_ms, now_ms);
 	return record;
 }
 

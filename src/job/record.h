@@ -14,17 +14,14 @@
  *                                                it can be helped
  *   note     text task?                          something a person should know
  *   output   task attempt lines bytes text       so much of a container's output was lost, in all
- *   checkpoints  task text trouble?              they cannot be stored; without `trouble` they can
- *                                                again
- *   waiting  text?                               why containers are not there; absent: no more
- *   final    state message cause? notices_due? notices? history_trouble? ended_ms?
- *                                                the last line of a journal; the cause, when no
- *                                                AM could say it. notices_due: it is repeated with
- *                                                `notices`, {of text failed?} each, once those are
- *                                                told who asked for that. Once more, with that
- *                                                trouble, where no history of the job could be
- *                                                published. A repeated line has the time of the
- *                                                first in ended_ms
+ *   checkpoints  task text trouble? since_ms?    they cannot be stored or fetched since then;
+ * without `trouble` they can again store    text trouble? since_ms              likewise, of what
+ * is kept of the job while it runs waiting  text?                               why containers are
+ * not there; absent: no more final    state message cause? notices_due? notices? history_trouble?
+ * ended_ms? the last line of a journal; the cause, when no AM could say it. notices_due: it is
+ * repeated with `notices`, {of text failed?} each, once those are told who asked for that. Once
+ * more, with that trouble, where no history of the job could be published. A repeated line has the
+ * time of the first in ended_ms
  */
 #ifndef TONY_JOB_RECORD_H
 #define TONY_JOB_RECORD_H
@@ -65,8 +62,10 @@ json_t *record_avoid(const char *host);
 json_t *record_note(const struct job *job, const struct task *task, const char *text);
 json_t *record_output(const struct job *job, const struct task *task,
 		      const struct lost_output *lost);
-/* `trouble` NULL: all is well again. */
-json_t *record_checkpoints(const struct job *job, const struct task *task, const char *trouble);
+/* `trouble` NULL: all is well again. Times are wall-clock: when it began, and now. */
+json_t *record_checkpoints(const struct job *job, const struct task *task, const char *trouble,
+			   int64_t since_ms, int64_t now_ms);
+json_t *record_store(const char *trouble, int64_t since_ms, int64_t now_ms);
 json_t *record_waiting(const char *text); /* NULL: nothing is waited for any more */
 json_t *record_final(enum job_state state, const char *message, const struct cause *cause);
 /* It is to be repeated with notices. */

@@ -72,6 +72,7 @@ void job_view_destroy(struct job_view *view)
 	cause_finish(&view->cause);
 	free(view->waiting);
 	free(view->note);
+	free(view->store_trouble);
 	free(view->message);
 	free(view->history_trouble);
 	json_decref(view->notices);
@@ -361,22 +362,41 @@ static int fold_note(struct job_view *view, const struct view_record *record, in
 	return read_text(record, "text", &view->note, err);
 }
 
-static int fold_checkpoints(struct job_view *view, const struct view_record *record,
-			    int64_t time_ms, struct err *err)
+/* Of records that tell trouble with a store, and its end. */
+static int read_trouble(const struct view_record *record, int64_t time_ms, char **trouble,
+			int64_t *since_ms, struct err *err)
 {
 	char *text cleanup_free = NULL;
 	bool is_trouble = false;
+
+	*since_ms = time_ms;
+	if (view_record_read_bool(record, "trouble", &is_trouble, err) < 0 ||
+	    view_record_need_text(record, "text", &text, err) < 0 ||
+	    view_record_read_int(record, "since_ms", 1, INT64_MAX, since_ms, err) < 0)
+		return -1;
+	mem_replace(trouble, is_trouble ? mem_steal(&text) : NULL);
+	return 0;
+}
+
+static int fold_store(struct job_view *view, const struct view_record *record, int64_t time_ms,
+		      struct err *err)
+{
+	return read_trouble(record, time_ms, &view->store_trouble, &view->store_trouble_since_ms,
+			    err);
+}
+
+static int fold_checkpoints(struct job_view *view, const struct view_record *record,
+			    int64_t time_ms, struct err *err)
+{
 	int64_t number;
 
 	if (read_task_name(view, record, "task", &number, err) < 0)
 		return -1;
 	if (number < 0)
 		return err_set(err, ERR_INPUT, "task: is missing");
-	if (view_record_read_bool(record, "trouble", &is_trouble, err) < 0 ||
-	    view_record_need_text(record, "text", &text, err) < 0)
-		return -1;
-	mem_replace(&view->tasks[number].checkpoint_trouble, is_trouble ? mem_steal(&text) : NULL);
-	return 0;
+	struct task_view *task = &view->tasks[number];
+	return read_trouble(record, time_ms, &task->checkpoint_trouble,
+			    &task->checkpoint_trouble_since_ms, err);
 }
 
 static int fold_output(struct job_view *view, const struct view_record *record, int64_t time_ms,
@@ -475,6 +495,7 @@ static const struct {
 	{"am", fold_am},       {"job", fold_job},	{"task", fold_task},
 	{"avoid", fold_avoid}, {"note", fold_note},	{"waiting", fold_waiting},
 	{"final", fold_final}, {"output", fold_output}, {"checkpoints", fold_checkpoints},
+	{"store", fold_store},
 };
 
 /* ---- all of them -------------------------------------------------------------------------- */

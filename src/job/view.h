@@ -47,7 +47,8 @@ struct task_view {
 	struct program_use use;	  /* of the last process that has ended and of which it is known */
 	struct lost_output lost;  /* of the last container that lost some */
 	char *checkpoint_trouble; /* why they cannot be stored; NULL: they can */
-	bool dormant;		  /* machine_task_is_dormant() */
+	int64_t checkpoint_trouble_since_ms;
+	bool dormant; /* machine_task_is_dormant() */
 	struct attempt_view *attempts;
 	size_t attempt_count;
 };
@@ -77,10 +78,12 @@ struct job_view {
 	int64_t state_since_ms;
 	int64_t sequence; /* of the last record folded in */
 	struct cause cause;
-	int64_t cause_task;	 /* -1: the job's own, or none */
-	int cause_epoch;	 /* before `epoch`: what the job re-forms for */
-	char *waiting;		 /* NULL: nothing is waited for */
-	char *note;		 /* the newest; NULL: none */
+	int64_t cause_task;  /* -1: the job's own, or none */
+	int cause_epoch;     /* before `epoch`: what the job re-forms for */
+	char *waiting;	     /* NULL: nothing is waited for */
+	char *note;	     /* the newest; NULL: none */
+	char *store_trouble; /* why what is kept of the job cannot be written; NULL: it can */
+	int64_t store_trouble_since_ms;
 	char *message;		 /* the final one; NULL: none yet */
 	struct str_list avoided; /* machines to blame, the first one first */
 	bool is_final;		 /* the final record is there */

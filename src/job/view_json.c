@@ -108,6 +108,9 @@ json_t *job_view_to_json(const struct job_view *view)
 	set_time(object, "running_ms", view->running_ms);
 	set_time(object, "ended_ms", view->ended_ms);
 	json_set_text(object, "waiting", view->waiting);
+	json_set_text(object, "store_trouble", view->store_trouble);
+	if (view->store_trouble)
+		json_set_int(object, "store_trouble_since_ms", view->store_trouble_since_ms);
 	set_cause(object, view);
 	json_set_text(object, "message", view->message);
 	if (view->notices)
@@ -171,6 +174,9 @@ json_t *task_view_to_json(const struct job_view *view, size_t task)
 	set_use(object, &row->use);
 	set_lost(object, &row->lost);
 	json_set_text(object, "checkpoint_trouble", row->checkpoint_trouble);
+	if (row->checkpoint_trouble)
+		json_set_int(object, "checkpoint_trouble_since_ms",
+			     row->checkpoint_trouble_since_ms);
 	cause_set_member(object, &row->cause);
 	return object;
 }

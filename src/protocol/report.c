@@ -43,6 +43,14 @@ static const struct job_field loss_fields[] = {
 };
 enum { LOSS_FIELDS = array_length(loss_fields) };
 
+static const struct job_field storing_fields[] = {
+	MESSAGE_FIELD(storing, "files", files, FIELD_INT64, MESSAGE_AMOUNT_MAX),
+	MESSAGE_FIELD(storing, "bytes", bytes, FIELD_INT64, MESSAGE_AMOUNT_MAX),
+	MESSAGE_FIELD(storing, "wait_ms", wait_ms, FIELD_INT64, MESSAGE_AMOUNT_MAX),
+	MESSAGE_FIELD(storing, "trouble_ms", trouble_ms, FIELD_INT64, MESSAGE_AMOUNT_MAX),
+};
+enum { STORING_FIELDS = array_length(storing_fields) };
+
 /* ---- encoding ----------------------------------------------------------------------------- */
 
 static void set_use(json_t *body, const struct program_use *use)
@@ -58,6 +66,15 @@ static void set_loss(json_t *body, const struct lost_output *lost)
 	json_t *object = json_object();
 	job_fields_write(loss_fields, LOSS_FIELDS, lost, object);
 	json_object_set_new(body, "output_lost", object);
+}
+
+static void set_storing(json_t *body, const struct heartbeat *heartbeat)
+{
+	if (!heartbeat->has_storing)
+		return;
+	json_t *object = json_object();
+	job_fields_write(storing_fields, STORING_FIELDS, &heartbeat->storing, object);
+	json_object_set_new(body, "storing", object);
 }
 
 char *heartbeat_encode(const struct heartbeat *heartbeat)
@@ -81,6 +98,7 @@ char *heartbeat_encode(const struct heartbeat *heartbeat)
 	set_loss(body, &account->lost);
 	set_use(body, &account->use);
 	json_set_text(body, "checkpoint_trouble", heartbeat->checkpoint_trouble);
+	set_storing(body, heartbeat);
 	job_fields_write(beat_fields + ATTEMPT, BEAT_FIELDS - ATTEMPT, heartbeat, body);
 	return message_text(body);
 }
@@ -178,8 +196,11 @@ int heartbeat_decode(struct heartbeat *heartbeat, const char *bytes, size_t leng
 	if (body && job_fields_read(beat_fields, BEAT_FIELDS, body, heartbeat, err) == 0 &&
 	    read_lists(body, heartbeat, err) == 0 &&
 	    json_read_text(body, "checkpoint_trouble", &heartbeat->checkpoint_trouble, err) == 0 &&
+	    read_object(body, "storing", storing_fields, STORING_FIELDS, &heartbeat->storing,
+			err) == 0 &&
 	    read_account(body, heartbeat->of.attempt, &heartbeat->account, err) == 0) {
 		make_shown(&heartbeat->checkpoint_trouble);
+		heartbeat->has_storing = json_object_get(body, "storing") != NULL;
 		return 0;
 	}
 	heartbeat_finish(heartbeat);

@@ -25,6 +25,13 @@ struct program_account {
 	struct program_use use;	 /* of a program that has ended; 0 ms: not told */
 };
 
+/* Files of the task's directories that the store which keeps these lacks. */
+struct storing {
+	int64_t files, bytes;
+	int64_t wait_ms;    /* since one was stored last, while others wait for it */
+	int64_t trouble_ms; /* since checkpoint_trouble began; 0: there is none */
+};
+
 /* POST /v1/tasks/{task}/beat; orders.h has the answer. */
 struct heartbeat {
 	struct program_identity of;
@@ -37,6 +44,8 @@ struct heartbeat {
 	size_t log_count;
 	struct program_account account;
 	char *checkpoint_trouble; /* printable; NULL: none */
+	bool has_storing;	  /* its directories are kept in a store */
+	struct storing storing;
 };
 
 char *heartbeat_encode(const struct heartbeat *heartbeat);

@@ -35,6 +35,7 @@ enum {
 	MAY_WRITE_MS = 100, /* until it is asked again */
 	FIRST_RETRY_MS = 1000,
 	RETRY_CAP_MS = 30000,
+	TELL_TRIES = 3, /* trouble that is over sooner is told to nobody */
 };
 
 struct journal_copy {
@@ -55,7 +56,7 @@ struct journal_copy {
 	int64_t patience_until;
 	struct backoff backoff;
 	bool is_late;		      /* nobody is to wait */
-	bool is_troubled;	      /* said so */
+	int failures;		      /* in a row */
 	void (*finished)(void *data); /* NULL: it goes on */
 	void *finished_data;
 };
@@ -114,11 +115,16 @@ static bool takes_notes(const struct journal_copy *journal)
 
 static void warn_of_trouble(struct journal_copy *journal, const struct err *err)
 {
-	if (!journal->is_troubled)
-		log_warning("the journal's file in %s, where another application master would look "
-			    "for it, cannot be written for now; the job goes on: %s",
-			    store_location(journal->options.store), err_message(err));
-	journal->is_troubled = true;
+	char *text cleanup_free =
+		mem_printf("the journal's file in %s, where another application master would look "
+			   "for it, cannot be written for now; the job goes on: %s",
+			   store_location(journal->options.store), err_message(err));
+
+	journal->failures++;
+	if (journal->failures == 1)
+		log_warning("%s", text);
+	if (journal->failures == TELL_TRIES)
+		journal->options.troubled(journal->options.data, text);
 }
 
 static void plan_retry(struct journal_copy *journal)
@@ -141,16 +147,18 @@ static void fail(struct journal_copy *journal, const struct err *err)
 
 static void succeed(struct journal_copy *journal)
 {
-	if (journal->is_troubled)
+	if (journal->failures > 0)
 		log_info("the journal's file in %s is written again",
 			 store_location(journal->options.store));
-	journal->is_troubled = journal->is_late = false;
+	journal->failures = 0;
+	journal->is_late = false;
 	backoff_reset(&journal->backoff);
 	evtimer_del(journal->patience);
 	journal->cannot_be_noted = false;
 	journal->kept_length = journal->length;
 	tell(journal, journal->sequence > journal->noted_sequence ? journal->sequence
 								  : journal->noted_sequence);
+	journal->options.troubled(journal->options.data, NULL);
 	if (journal->finished)
 		end(journal);
 	else

@@ -37,7 +37,9 @@ struct journal_copy_options {
 	struct journal_writer writer;
 	/* All lines up to this one are kept; INT64_MAX: nobody should wait for it. */
 	void (*kept)(void *data, int64_t sequence);
-	void *data; /* of kept() */
+	/* The file cannot be written, also after some tries; NULL: it is written. */
+	void (*troubled)(void *data, const char *text);
+	void *data; /* of kept() and troubled() */
 };
 
 struct journal_copy;
@@ -63,8 +65,10 @@ int journal_recover(struct store *store, const char *job_dir, const struct sched
 
 struct metrics_copy;
 
-/* Borrows the store. */
-struct metrics_copy *metrics_copy_create(struct store *store, const struct journal_writer *writer);
+/* Borrows the store. `troubled`: as that of journal_copy_options. */
+struct metrics_copy *metrics_copy_create(struct store *store, const struct journal_writer *writer,
+					 void (*troubled)(void *data, const char *text),
+					 void *data);
 /* As journal_copy_destroy(). */
 void metrics_copy_destroy(struct metrics_copy *copy);
 

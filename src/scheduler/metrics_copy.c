@@ -16,7 +16,10 @@
 
 #define PART HISTORY_METRICS ".part"
 
-enum { FILE_MODE = 0600 };
+enum {
+	FILE_MODE = 0600,
+	TELL_TRIES = 2, /* a minute is between them */
+};
 
 struct metrics_copy {
 	struct store *store;
@@ -24,21 +27,38 @@ struct metrics_copy {
 	struct store_call *call;     /* NULL: none is under way */
 	int fd;			     /* of what `call` is to keep; -1: none */
 	int64_t length, kept_length; /* bytes */
-	bool is_troubled;	     /* said so */
+	int failures;		     /* in a row */
+	void (*troubled)(void *data, const char *text);
+	void *data;
 	bool is_over;
 	void (*finished)(void *data); /* NULL: nobody waits for the end of `call` */
 	void *finished_data;
 };
+
+static void warn_of_trouble(struct metrics_copy *metrics, const struct err *err)
+{
+	char *text cleanup_free =
+		mem_printf("the metrics so far cannot be kept in %s; the job goes on: %s",
+			   store_location(metrics->store), err_message(err));
+
+	metrics->failures++;
+	if (metrics->failures == 1)
+		log_warning("%s", text);
+	if (metrics->failures == TELL_TRIES)
+		metrics->troubled(metrics->data, text);
+}
 
 static void end(struct metrics_copy *metrics, const struct err *err)
 {
 	metrics->call = NULL;
 	close(metrics->fd);
 	metrics->fd = -1;
-	if (err && !metrics->is_troubled)
-		log_warning("the metrics so far cannot be kept in %s; the job goes on: %s",
-			    store_location(metrics->store), err_message(err));
-	metrics->is_troubled = err;
+	if (err)
+		warn_of_trouble(metrics, err);
+	else if (metrics->failures > 0)
+		metrics->troubled(metrics->data, NULL);
+	if (!err)
+		metrics->failures = 0;
 	if (metrics->finished)
 		metrics->finished(metrics->finished_data);
 }
@@ -81,11 +101,13 @@ static void on_directory(void *data, const struct store_answer *answer, const st
 			on_uploaded, metrics);
 }
 
-struct metrics_copy *metrics_copy_create(struct store *store, const struct journal_writer *writer)
+struct metrics_copy *metrics_copy_create(struct store *store, const struct journal_writer *writer,
+					 void (*troubled)(void *data, const char *text), void *data)
 {
 	struct metrics_copy *metrics = mem_alloc(sizeof(*metrics));
 
-	*metrics = (struct metrics_copy){.store = store, .writer = *writer, .fd = -1};
+	*metrics = (struct metrics_copy){
+		.store = store, .writer = *writer, .fd = -1, .troubled = troubled, .data = data};
 	return metrics;
 }
 

@@ -115,6 +115,9 @@ struct scheduler_listener {
 	void (*journal_kept)(void *data, int64_t sequence);
 	/* The job goes on, but its owner should know this. */
 	void (*noted)(void *data, const char *text);
+	/* The engine cannot write what an AM that follows needs; NULL: it can (again). Told as
+	 * often as it pleases. */
+	void (*store_trouble)(void *data, const char *text);
 };
 
 /* What an AM finds where its scheduler started it; owned. */

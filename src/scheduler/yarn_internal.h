@@ -101,7 +101,8 @@ struct yarn {
 	struct store *store;	      /* the job's directory in HDFS; NULL: it cannot be had */
 	struct journal_copy *journal; /* NULL: nothing can be kept */
 	struct metrics_copy *metrics; /* NULL: likewise */
-	struct yarn_diff *diff;	      /* NULL: there is none, or it cannot be had */
+	bool journal_troubled, metrics_troubled;
+	struct yarn_diff *diff; /* NULL: there is none, or it cannot be had */
 	bool is_registered;
 	Hadoop__RegisterApplicationMasterResponseProto *limits; /* NULL: not known */
 

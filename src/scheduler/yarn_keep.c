@@ -29,6 +29,28 @@ static void on_kept(void *data, int64_t sequence)
 	yarn->listener.journal_kept(yarn->listener.data, sequence);
 }
 
+/* The journal and the metrics fail and recover for themselves. */
+static void tell_trouble(struct yarn *yarn, bool *is_troubled, const char *text)
+{
+	*is_troubled = text != NULL;
+	if (text || !(yarn->journal_troubled || yarn->metrics_troubled))
+		yarn->listener.store_trouble(yarn->listener.data, text);
+}
+
+static void on_journal_troubled(void *data, const char *text)
+{
+	struct yarn *yarn = data;
+
+	tell_trouble(yarn, &yarn->journal_troubled, text);
+}
+
+static void on_metrics_troubled(void *data, const char *text)
+{
+	struct yarn *yarn = data;
+
+	tell_trouble(yarn, &yarn->metrics_troubled, text);
+}
+
 void yarn_open_copies(struct yarn *yarn, const struct scheduler_place *place)
 {
 	struct err err cleanup_err = {0};
@@ -42,10 +64,13 @@ void yarn_open_copies(struct yarn *yarn, const struct scheduler_place *place)
 		.am_attempt = place->am_attempt,
 		.writer = writer,
 		.kept = on_kept,
+		.troubled = on_journal_troubled,
 		.data = yarn,
 	};
 	yarn->journal = yarn->store ? journal_copy_create(&options, &err) : NULL;
-	yarn->metrics = yarn->store ? metrics_copy_create(yarn->store, &writer) : NULL;
+	if (yarn->store)
+		yarn->metrics =
+			metrics_copy_create(yarn->store, &writer, on_metrics_troubled, yarn);
 	if (!yarn->journal)
 		log_warning("the journal cannot be kept in HDFS: %s", err_message(&err));
 	on_kept(yarn, yarn->journal ? 0 : INT64_MAX);

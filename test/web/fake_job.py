@@ -134,6 +134,7 @@ class Job:
         self.running_ms = self.ended_ms = None
         self.advice, self.tensorboard_asked = [], False
         self.work = {"stragglers": {}}
+        self.trouble_of_job = {}
         self.logs = {}
         self.refusals = {}  # of logs, by task: status, code, message
         self.scheduler = "yarn"
@@ -191,7 +192,8 @@ class Job:
                  "ended_ms": self.ended_ms, "waiting": self.waiting, "cause": self.cause, "types": self.types,
                  "message": self.message, "provenance": self.code, "sequence": len(self.lines),
                  "links": [{"name": task["task"].split(":")[0], "task": task["task"],
-                            "path": f"ui/{task['task'].split(':')[0]}/"} for task in self.tasks if task.get("ui_port")]}
+                            "path": f"ui/{task['task'].split(':')[0]}/"} for task in self.tasks if task.get("ui_port")],
+                 **self.trouble_of_job}
         return {key: value for key, value in found.items() if value is not None}
 
     def summary(self):
@@ -259,6 +261,14 @@ class Job:
     def wait_for(self, text):
         self.waiting = text
         self.emit(ev="waiting", text=text)
+
+    def trouble(self, text, task=None):
+        """With the store: of the job itself, or of a task. None: it is over."""
+        since_ms = self.now()
+        target, name = (self.by_name[task], "checkpoint_trouble") if task else (self.trouble_of_job, "store_trouble")
+        target.update({name: text, f"{name}_since_ms": text and since_ms})
+        self.emit(ev="checkpoints" if task else "store", task=task, text=text or "all is well again",
+                  trouble=text is not None or None, since_ms=since_ms)
 
     def note(self, text):
         self.emit(ev="note", text=text)

@@ -94,6 +94,27 @@ def test_stragglers_are_marked_until_they_have_caught_up(page, serve):
     page.wait(lambda: page.all(".stragglers") == [])
 
 
+def test_what_cannot_be_stored_is_told_until_it_can(page, serve):
+    job = Job(tasks=40).start()
+    server = serve(job)
+    page.open(server)
+    job.trouble("its checkpoints cannot be stored: no room", "worker:1")
+    job.trouble("the journal's file cannot be written")
+    page.wait_for_text("worker:1: its checkpoints cannot be stored: no room (for ", ".troubles")
+    page.wait_for_text("the journal's file cannot be written (for ", ".troubles")
+    page.open(server)
+    page.wait_for_text("the journal's file cannot be written (for ", ".troubles")
+    page.button("worker:1: its checkpoints cannot be stored: no room")
+    page.wait_for_text("worker:1", "h1")
+    page.wait_for_text("Checkpoints: its checkpoints cannot be stored: no room (for ", ".notice")
+    job.trouble(None, "worker:1")
+    page.wait_until_gone("Checkpoints: ")
+    job.trouble(None)
+    page.open(server)
+    page.wait_for_text("worker:1")
+    assert page.all(".troubles") == []
+
+
 def test_what_is_waited_for(page, serve):
     job = Job(tasks=4)
     page.open(serve(job))

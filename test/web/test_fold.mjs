@@ -210,6 +210,18 @@ test('checkpoints that cannot be stored are the task\'s trouble until they are',
 	job.fold({seq: 12, t: 1100, ev: 'checkpoints', task: 'worker:0', text: 'stored again'});
 	assert.equal(task.checkpoint_trouble, undefined);
 	job.fold({seq: 13, t: 1200, ev: 'checkpoints', task: 'nobody:0', text: 'stored again'});
+	job.fold({seq: 14, t: 1300, ev: 'checkpoints', task: 'worker:0', trouble: true, text: 'no room', since_ms: 1250});
+	assert.equal(task.checkpoint_trouble_since_ms, 1250);
+});
+
+test('what cannot be kept of the job is its trouble until it can', () => {
+	const job = model();
+	job.takeChanges();
+	job.fold({seq: 11, t: 1000, ev: 'store', trouble: true, text: 'no room', since_ms: 900});
+	assert.deepEqual([job.job.store_trouble, job.job.store_trouble_since_ms], ['no room', 900]);
+	assert.ok(job.takeChanges().job);
+	job.fold({seq: 12, t: 1100, ev: 'store', text: 'written again', since_ms: 900});
+	assert.deepEqual([job.job.store_trouble, job.job.store_trouble_since_ms], [undefined, undefined]);
 });
 
 // promise: R58

@@ -1,7 +1,10 @@
-"""A quota in HDFS that does not suffice for a submission: it is told as such, and nothing is left behind
-but complete files in the cache, which other jobs may use."""
+"""A quota in HDFS. When it does not suffice for a submission, it is told as such, and nothing is left behind but complete
+files in the cache, which other jobs may use. When a running job meets it, it is told until it is lifted."""
+
+import urllib.request
 
 import pytest
+from patience import PATIENCE_S
 from program import wait_until
 
 ONE = {"tony.worker.instances": 1}
@@ -65,3 +68,70 @@ def test_a_quota_of_names(tony, home):
     tony.cluster.hdfs("PUT", home, op="SETQUOTA", namespacequota=count + 3, storagespacequota=1 << 40)
     refused(tony, "NSQuotaExceededException", f"quota (directories and files) of directory {home} is exceeded")
     assert files(tony, home) == before
+
+
+def told(job, kind):
+    return [event for event in job.events() if event["ev"] == kind]
+
+
+def metric(job, name):
+    """Of the whole job, or of its only task; None: it has none."""
+    request = urllib.request.Request(job.status()["am_url"] + "/v1/metrics",
+                                     headers={"Authorization": f"Bearer {job.token()}", "Accept": "text/plain"})
+    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
+        lines = [line for line in answer.read().decode().splitlines() if line.startswith(f"{name}{{")]
+    return int(lines[0].split()[-1]) if lines else None
+
+
+def submit_writer(tony):
+    """A job that writes a checkpoint after the first event, and ends after the second."""
+    events = go, end = tony.directory / "go", tony.directory / "end"
+    job = tony.submit(ONE, "--executes", f"until [ -e {go} ]; do sleep 0.1; done; echo first > $TONY_CHECKPOINT_DIR/first; "
+                                         f"until [ -e {end} ]; do sleep 0.1; done")
+    job.wait_task("worker:0")
+    return job, *events
+
+
+def expect_end(job, kinds):
+    """Each was told once, and taken back once."""
+    for kind, words in kinds.items():
+        wait_until(lambda kind=kind: len(told(job, kind)) > 1, f"the trouble of {kind} to be over")
+        first, second = told(job, kind)
+        assert first["trouble"] and "trouble" not in second and second["text"].startswith(words), (first, second)
+
+
+WELL_AGAIN = {"checkpoints": "all is well with its checkpoints again, after ",
+              "store": "what is kept of the job is written again, after "}
+
+
+def test_a_quota_that_a_running_job_meets_is_told_until_it_is_lifted(tony):
+    """By its checkpoints, and by the journal for the AM that follows."""
+    job, go, end = submit_writer(tony)
+    points = f"/user/{tony.cluster.user}/.tony/checkpoints/{job.id}"
+    places = (points, job.files)
+    wait_until(lambda: metric(job, "tony_task_store_waiting_bytes") == 0, "its executor to tell that nothing waits")
+    for path in places:
+        tony.cluster.hdfs("PUT", path, op="SETQUOTA", storagespacequota=1 << 10, namespacequota=1 << 20)
+    go.touch()
+    wait_until(lambda: told(job, "checkpoints"), "the trouble to be told")
+    [trouble] = told(job, "checkpoints")
+    for words in ("its checkpoints cannot be stored: ", f"quota of {points} is exceeded", "; trying again"):
+        assert trouble["trouble"] and words in trouble["text"], trouble
+    assert f"warning: worker:0: {trouble['text']} (for " in tony.run("status", job.id).stdout
+    assert metric(job, "tony_task_store_waiting_bytes") == len("first\n")
+    assert metric(job, "tony_task_store_trouble_milliseconds") > 0
+    status = job.status()
+    assert status["tasks"][0]["checkpoint_trouble_since_ms"] == trouble["since_ms"], status
+    # Each line of the journal wants to be kept, that of the checkpoints among them.
+    wait_until(lambda: told(job, "store"), "the journal's trouble to be told")
+    [kept] = told(job, "store")
+    assert f"quota of {job.files} is exceeded" in kept["text"] and "the job goes on" in kept["text"], kept
+    assert job.status()["store_trouble"] == kept["text"] and metric(job, "tony_job_store_trouble_milliseconds") > 0
+    for path in places:
+        tony.cluster.hdfs("PUT", path, op="SETQUOTA", storagespacequota=1 << 40, namespacequota=1 << 20)
+    expect_end(job, WELL_AGAIN)
+    assert tony.cluster.get(f"{points}/first") == b"first\n"
+    assert "warning" not in tony.run("status", job.id).stdout and "store_trouble" not in job.status()
+    assert metric(job, "tony_job_store_trouble_milliseconds") == 0
+    end.touch()
+    assert job.wait() == 0

@@ -13,6 +13,7 @@ import pytest
 from patience import PATIENCE_S, wait_until
 from program import built
 from test_am_restart import am_log, am_processes, finish, identity, kept_job, kill_am, wait_am
+from test_full import WELL_AGAIN, expect_end, submit_writer, told
 
 CLUSTER = {"--nodes": 1, "--expiry-ms": 600000}  # of the tests that stop daemons of HDFS
 FAILED, INPUT, NOT_FOUND, DENIED, UNREACHABLE = "failed", "input", "not found", "denied", "unreachable"
@@ -281,6 +282,20 @@ def test_what_happens_while_no_data_node_writes_is_known_to_the_next_am(own_clus
     finally:
         own_cluster.restart("dn")
     goes_on(job, before)
+
+
+def test_that_no_data_node_writes_is_told_while_it_lasts(own_cluster, own_tony):
+    job, go, end = submit_writer(own_tony)
+    own_cluster.kill("dn")
+    try:
+        go.touch()
+        wait_until(lambda: told(job, "checkpoints") and told(job, "store"), "the trouble to be told")
+        assert "its checkpoints cannot be stored: " in own_tony.run("status", job.id).stdout
+    finally:
+        own_cluster.restart("dn")
+    expect_end(job, WELL_AGAIN)
+    end.touch()
+    assert finish(job) == 0
 
 
 @pytest.mark.short

@@ -79,11 +79,12 @@ static void on_output_lost(void *data, size_t task, const struct lost_output *lo
 	bed->lost_bytes = lost->bytes;
 }
 
-static void on_checkpoint_trouble(void *data, size_t task, const char *text)
+static void on_checkpoint_trouble(void *data, size_t task, const char *text, int64_t since_ms)
 {
 	struct api_bed *bed = data;
 
 	bed->troubles++;
+	bed->trouble_since_ms = since_ms;
 	mem_replace(&bed->trouble, mem_strdup(text));
 }
 

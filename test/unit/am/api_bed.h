@@ -27,7 +27,8 @@ struct api_bed {
 	struct program_use use; /* ... at last */
 	size_t troubles;	/* with checkpoints, told so often */
 	char *trouble;		/* ... at last; NULL: none any more */
-	size_t delivered;	/* events that the interface gave the machine */
+	int64_t trouble_since_ms;
+	size_t delivered; /* events that the interface gave the machine */
 };
 
 /* A job of these types (machine_bed.h), submitted; tune() may adjust the job before. */

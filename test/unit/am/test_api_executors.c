@@ -10,6 +10,7 @@
 
 #include "am/api_internal.h"
 #include "api_bed.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 #define BEAT_0	   "/v1/tasks/worker:0/beat"
@@ -185,6 +186,60 @@ static void test_trouble_with_checkpoints_is_told_when_it_begins_and_ends(void *
 	assert_int_equal(bed->troubles, 4);
 	assert_null(bed->trouble);
 	reply_finish(&reply);
+	api_bed_destroy(bed);
+}
+
+#define STORING                                                                                    \
+	"{\"attempt\":1,\"epoch\":1,\"restart\":0,\"state\":\"running\","                          \
+	"\"checkpoint_trouble\":\"no room\",\"storing\":{\"files\":2,\"bytes\":4096,"              \
+	"\"wait_ms\":7000,\"trouble_ms\":6000}}"
+
+static void expect_metric(struct api_bed *bed, const char *line)
+{
+	struct reply reply;
+
+	ask_stream(bed, &reply, "/v1/metrics", "text/plain");
+	reply_wait(&reply);
+	if (!strstr(reply.text.text, line))
+		fail_msg("%s is not in %s", line, reply.text.text);
+	reply_finish(&reply);
+}
+
+static void test_what_waits_to_be_stored_is_measured(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=1", beat_fast);
+	int64_t before_ms = clock_wall_ms();
+	struct reply reply;
+
+	bring_in(bed, "worker:0", 4001);
+	ask(bed, &reply, "POST", BEAT_0, STORING);
+	reply_finish(&reply);
+	assert_in_range(bed->trouble_since_ms, before_ms - 6000, clock_wall_ms() - 6000);
+	expect_metric(
+		bed, "\ntony_task_store_waiting_bytes{job=\"tony-test\",task=\"worker:0\"} 4096\n");
+	expect_metric(
+		bed,
+		"\ntony_task_store_wait_milliseconds{job=\"tony-test\",task=\"worker:0\"} 7000\n");
+	expect_metric(bed, "\ntony_job_store_trouble_milliseconds{job=\"tony-test\"} 0\n");
+	api_bed_destroy(bed);
+}
+
+/* The AM before this one told it; nobody knows yet that it is over. */
+static void test_trouble_that_is_over_when_another_am_comes_is_taken_back(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=1", beat_fast);
+	struct reply reply;
+
+	api_set_checkpoint_trouble(bed->api, 0, 1000);
+	bring_in(bed, "worker:0", 4001);
+	ask(bed, &reply, "POST", BEAT_0, STORING);
+	reply_finish(&reply);
+	assert_int_equal(bed->troubles, 0);
+	ask(bed, &reply, "POST", BEAT_0, beat_text(1, 1, 0, "running"));
+	reply_finish(&reply);
+	assert_int_equal(bed->troubles, 1);
+	assert_null(bed->trouble);
+	assert_int_equal(bed->trouble_since_ms, 1000);
 	api_bed_destroy(bed);
 }
 
@@ -555,6 +610,8 @@ int main(void)
 		cmocka_unit_test(test_all_get_the_same_long_spec),
 		cmocka_unit_test(test_agreeing_beat_is_answered_after_the_interval),
 		cmocka_unit_test(test_trouble_with_checkpoints_is_told_when_it_begins_and_ends),
+		cmocka_unit_test(test_what_waits_to_be_stored_is_measured),
+		cmocka_unit_test(test_trouble_that_is_over_when_another_am_comes_is_taken_back),
 		cmocka_unit_test(test_what_a_stopped_program_used_is_told_once),
 		cmocka_unit_test(test_beats_spread_over_the_interval),
 		cmocka_unit_test(test_beat_keeps_its_place_in_the_interval),

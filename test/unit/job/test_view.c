@@ -298,14 +298,39 @@ static void checkpoints_that_cannot_be_stored_are_seen(void **state)
 	struct scene scene = begin(state, "worker=1");
 	const struct task *task = machine_task(scene.bed->machine, 0);
 
-	add(&scene, record_checkpoints(scene.bed->job, task, "its checkpoints: no room"));
+	add(&scene,
+	    record_checkpoints(scene.bed->job, task, "its checkpoints: no room", 1000, 4000));
 	assert_int_equal(job_view_read(scene.view, scene.path, NULL), 0);
 	json_t *json cleanup_json = task_view_to_json(scene.view, 0);
 	assert_string_equal(json_string_value(json_object_get(json, "checkpoint_trouble")),
 			    "its checkpoints: no room");
-	add(&scene, record_checkpoints(scene.bed->job, task, NULL));
+	assert_int_equal(json_integer_value(json_object_get(json, "checkpoint_trouble_since_ms")),
+			 1000);
+	json_t *over cleanup_json =
+		record_checkpoints(scene.bed->job, task, NULL, 1000, 1000 + 185000);
+	assert_string_equal(json_string_value(json_object_get(over, "text")),
+			    "all is well with its checkpoints again, after 3 m 05 s");
+	add(&scene, json_incref(over));
 	assert_int_equal(job_view_read(scene.view, scene.path, NULL), 0);
 	assert_null(scene.view->tasks[0].checkpoint_trouble);
+	end(&scene);
+}
+
+static void what_cannot_be_kept_of_a_job_is_seen(void **state)
+{
+	struct scene scene = begin(state, "worker=1");
+
+	add(&scene, record_store("the journal: no room", 1000, 1000));
+	assert_int_equal(job_view_read(scene.view, scene.path, NULL), 0);
+	json_t *json cleanup_json = job_view_to_json(scene.view);
+	assert_string_equal(json_string_value(json_object_get(json, "store_trouble")),
+			    "the journal: no room");
+	assert_int_equal(json_integer_value(json_object_get(json, "store_trouble_since_ms")), 1000);
+	add(&scene, record_store(NULL, 1000, 4000));
+	assert_int_equal(job_view_read(scene.view, scene.path, NULL), 0);
+	json_t *later cleanup_json = job_view_to_json(scene.view);
+	assert_null(json_object_get(later, "store_trouble"));
+	assert_null(json_object_get(later, "store_trouble_since_ms"));
 	end(&scene);
 }
 
@@ -587,6 +612,7 @@ int main(void)
 		in_directory(containers_that_start_nothing_are_attempts),
 		in_directory(notes_waiting_and_the_end_are_seen),
 		in_directory(checkpoints_that_cannot_be_stored_are_seen),
+		in_directory(what_cannot_be_kept_of_a_job_is_seen),
 		in_directory(use_is_that_of_the_process_that_has_ended),
 		in_directory(machines_to_blame_are_seen),
 		in_directory(nothing_of_an_ended_job_runs),

@@ -70,6 +70,7 @@ struct bed {
 	int asked;  /* whether it may write */
 	int denied; /* from this time of asking on it may not; 0: never */
 	bool is_finished, was_let_go;
+	char *trouble; /* NULL: none is told */
 };
 
 static bool may_write(void *data)
@@ -86,6 +87,11 @@ static void on_kept(void *data, int64_t sequence)
 
 	bed->kept = sequence;
 	bed->was_let_go |= sequence == INT64_MAX;
+}
+
+static void on_troubled(void *data, const char *text)
+{
+	mem_replace(&((struct bed *)data)->trouble, mem_strdup(text));
 }
 
 static void on_finished(void *data)
@@ -111,6 +117,7 @@ static void open_bed(struct bed *bed, void **state, const struct web_step *steps
 		.am_attempt = 2,
 		.writer = {may_write, bed},
 		.kept = on_kept,
+		.troubled = on_troubled,
 		.data = bed,
 	};
 	bed->journal = journal_copy_create(&options, &err);
@@ -455,6 +462,7 @@ static void a_directory_keeps_it_for_the_next(void **state)
 		.am_attempt = 2,
 		.writer = {may_write, &bed},
 		.kept = on_kept,
+		.troubled = on_troubled,
 		.data = &bed,
 	};
 	bed.journal = journal_copy_create(&options, &err);
@@ -466,6 +474,42 @@ static void a_directory_keeps_it_for_the_next(void **state)
 	assert_text_freed(scratch_read(state, "shared/job/journal-2.jsonl"), "one\ntwo\nthree\n");
 	assert_success(journal_recover(bed.store, scratch_path(state, "."), &next, &err), &err);
 	assert_text_freed(scratch_read(state, "next"), "one\ntwo\nthree\n");
+	journal_copy_destroy(bed.journal);
+	store_close(bed.store);
+	event_base_free(bed.base);
+}
+
+static void trouble_that_stays_is_told_until_it_is_over(void **state)
+{
+	struct bed bed = {.state = state, .base = event_base_new()};
+	struct err err cleanup_err = {0};
+
+	scratch_write(state, "journal", "", 0600);
+	scratch_write(state, "shared", "a file where a directory should be", 0600);
+	bed.store = store_open(scratch_path(state, "shared/job"), NULL, 0, bed.base, &err);
+	const struct journal_copy_options options = {
+		.base = bed.base,
+		.store = bed.store,
+		.journal = scratch_path(state, "journal"),
+		.am_attempt = 2,
+		.writer = {may_write, &bed},
+		.kept = on_kept,
+		.troubled = on_troubled,
+		.data = &bed,
+	};
+	bed.journal = journal_copy_create(&options, &err);
+	append(&bed, "one\n");
+	while (bed.asked < 3) {
+		assert_null(bed.trouble);
+		event_base_loop(bed.base, EVLOOP_ONCE);
+	}
+	while (!bed.trouble)
+		event_base_loop(bed.base, EVLOOP_ONCE);
+	assert_non_null(strstr(bed.trouble, scratch_path(state, "shared/job")));
+	assert_int_equal(unlink(scratch_path(state, "shared")), 0);
+	while (bed.trouble)
+		event_base_loop(bed.base, EVLOOP_ONCE);
+	assert_text_freed(scratch_read(state, "shared/job/journal-2.jsonl"), "one\n");
 	journal_copy_destroy(bed.journal);
 	store_close(bed.store);
 	event_base_free(bed.base);
@@ -489,6 +533,7 @@ int main(void)
 		scratch_test(the_end_waits_for_what_is_under_way),
 		scratch_test(without_a_write_the_end_is_at_once),
 		scratch_test(a_directory_keeps_it_for_the_next),
+		scratch_test(trouble_that_stays_is_told_until_it_is_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
