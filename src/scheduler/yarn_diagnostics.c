@@ -186,7 +186,7 @@ void yarn_diagnostics_judge_am(const char *diagnostics, bool has_begun, struct c
 
 /* ---- of an application that waits for its AM ----------------------------------------------- */
 
-/* What the scheduler says of every application in this state. */
+/* The scheduler says one of these of every application that waits. */
 static const char *skip_state(const char *text)
 {
 	static const char *const states[] = {

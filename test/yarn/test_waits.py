@@ -1,0 +1,39 @@
+"""A job whose application master YARN holds back: what the ResourceManager knows of it is told wherever the job is shown."""
+
+import json
+import re
+
+import pytest
+from program import wait_until
+
+LIMIT = "Queue's AM resource limit exceeded"
+TINY = {"tony.worker.instances": 1, "tony.application.queue": "tiny"}
+
+
+def listed(tony):
+    return {row["id"]: row for row in json.loads(tony.run("list", "--json").stdout)}
+
+
+@pytest.mark.short
+def test_a_job_beyond_the_queues_share_for_application_masters(tony):
+    """The queue tiny has room for one of them."""
+    first = tony.submit(TINY, "--executes", "sleep 600")
+    first.wait_task("worker:0")
+    second = tony.submit(TINY, "--executes", "sleep 600")
+    told = wait_until(lambda: (text := second.status().get("waiting")) and LIMIT in text and text, "the reason to be told")
+    assert told.startswith("the application master waits for a container in queue ")
+    assert "Queue Resource Limit for AM = <memory:" in told
+    for verb in ("status", second.id), ("list",):
+        assert re.search(f"waiting: the application master waits .*{LIMIT}", tony.run(*verb).stdout)
+    assert LIMIT in listed(tony)[second.id]["waiting"] and not listed(tony)[first.id].get("waiting")
+    [line] = wait_until(second.events, "the reason to be told as an event")
+    assert (line["seq"], line["ev"]) == (0, "waiting") and LIMIT in line["text"]
+    seen = tony.directory / "seen"
+    with seen.open("w") as file:
+        tony.start("attach", second.id, stdout=file)
+    wait_until(lambda: LIMIT in seen.read_text(), "who follows the job to be told")
+    tony.run("kill", first.id)
+    second.wait_task("worker:0")
+    assert LIMIT not in json.dumps(second.status()) and not listed(tony)[second.id].get("waiting")
+    assert "worker:0" in tony.run("events", second.id).stdout
+    tony.run("kill", second.id)
