@@ -7,10 +7,10 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "hadoop/indexed_log.h"
 
-#define BUCKETS 10000 /* directories that YARN spreads a user's applications over */
-#define SIGNATURE_CAP                                                                              \
-	(256u << 10) /* bytes at the end of a file in which its format is looked for */
+#define BUCKETS	 10000 /* directories that YARN spreads a user's applications over */
+#define CHECKSUM "-checksum"
 
 /* What one node uploaded at one time. */
 struct upload_file {
@@ -18,7 +18,9 @@ struct upload_file {
 	char *path;
 	const char *name; /* of the file, in `path` */
 	int64_t length, modified_ms;
-	struct tfile *file; /* NULL: not opened yet */
+	/* Both NULL: not opened yet. */
+	struct tfile *file;
+	struct indexed_log *indexed;
 };
 
 struct aggregated {
@@ -60,7 +62,8 @@ static void add_file(struct aggregated *logs, const char *directory,
 	file->name = file->path + strlen(directory) + 1;
 }
 
-/* HOST_PORT, HOST_PORT_TIME; ".tmp" at the end: it is being written. */
+/* HOST_PORT, HOST_PORT_TIME; ".tmp" at the end: it is being written; "-checksum": of an indexed one
+ * that is being added to. */
 static void visit_file(void *data, const struct log_store_entry *entry)
 {
 	struct listing *listing = data;
@@ -70,7 +73,7 @@ static void visit_file(void *data, const struct log_store_entry *entry)
 			    mem_printf("%s/%s", listing->directory, entry->name));
 	else if (str_ends_with(entry->name, ".tmp"))
 		listing->logs->is_growing = true;
-	else if (!entry->is_directory)
+	else if (!entry->is_directory && !str_ends_with(entry->name, CHECKSUM))
 		add_file(listing->logs, listing->directory, entry);
 }
 
@@ -151,7 +154,7 @@ static void destroy_container(void *value)
 	struct aggregated_container *container = value;
 
 	for (size_t i = 0; i < container->count; i++)
-		container_log_files_finish(&container->uploads[i].files);
+		container_log_files_finish(&container->uploads[i]);
 	free(container->uploads);
 	free(container);
 }
@@ -182,6 +185,7 @@ void aggregated_close(struct aggregated *logs)
 	map_destroy(logs->containers);
 	for (size_t i = 0; i < logs->count; i++) {
 		tfile_close(logs->files[i].file);
+		indexed_log_close(logs->files[i].indexed);
 		free(logs->files[i].path);
 	}
 	free(logs->files);
@@ -200,37 +204,56 @@ static int read_file(void *data, int64_t offset, void *bytes, size_t length, str
 	return store->ops->read(store, file->path, offset, bytes, length, err);
 }
 
-/* YARN's other format ends in a Java object whose class gives it away. */
-static bool is_indexed_file(struct upload_file *file)
+/* The 8 bytes of NAME-checksum: where an upload ended before the one that is going on, or broke
+ * off. */
+static int64_t read_end(const struct upload_file *file)
 {
-	static const char signature[] = "LogAggregationIndexedFileController";
-	size_t length = file->length < SIGNATURE_CAP ? (size_t)file->length : SIGNATURE_CAP;
-	char *end cleanup_free = mem_alloc(length + 1);
+	struct log_store *store = file->logs->store;
+	char *path cleanup_free = mem_printf("%s" CHECKSUM, file->path);
+	unsigned char bytes[8];
+	uint64_t end = 0;
 
-	return read_file(file, file->length - (int64_t)length, end, length, NULL) == 0 &&
-	       memmem(end, length, signature, sizeof(signature) - 1) != NULL;
+	if (store->ops->read(store, path, 0, bytes, sizeof(bytes), NULL) < 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		end = end << 8 | bytes[i];
+	return end <= (uint64_t)file->length ? (int64_t)end : -1;
+}
+
+static int open_indexed(struct upload_file *file, const struct tfile_input *input, struct err *err)
+{
+	file->indexed = indexed_log_open(input, file->length, err);
+	int64_t end = file->indexed || err->kind != ERR_NONE ? -1 : read_end(file);
+	if (end >= 0)
+		file->indexed = indexed_log_open(input, end, err);
+	return file->indexed ? 0 : -1;
 }
 
 static int open_file(struct upload_file *file, struct err *err)
 {
 	const struct tfile_input input = {
 		.name = file->path, .length = file->length, .data = file, .read = read_file};
-	struct err problem cleanup_err = {0};
+	struct err problem cleanup_err = {0}, other cleanup_err = {0};
 
-	if (!file->file)
+	if (!file->file && !file->indexed)
 		file->file = tfile_open(&input, &problem);
-	if (file->file)
+	if (file->file || file->indexed)
 		return 0;
-	if (problem.kind == ERR_INPUT && is_indexed_file(file))
-		return err_set(err, ERR_INPUT,
-			       "%s is written by YARN's IndexedFile controller, which tony does "
-			       "not read; `yarn logs` does, or have "
-			       "yarn.log-aggregation.file-formats set to TFile",
-			       file->path);
-	return err_copy(err, &problem);
+	/* An indexed one has its name while it is being written. */
+	if (problem.kind != ERR_NOT_FOUND || open_indexed(file, &input, &other) < 0)
+		return err_copy(err, other.kind != ERR_NONE ? &other : &problem);
+	return 0;
 }
 
 /* ---- containers --------------------------------------------------------------------------- */
+
+static void add_upload(struct aggregated_container *container, struct container_log_files *files)
+{
+	container->uploads = mem_realloc_array(container->uploads, container->count + 1,
+					       sizeof(*container->uploads));
+	container->uploads[container->count++] = *files;
+	*files = (struct container_log_files){0};
+}
 
 /* Adds what the file has of the container. */
 static int look_in_file(struct upload_file *file, const char *id,
@@ -240,15 +263,13 @@ static int look_in_file(struct upload_file *file, const char *id,
 
 	if (open_file(file, err) < 0)
 		return -1;
-	int found = container_log_list(file->file, id, &files, err);
-	if (found <= 0)
-		return found;
-	container->uploads = mem_realloc_array(container->uploads, container->count + 1,
-					       sizeof(*container->uploads));
-	container->uploads[container->count++] =
-		(struct aggregated_upload){.file = file->file, .files = files};
-	files = (struct container_log_files){0};
-	return 0;
+	int found = file->file ? container_log_list(file->file, id, &files, err) : 0;
+	if (found > 0)
+		add_upload(container, &files);
+	for (size_t i = 0; file->indexed && i < indexed_log_uploads(file->indexed); i++)
+		if (indexed_log_list(file->indexed, i, id, &files) > 0)
+			add_upload(container, &files);
+	return found < 0 ? -1 : 0;
 }
 
 static bool is_of_host(const struct upload_file *file, const char *host)

@@ -1,7 +1,8 @@
 /*
  * What YARN keeps of an application's logs once its containers have ended (log aggregation): below
  * yarn.nodemanager.remote-app-log-dir, one TFile per node and upload, HOST_PORT or
- * HOST_PORT_TIME, with the containers of that node in it (container_log.h). The directory of an
+ * HOST_PORT_TIME, with the containers of that node in it (container_log.h), or one indexed file per
+ * node (indexed_log.h). The directory of an
  * application is
  *
  *   ROOT/USER/bucket-logs-tfile/0042/application_1700000000000_0042    Hadoop 3.3 and later
@@ -66,22 +67,17 @@ struct aggregated *aggregated_open(struct log_store *store, const char *root, co
 				   const char *application, struct err *err);
 void aggregated_close(struct aggregated *logs); /* NULL is fine */
 
-/* The files of a container that one node uploaded at one time. */
-struct aggregated_upload {
-	const struct tfile *file;
-	struct container_log_files files;
-};
-
-/* Of long-running applications YARN may upload a container's files piece by piece. */
+/* Of long-running applications YARN may upload a container's files piece by piece: the files that
+ * one node uploaded at one time. */
 struct aggregated_container {
-	struct aggregated_upload *uploads; /* oldest first */
+	struct container_log_files *uploads; /* oldest first */
 	size_t count;
 };
 
 /* What is there of a container; `host` is where it ran (NULL: not known), and saves looking into
  * the files of all nodes. The result is kept, and valid until the logs are closed. NULL:
- * ERR_NOT_FOUND, or what is there cannot be read; ERR_INPUT names a format (IndexedFile) or
- * compression (lzo) that tony does not read. */
+ * ERR_NOT_FOUND, or what is there cannot be read; ERR_INPUT names a compression (lzo) that tony
+ * does not read. */
 const struct aggregated_container *aggregated_find(struct aggregated *logs, const char *container,
 						   const char *host, struct err *err);
 

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "hadoop/indexed_log.h"
 
 #define NAME_MAX_BYTES	 4096
 #define LENGTH_MAX_BYTES 20
@@ -71,8 +72,8 @@ static enum part read_head(struct tfile_cursor *cursor, char **name, int64_t *le
 }
 
 /* Adds the file that begins here and passes over it. */
-static enum part read_file(struct tfile_cursor *cursor, struct container_log_files *files,
-			   struct err *err)
+static enum part read_file(struct tfile_cursor *cursor, const struct tfile *file,
+			   struct container_log_files *files, struct err *err)
 {
 	char *name cleanup_free = NULL;
 	int64_t length;
@@ -86,11 +87,11 @@ static enum part read_file(struct tfile_cursor *cursor, struct container_log_fil
 		return PART_ERROR;
 	files->items = mem_realloc_array(files->items, files->count + 1, sizeof(*files->items));
 	files->items[files->count++] = (struct container_log_file){
-		.name = mem_steal(&name), .length = there, .position = position};
+		.name = mem_steal(&name), .length = there, .file = file, .position = position};
 	return there == length ? PART_WHOLE : PART_CUT;
 }
 
-static int list(struct tfile_cursor *cursor, const char *container,
+static int list(struct tfile_cursor *cursor, const struct tfile *file, const char *container,
 		struct container_log_files *files, struct err *err)
 {
 	struct str key cleanup_str = {0};
@@ -106,7 +107,7 @@ static int list(struct tfile_cursor *cursor, const char *container,
 	if (found <= 0)
 		return found;
 	do
-		part = files->count < CONTAINER_LOG_FILES_MAX ? read_file(cursor, files, err)
+		part = files->count < CONTAINER_LOG_FILES_MAX ? read_file(cursor, file, files, err)
 							      : PART_CUT;
 	while (part == PART_WHOLE);
 	files->is_cut = files->is_cut || part == PART_CUT;
@@ -117,7 +118,7 @@ int container_log_list(const struct tfile *file, const char *container,
 		       struct container_log_files *files, struct err *err)
 {
 	struct tfile_cursor *cursor = tfile_cursor_create(file);
-	int result = list(cursor, container, files, err);
+	int result = list(cursor, file, container, files, err);
 
 	tfile_cursor_destroy(cursor);
 	return result;
@@ -143,22 +144,31 @@ const struct container_log_file *container_log_find(const struct container_log_f
 /* ---- reading ------------------------------------------------------------------------------ */
 
 struct container_log {
-	struct tfile_cursor *cursor;
+	struct tfile_cursor *cursor; /* NULL: it is in a block of its own */
+	struct tfile_block *block;
 	int64_t left;
 };
 
-struct container_log *container_log_open(const struct tfile *file,
-					 const struct container_log_file *log, int64_t offset,
+static int go_to(struct container_log *opened, const struct container_log_file *log, int64_t offset,
+		 struct err *err)
+{
+	if (log->indexed) {
+		opened->block = indexed_log_block(log->indexed, &log->region);
+		return tfile_block_skip(opened->block, offset, err);
+	}
+	opened->cursor = tfile_cursor_create(log->file);
+	if (tfile_cursor_seek(opened->cursor, &log->position, err) < 0)
+		return -1;
+	return tfile_cursor_skip(opened->cursor, offset, err) < 0 ? -1 : 0;
+}
+
+struct container_log *container_log_open(const struct container_log_file *log, int64_t offset,
 					 struct err *err)
 {
 	struct container_log *opened = mem_alloc(sizeof(*opened));
 
-	opened->cursor = tfile_cursor_create(file);
 	opened->left = log->length - offset;
-	if (opened->left <= 0)
-		return opened;
-	if (tfile_cursor_seek(opened->cursor, &log->position, err) == 0 &&
-	    tfile_cursor_skip(opened->cursor, offset, err) >= 0)
+	if (opened->left <= 0 || go_to(opened, log, offset, err) == 0)
 		return opened;
 	container_log_close(opened);
 	return NULL;
@@ -169,7 +179,13 @@ void container_log_close(struct container_log *log)
 	if (!log)
 		return;
 	tfile_cursor_destroy(log->cursor);
+	tfile_block_close(log->block);
 	free(log);
+}
+
+static ssize_t read_block(struct tfile_block *block, void *bytes, size_t length, struct err *err)
+{
+	return tfile_block_read(block, bytes, length, err) < 0 ? -1 : (ssize_t)length;
 }
 
 ssize_t container_log_read(struct container_log *log, void *bytes, size_t length, struct err *err)
@@ -178,7 +194,8 @@ ssize_t container_log_read(struct container_log *log, void *bytes, size_t length
 		return 0;
 	if ((int64_t)length > log->left)
 		length = (size_t)log->left;
-	ssize_t got = tfile_cursor_read(log->cursor, bytes, length, err);
+	ssize_t got = log->block ? read_block(log->block, bytes, length, err)
+				 : tfile_cursor_read(log->cursor, bytes, length, err);
 	if (got > 0)
 		log->left -= got;
 	return got;

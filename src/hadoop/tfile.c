@@ -89,11 +89,11 @@ static int read_tail(struct tfile *file, struct tfile_region *list, struct err *
 	uint64_t offset = 0;
 
 	if (input->length < TAIL_SIZE)
-		return err_set(err, ERR_INPUT, "%s is no TFile: too short", input->name);
+		return err_set(err, ERR_NOT_FOUND, "%s is no TFile: too short", input->name);
 	if (input->read(input->data, input->length - TAIL_SIZE, tail, TAIL_SIZE, err) < 0)
 		return -1;
 	if (memcmp(tail + 12, magic, sizeof(magic)) != 0)
-		return err_set(err, ERR_INPUT,
+		return err_set(err, ERR_NOT_FOUND,
 			       "%s is no TFile, or it was never finished: it does not end as one",
 			       input->name);
 	if (!take_version(&version))

@@ -22,8 +22,8 @@
 
 struct tfile;
 
-/* ERR_INPUT: it is no TFile, or one that this cannot read. `input` is copied, without its name and
- * what its `data` points to: both are to outlive the file. */
+/* ERR_NOT_FOUND: it is no TFile, or not finished; ERR_INPUT: one that this cannot read. `input` is
+ * copied, without its name and what its `data` points to: both are to outlive the file. */
 struct tfile *tfile_open(const struct tfile_input *input, struct err *err);
 void tfile_close(struct tfile *file); /* NULL is fine */
 

@@ -6,7 +6,6 @@
 #include "logs/yarn.h"
 
 struct place {
-	const struct tfile *file;
 	const struct container_log_file *log;
 	const struct container_log_file *times; /* NULL: none */
 };
@@ -22,15 +21,15 @@ struct aggregated_log {
 };
 
 /* Parts are in the order of the uploads; what was rotated since came with the same upload. */
-static void add_upload(struct aggregated_log *kept, const struct aggregated_upload *upload,
+static void add_upload(struct aggregated_log *kept, const struct container_log_files *upload,
 		       const char *name)
 {
-	const struct container_log_file *files = upload->files.items;
+	const struct container_log_file *files = upload->items;
 	struct str_list names cleanup_str_list = {0};
 	size_t *parts;
 	size_t count = kept->base.count;
 
-	for (size_t i = 0; i < upload->files.count; i++)
+	for (size_t i = 0; i < upload->count; i++)
 		str_list_add(&names, files[i].name);
 	size_t more = log_parts_find(&names, name, &parts);
 	kept->places = mem_realloc_array(kept->places, count + more, sizeof(*kept->places));
@@ -39,9 +38,8 @@ static void add_upload(struct aggregated_log *kept, const struct aggregated_uplo
 	for (size_t i = 0; i < more; i++) {
 		const struct container_log_file *log = &files[parts[i]];
 		char *index cleanup_free = mem_printf("%s.times", log->name);
-		const struct container_log_file *times = container_log_find(&upload->files, index);
-		kept->places[count + i] =
-			(struct place){.file = upload->file, .log = log, .times = times};
+		const struct container_log_file *times = container_log_find(upload, index);
+		kept->places[count + i] = (struct place){.log = log, .times = times};
 		kept->base.items[count + i] =
 			(struct log_parts_item){.length = log->length, .has_times = times != NULL};
 	}
@@ -57,8 +55,7 @@ static int go_to(struct stream *stream, const struct place *place, size_t part, 
 	container_log_close(stream->log);
 	stream->part = part;
 	stream->offset = offset;
-	stream->log =
-		container_log_open(place->file, times ? place->times : place->log, offset, err);
+	stream->log = container_log_open(times ? place->times : place->log, offset, err);
 	return stream->log ? 0 : -1;
 }
 

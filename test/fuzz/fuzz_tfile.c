@@ -26,7 +26,7 @@ static int read_bytes(void *data, int64_t offset, void *to, size_t length, struc
 	return 0;
 }
 
-static void read_log(const struct tfile *file, const struct container_log_file *log)
+static void read_log(const struct container_log_file *log)
 {
 	char part[4096];
 	int64_t total = 0;
@@ -34,7 +34,7 @@ static void read_log(const struct tfile *file, const struct container_log_file *
 
 	if (log->length > VALUE_CAP)
 		return;
-	struct container_log *opened = container_log_open(file, log, 0, NULL);
+	struct container_log *opened = container_log_open(log, 0, NULL);
 	if (!opened)
 		abort();
 	while ((got = container_log_read(opened, part, sizeof(part), NULL)) > 0)
@@ -54,7 +54,7 @@ static void read_container(const struct tfile *file, struct tfile_bytes key)
 	if (container_log_list(file, id, &files, NULL) < 0)
 		return;
 	for (size_t i = 0; i < files.count && i < ENTRIES; i++)
-		read_log(file, &files.items[i]);
+		read_log(&files.items[i]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);

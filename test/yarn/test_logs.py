@@ -1,5 +1,5 @@
-"""Logs of ended jobs, however the cluster keeps them: packed, in a format that tony does not read, or not at
-all. The plain way is in test_verbs.py."""
+"""Logs of ended jobs, however the cluster keeps them: packed, in its other format, on several disks, or not at all. The
+plain way is in test_verbs.py."""
 
 import re
 
@@ -63,14 +63,25 @@ def test_packed(own_cluster, own_tony):
     check_logs(own_tony, job)
 
 
-def test_a_format_that_is_not_read_is_named(own_cluster, own_tony):
+def test_the_indexed_format(own_cluster, own_tony):
     configure(own_cluster, **{"yarn.log-aggregation.file-formats": "IFile",
                               "yarn.log-aggregation.file-controller.IFile.class": CONTROLLER})
     job = run_job(own_tony)
+    path = aggregated(own_cluster, job)
+    check_logs(own_tony, job)  # also while it is being written, under its name
+    wait_until(lambda: b"LogAggregationIndexedFileController" in own_cluster.get(path), "the file to be whole")
+    check_logs(own_tony, job)
+
+
+def test_several_disks_for_logs(own_cluster, own_tony):
+    """A NodeManager has a container's directory on each; programs write to the first."""
+    disks = [own_cluster.directory / f"data/logs-{number}" for number in (1, 2)]
+    configure(own_cluster, **{"yarn.nodemanager.log-dirs": ",".join(map(str, disks))})
+    job = run_job(own_tony)
+    check_logs(own_tony, job)
     aggregated(own_cluster, job)
-    answer = own_tony.run("logs", job.id)
-    assert answer.returncode != 0
-    assert "IndexedFile" in answer.stderr and "yarn logs" in answer.stderr
+    check_logs(own_tony, job)
+    assert "worker:0" in own_tony.run("logs", "--am", job.id).stdout
 
 
 def test_what_is_not_aggregated_is_at_the_node(own_cluster, own_tony):

@@ -66,16 +66,16 @@ static const struct aggregated_container *find(struct aggregated *logs, const ch
 }
 
 /* A file's content from `offset` on; the caller frees. */
-static char *read_from(const struct aggregated_upload *upload, const char *name, int64_t offset)
+static char *read_from(const struct container_log_files *upload, const char *name, int64_t offset)
 {
 	struct err err cleanup_err = {0};
 	struct str text = {0};
 	char part[700];
 	ssize_t got;
-	const struct container_log_file *file = container_log_find(&upload->files, name);
+	const struct container_log_file *file = container_log_find(upload, name);
 
 	assert_non_null(file);
-	struct container_log *log = container_log_open(upload->file, file, offset, &err);
+	struct container_log *log = container_log_open(file, offset, &err);
 	assert_non_null(log);
 	while ((got = container_log_read(log, part, sizeof(part), &err)) > 0)
 		str_append_bytes(&text, part, (size_t)got);
@@ -84,12 +84,12 @@ static char *read_from(const struct aggregated_upload *upload, const char *name,
 	return str_steal(&text);
 }
 
-static char *file_names(const struct aggregated_upload *upload)
+static char *file_names(const struct container_log_files *upload)
 {
 	struct str_list names cleanup_str_list = {0};
 
-	for (size_t i = 0; i < upload->files.count; i++)
-		str_list_add(&names, upload->files.items[i].name);
+	for (size_t i = 0; i < upload->count; i++)
+		str_list_add(&names, upload->items[i].name);
 	return str_list_join(&names, " ");
 }
 
@@ -100,7 +100,7 @@ static void assert_is_whole(struct aggregated *logs, const char *id, const char 
 	char *hello cleanup_free = mem_printf("hello from %s\nline 1\nline 2\n", id);
 
 	assert_int_equal(found->count, 1);
-	assert_false(found->uploads[0].files.is_cut);
+	assert_false(found->uploads[0].is_cut);
 	assert_text_freed(file_names(&found->uploads[0]),
 			  "empty prelaunch.err prelaunch.out stderr stdout stdout.1 stdout.times "
 			  "tail");
@@ -213,7 +213,7 @@ static void a_large_packed_file(void **state)
 	struct aggregated *logs = open_as(state, store, "application_1795269657940_0002");
 	const struct aggregated_container *found =
 		find(logs, "container_1795269657940_0002_01_000007", NULL);
-	const struct aggregated_upload *upload = &found->uploads[0];
+	const struct container_log_files *upload = &found->uploads[0];
 	char *text cleanup_free = read_from(upload, "stdout", 0);
 	char mark[16];
 	const char *at = text;
@@ -278,35 +278,114 @@ static void what_stands_before_a_damaged_file_is_read(void **state)
 	assert_int_equal(container_log_list(file, "container_1", &files, NULL), 1);
 	assert_true(files.is_cut);
 	assert_int_equal(files.count, 2);
-	const struct aggregated_upload upload = {.file = file, .files = files};
-	assert_text_freed(read_from(&upload, "stderr", 0), "good");
-	assert_text_freed(read_from(&upload, "stdout", 0), "not so much");
+	assert_text_freed(read_from(&files, "stderr", 0), "good");
+	assert_text_freed(read_from(&files, "stdout", 0), "not so much");
 	assert_null(container_log_find(&files, "container.log"));
 	tfile_close(file);
 	tfile_maker_finish(&maker);
 }
 
-static void assert_not_found(void **state, const char *container, const char *why)
+static void assert_not_found(void **state, const char *container, enum err_kind kind,
+			     const char *why)
 {
 	struct err err cleanup_err = {0};
 	struct log_store *store = log_store_local();
 	struct aggregated *logs = open_as(state, store, APPLICATION);
 
 	assert_null(aggregated_find(logs, container, NULL, &err));
-	assert_int_equal(err.kind, ERR_INPUT);
+	assert_int_equal(err.kind, kind);
 	assert_message_has(&err, why);
 	aggregated_close(logs);
 	log_store_destroy(store);
 }
 
-static void formats_that_are_not_read_are_named(void **state)
+#define INDEXED                                                                                    \
+	"app-logs/root/bucket-logs-ifile/0003/application_1795269657940_0003/127.0.0.4_28941"
+#define IN_INDEXED(n) "container_1795269657940_0003_01_00000" n
+
+static void an_indexed_file(void **state)
 {
-	put(state, "aggregated.indexed", NEW_PLACE "127.0.0.4_28941");
-	assert_not_found(state, CONTAINER "2", "IndexedFile controller, which tony does not read");
+	struct log_store *store = log_store_local();
+
+	put(state, "aggregated.indexed", INDEXED);
+	struct aggregated *logs = open_as(state, store, "application_1795269657940_0003");
+	assert_is_whole(logs, IN_INDEXED("4"), "127.0.0.4");
+	assert_is_whole(logs, IN_INDEXED("7"), NULL);
+	assert_null(aggregated_find(logs, IN_INDEXED("5"), NULL, NULL));
+	aggregated_close(logs);
+	log_store_destroy(store);
+}
+
+/* Its NAME-checksum says where the last whole upload ended. */
+static void an_indexed_file_that_is_added_to(void **state)
+{
+	struct err err cleanup_err = {0};
+	struct log_store *store = log_store_local();
+	struct str bytes cleanup_str = {0};
+	size_t length;
+
+	put(state, "aggregated.indexed", INDEXED);
+	char *whole cleanup_free =
+		fs_read_file(scratch_path(state, INDEXED), 1 << 20, &length, &err);
+	assert_non_null(whole);
+	str_append_bytes(&bytes, whole, length);
+	str_append(&bytes, "\nthe beginning of another upload");
+	write_bytes(state, INDEXED, &bytes, 1000);
+	struct aggregated *logs = open_as(state, store, "application_1795269657940_0003");
+	assert_null(aggregated_find(logs, IN_INDEXED("4"), NULL, NULL));
+	aggregated_close(logs);
+	struct str end cleanup_str = {0};
+	str_append_bytes(&end, (const char[]){0, 0, 0, 0, 0, 0, (char)(length >> 8), (char)length},
+			 8);
+	write_bytes(state, INDEXED "-checksum", &end, 1000);
+	logs = open_as(state, store, "application_1795269657940_0003");
+	assert_is_whole(logs, IN_INDEXED("4"), NULL);
+	aggregated_close(logs);
+	log_store_destroy(store);
+}
+
+/* Whichever byte of its list is not as YARN wrote it: read as far as it goes, or refused. */
+static void a_damaged_list_does_no_harm(void **state)
+{
+	struct err err cleanup_err = {0};
+	struct log_store *store = log_store_local();
+	size_t length;
+
+	put(state, "aggregated.indexed", INDEXED);
+	char *whole cleanup_free =
+		fs_read_file(scratch_path(state, INDEXED), 1 << 20, &length, &err);
+	for (size_t at = length - 1889 - 36; at < length; at++) {
+		struct str bytes cleanup_str = {0};
+		str_append_bytes(&bytes, whole, length);
+		bytes.text[at] ^= 0x55;
+		write_bytes(state, INDEXED, &bytes, 1000);
+		struct aggregated *logs = open_as(state, store, "application_1795269657940_0003");
+		const struct aggregated_container *found =
+			aggregated_find(logs, IN_INDEXED("4"), NULL, NULL);
+		for (size_t i = 0; found && i < found->uploads[0].count; i++) {
+			char byte;
+			struct container_log *log =
+				container_log_open(&found->uploads[0].items[i], 0, NULL);
+			if (log)
+				container_log_read(log, &byte, 1, NULL);
+			container_log_close(log);
+		}
+		aggregated_close(logs);
+	}
+	log_store_destroy(store);
+}
+
+static void another_file_does_no_harm(void **state)
+{
+	struct str text cleanup_str = {0};
+
+	str_append(&text, "neither of both formats, or one of them that is being written");
+	write_bytes(state, NEW_PLACE "127.0.0.4_28941", &text, 1000);
+	assert_not_found(state, CONTAINER "2", ERR_NOT_FOUND, "127.0.0.4_28941 is no TFile");
 	put(state, "aggregated.none", NEW_PLACE "127.0.0.2_28941");
 	struct log_store *store = log_store_local();
 	struct aggregated *logs = open_as(state, store, APPLICATION);
-	assert_is_whole(logs, CONTAINER "4", NULL); /* the other file does it no harm */
+	assert_is_whole(logs, CONTAINER "4", NULL);
 	aggregated_close(logs);
 	log_store_destroy(store);
 }
@@ -317,7 +396,7 @@ static void archives_are_named(void **state)
 
 	str_append(&part, "x");
 	write_bytes(state, NEW_PLACE APPLICATION ".har/part-0", &part, 1000);
-	assert_not_found(state, CONTAINER "2", "in a Hadoop archive");
+	assert_not_found(state, CONTAINER "2", ERR_INPUT, "in a Hadoop archive");
 }
 
 int main(void)
@@ -331,7 +410,10 @@ int main(void)
 		scratch_test(a_large_packed_file),
 		scratch_test(uploads_come_in_order),
 		scratch_test(what_stands_before_a_damaged_file_is_read),
-		scratch_test(formats_that_are_not_read_are_named),
+		scratch_test(an_indexed_file),
+		scratch_test(an_indexed_file_that_is_added_to),
+		scratch_test(a_damaged_list_does_no_harm),
+		scratch_test(another_file_does_no_harm),
 		scratch_test(archives_are_named),
 	};
 
