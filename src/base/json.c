@@ -152,6 +152,17 @@ int json_read_list(const json_t *object, const char *name, struct str_list *list
 	return 0;
 }
 
+size_t json_count_of(const json_t *list_or_item)
+{
+	return json_is_array(list_or_item) ? json_array_size(list_or_item)
+					   : json_is_object(list_or_item);
+}
+
+const json_t *json_item_of(const json_t *list_or_item, size_t index)
+{
+	return json_is_array(list_or_item) ? json_array_get(list_or_item, index) : list_or_item;
+}
+
 char *json_text(const json_t *value)
 {
 	char *text = json_dumps(value, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_ENCODE_ANY);

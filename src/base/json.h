@@ -26,6 +26,10 @@ int json_need_int(const json_t *object, const char *name, int64_t min, int64_t m
 int json_read_bool(const json_t *object, const char *name, bool *value, struct err *err);
 int json_read_list(const json_t *object, const char *name, struct str_list *list, struct err *err);
 
+/* Some servers write a list of one item as that item. Of neither the count is 0. */
+size_t json_count_of(const json_t *list_or_item);
+const json_t *json_item_of(const json_t *list_or_item, size_t index);
+
 /* Compact text (no newline), keys in insertion order. The caller frees. */
 char *json_text(const json_t *value);
 

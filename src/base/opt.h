@@ -27,7 +27,8 @@ enum opt_completion {
 	OPT_COMPLETE_JOB,
 	OPT_COMPLETE_KEY,
 	OPT_COMPLETE_TASK, /* of the JOB on the command line, else of the newest */
-	OPT_COMPLETE_TAG,  /* of the jobs that the verb takes */
+	OPT_COMPLETE_QUEUE,
+	OPT_COMPLETE_TAG, /* of the jobs that the verb takes */
 	OPT_COMPLETE_FRAMEWORK,
 	OPT_COMPLETE_SCHEDULER,
 };

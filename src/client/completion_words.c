@@ -1,6 +1,7 @@
 #include "client/completion_words.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/map.h"
 #include "base/mem.h"
@@ -8,6 +9,7 @@
 #include "client/opened.h"
 #include "client/schedulers.h"
 #include "history/layout.h"
+#include "scheduler/resources.h"
 
 const char *completion_jobs_of(const struct opt_table *verb)
 {
@@ -95,15 +97,50 @@ static int print_types(const char *job, struct err *err)
 	return 0;
 }
 
+/* NULL: its words cannot be had soon. */
+static const struct scheduler_client_ops *choose_scheduler(struct err *err)
+{
+	char *queue cleanup_free = NULL;
+	const struct scheduler_client_ops *ops = schedulers_choose(NULL, &queue, err);
+	bool answers =
+		ops && (!ops->traits->is_service || ops->answers(SCHEDULERS_PATIENCE_MS, err) == 0);
+
+	return answers ? ops : NULL;
+}
+
+static int print_queues(const char *of, struct err *err)
+{
+	struct scheduler_queues queues cleanup_scheduler_queues = {0};
+	const struct scheduler_client_ops *ops = choose_scheduler(err);
+
+	if (!ops || ops->queues(&queues, err) < 0)
+		return -1;
+	for (size_t i = 0; i < queues.count; i++)
+		if (history_is_name(queues.items[i].name))
+			puts(queues.items[i].name);
+	return 0;
+}
+
+static int print_nodes(const char *of, struct err *err)
+{
+	struct scheduler_nodes nodes cleanup_scheduler_nodes = {0};
+	const struct scheduler_client_ops *ops = choose_scheduler(err);
+
+	if (!ops || ops->nodes(&nodes, err) < 0)
+		return -1;
+	for (size_t i = 0; i < nodes.count; i++)
+		if (history_is_name(nodes.items[i].name))
+			puts(nodes.items[i].name);
+	return 0;
+}
+
 bool completion_words(const char *kind, const char *of, struct err *err)
 {
 	static const struct {
 		const char *kind;
 		int (*print)(const char *of, struct err *err);
-	} kinds[] = {{"jobs", print_jobs},
-		     {"tags", print_tags},
-		     {"tasks", print_tasks},
-		     {"types", print_types}};
+	} kinds[] = {{"jobs", print_jobs},   {"tags", print_tags},     {"tasks", print_tasks},
+		     {"types", print_types}, {"queues", print_queues}, {"nodes", print_nodes}};
 
 	for (size_t i = 0; i < array_length(kinds); i++) {
 		if (!str_equal(kinds[i].kind, kind))

@@ -1,4 +1,5 @@
-/* The completion scripts ask tony for words: `tony completion jobs|tags|tasks|types WORD`. */
+/* The completion scripts ask tony for words: `tony completion jobs|tags|tasks|types|queues|nodes
+ * WORD`. */
 #ifndef TONY_CLIENT_COMPLETION_WORDS_H
 #define TONY_CLIENT_COMPLETION_WORDS_H
 
@@ -12,7 +13,8 @@ const char *completion_jobs_of(const struct opt_table *verb);
 
 /* True: `kind` is one of those above. Prints the words, one a line. Jobs are ids and names. `of`:
  * one of completion_jobs_of() for jobs and tags; a job, or NULL for the newest, for its tasks and
- * types. */
+ * types; nothing that matters for queues and nodes, which are those of the scheduler that jobs go
+ * to. */
 bool completion_words(const char *kind, const char *of, struct err *err);
 
 #endif

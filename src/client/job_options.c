@@ -9,6 +9,7 @@
 #include "client/describe_internal.h"
 #include "client/env_file.h"
 #include "client/job_file.h"
+#include "client/schedulers.h"
 #include "conf/problems.h"
 #include "scheduler/scheduler.h"
 
@@ -83,17 +84,6 @@ static void set_type(struct conf *conf, const char *option, const char *type, co
 	set(conf, option, key, value);
 }
 
-/* The first one that this user has; NULL: none. */
-static const struct scheduler_client_ops *find_cluster(void)
-{
-	const struct scheduler_client_ops *ops;
-
-	for (size_t i = 0; (ops = scheduler_client_at(i)); i++)
-		if (ops->traits->is_service && ops->is_there())
-			return ops;
-	return NULL;
-}
-
 /* TonY drops what is not there, with a warning (#495). */
 static void add_classpath(const struct job_options *options, struct conf *conf)
 {
@@ -103,7 +93,7 @@ static void add_classpath(const struct job_options *options, struct conf *conf)
 	str_split(&items, options->hdfs_classpath ? options->hdfs_classpath : "", ',');
 	for (size_t i = 0; i < items.count; i++) {
 		const char *item = items.items[i];
-		bool is_here = fs_exists(item), is_there = !is_here && find_cluster();
+		bool is_here = fs_exists(item), is_there = !is_here && schedulers_cluster();
 		char *uri cleanup_free = mem_printf("hdfs://%s", item);
 		if (is_here || (is_there && strstr(item, "://")))
 			conf_append(conf, &place, "tony.containers.resources", item);
@@ -473,7 +463,7 @@ static int set_command(const struct job_options *options, const struct str_list 
 /* A user who says where a cluster's site files are means the cluster. */
 static void choose_scheduler(struct conf *conf)
 {
-	const struct scheduler_client_ops *ops = find_cluster();
+	const struct scheduler_client_ops *ops = schedulers_cluster();
 
 	if (ops) {
 		conf_set_default(conf, "tony.application.scheduler", ops->traits->name);

@@ -97,7 +97,9 @@ struct job_options {
 			"where containers come from: " SCHEDULER_LIST(FIRST_SCHEDULER,             \
 								      OR_SCHEDULER),               \
 			.completion = OPT_COMPLETE_SCHEDULER, .argument = "NAME"),                 \
-		OPT_ROW("queue", owner, member.queue, "queue of the cluster", .argument = "NAME"), \
+		OPT_ROW("queue", owner, member.queue,                                              \
+			"queue of the cluster; tony queues lists them",                            \
+			.completion = OPT_COMPLETE_QUEUE, .argument = "NAME"),                     \
 		OPT_ROW("workers", owner, member.workers, "tasks of the type worker",              \
 			.argument = "N"),                                                          \
 		OPT_ROW("ps", owner, member.ps, "tasks of the type ps (parameter servers)",        \

@@ -49,6 +49,12 @@ static const struct opt_word verbs[] = {
 	{"qdel", "tony kill"},
 	{"bkill", "tony kill"},
 	{"sattach", "tony attach"},
+	{"sinfo", "tony nodes, or tony queues"},
+	{"pbsnodes", "tony nodes"},
+	{"bhosts", "tony nodes"},
+	{"bqueues", "tony queues"},
+	{"queue", "tony queues, or tony list"},
+	{"node", "tony nodes"},
 	{0},
 };
 

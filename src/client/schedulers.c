@@ -6,11 +6,56 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "conf/conf.h"
 #include "scheduler/job_stores.h"
 
 bool schedulers_has(const struct scheduler_client_ops *ops)
 {
 	return !ops->traits->is_service || ops->is_there();
+}
+
+const struct scheduler_client_ops *schedulers_cluster(void)
+{
+	const struct scheduler_client_ops *ops;
+
+	for (size_t i = 0; (ops = scheduler_client_at(i)); i++)
+		if (ops->traits->is_service && ops->is_there())
+			return ops;
+	return NULL;
+}
+
+static void refuse_scheduler(const char *name, struct err *err)
+{
+	const struct scheduler_client_ops *ops;
+	struct str_list names cleanup_str_list = {0};
+
+	for (size_t i = 0; (ops = scheduler_client_at(i)); i++)
+		if (ops->traits->tells_resources)
+			str_list_add(&names, ops->traits->name);
+	char *all cleanup_free = str_list_join(&names, ", ");
+	err_set(err, ERR_USAGE,
+		"--scheduler: \"%s\" is none that tells what it has; write one of %s", name, all);
+}
+
+const struct scheduler_client_ops *schedulers_choose(const char *name, char **queue,
+						     struct err *err)
+{
+	struct conf *site cleanup_conf = conf_create();
+	const struct scheduler_client_ops *cluster = schedulers_cluster();
+
+	if (conf_load_site(site, err) < 0)
+		return NULL;
+	if (cluster)
+		conf_set_default(site, "tony.application.scheduler", cluster->traits->name);
+	conf_resolve(site, true);
+	const char *wanted = name ? name : conf_text(site, "tony.application.scheduler");
+	const struct scheduler_client_ops *ops = scheduler_client_find(wanted);
+	if (!ops || !ops->traits->tells_resources) {
+		refuse_scheduler(wanted, err);
+		return NULL;
+	}
+	*queue = mem_strdup(conf_text(site, "tony.application.queue"));
+	return ops;
 }
 
 /* ---- find --------------------------------------------------------------------------------- */

@@ -8,6 +8,15 @@
 /* Has this user such a scheduler? */
 bool schedulers_has(const struct scheduler_client_ops *ops);
 
+/* The first service that this user has; NULL: none. */
+const struct scheduler_client_ops *schedulers_cluster(void);
+
+/* Where jobs of this user go that name no scheduler, or the one of that name (NULL: none is named).
+ * *queue: of those that name no queue; the caller frees. NULL: `err`; ERR_USAGE: no scheduler of
+ * that name tells what it has (tells_resources). */
+const struct scheduler_client_ops *schedulers_choose(const char *name, char **queue,
+						     struct err *err);
+
 /* As scheduler_client_ops.find(), of the scheduler whose job it is; NULL: `err`. An id of a
  * scheduler's own form is looked for there only. A name is that of the newest live job, on this
  * machine first, else of the one that ended last: beside one that has ended nobody waits for long

@@ -39,6 +39,12 @@ static bool takes_jobs(const struct opt_table *verb)
 	return strstr(verb->usage, "JOB...") != NULL;
 }
 
+/* The kind of completion_words() of operands that are no jobs, or "". */
+static const char *kind_of_operands(const struct opt_table *verb)
+{
+	return strstr(verb->usage, "QUEUE") ? "queues" : strstr(verb->usage, "NODE") ? "nodes" : "";
+}
+
 /* The kind of completion_words() that stands behind a JOB, or "". */
 static const char *behind_job(const struct opt_table *verb)
 {
@@ -100,6 +106,7 @@ static void print_bash_value(const struct opt_table *verb, const struct opt *opt
 		[OPT_COMPLETE_JOB] = "words=$(_tony_words jobs all)",
 		[OPT_COMPLETE_KEY] = "compopt -o nospace; words=$(_tony_keys)",
 		[OPT_COMPLETE_TASK] = "words=$(_tony_words tasks $(_tony_job))",
+		[OPT_COMPLETE_QUEUE] = "words=$(_tony_words queues all)",
 		/* A tag is one of the jobs that the verb takes; the others have their values. */
 		[OPT_COMPLETE_TAG... OPT_COMPLETE_SCHEDULER] = NULL,
 	};
@@ -136,6 +143,9 @@ static void print_bash_verb(const struct opt_table *verb)
 	if (takes_job(verb))
 		printf("; [[ $word == -* ]] || _tony_operand %s %s", completion_jobs_of(verb),
 		       takes_jobs(verb) ? "jobs" : behind_job(verb));
+	if (*kind_of_operands(verb))
+		printf("; [[ $word == -* ]] || words=$(_tony_words %s all)",
+		       kind_of_operands(verb));
 	puts(" ;;");
 }
 
@@ -254,6 +264,7 @@ static void print_zsh_value(const struct opt *opt)
 		[OPT_COMPLETE_JOB] = "_tony_words jobs all",
 		[OPT_COMPLETE_KEY] = "_tony_keys",
 		[OPT_COMPLETE_TASK] = "_tony_behind tasks",
+		[OPT_COMPLETE_QUEUE] = "_tony_words queues all",
 		[OPT_COMPLETE_TAG] = "_tony_words tags all",
 	};
 	char *values cleanup_free = join_values(opt);
@@ -306,6 +317,9 @@ static void print_zsh_verb(const struct opt_table *verb)
 		       completion_jobs_of(verb));
 	if (*behind_job(verb))
 		printf("\t\t\t'*:%s:_tony_behind %s' \\\n", behind_job(verb), behind_job(verb));
+	if (*kind_of_operands(verb))
+		printf("\t\t\t'*:%s:_tony_words %s all' \\\n", kind_of_operands(verb),
+		       kind_of_operands(verb));
 	if (takes_command(verb))
 		puts("\t\t\t'*:::command:_normal' \\");
 	puts("\t\t\t'--help[show help]' ;;");
@@ -391,6 +405,8 @@ static const char *fish_source(enum opt_completion completion)
 		return "-x -a '(__tony_keys)'";
 	case OPT_COMPLETE_TASK:
 		return "-x -a '(__tony_words tasks (__tony_operand))'";
+	case OPT_COMPLETE_QUEUE:
+		return "-x -a '(__tony_words queues all)'";
 	default:
 		return "-x";
 	}
@@ -458,6 +474,10 @@ static void print_fish_verb(const struct opt_table *verb)
 	}
 	if (takes_job(verb))
 		print_fish_job(verb);
+	if (*kind_of_operands(verb)) {
+		print_fish_rule(verb, "");
+		printf(" -a '(__tony_words %s all)'\n", kind_of_operands(verb));
+	}
 }
 
 static const char fish_head[] =

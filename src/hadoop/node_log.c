@@ -15,22 +15,11 @@
 
 /* ---- the list ----------------------------------------------------------------------------- */
 
-/* A thing of which there may be one or several: Hadoop's JSON has an array only for the latter. */
-static size_t count_of(const json_t *value)
-{
-	return json_is_array(value) ? json_array_size(value) : json_is_object(value);
-}
-
-static const json_t *item_of(const json_t *value, size_t index)
-{
-	return json_is_array(value) ? json_array_get(value, index) : value;
-}
-
 static void add_names(const json_t *files, struct str_list *names)
 {
-	for (size_t i = 0; i < count_of(files); i++) {
+	for (size_t i = 0; i < json_count_of(files); i++) {
 		const char *name =
-			json_string_value(json_object_get(item_of(files, i), "fileName"));
+			json_string_value(json_object_get(json_item_of(files, i), "fileName"));
 		if (name && *name && strlen(name) <= NAME_CAP && !strchr(name, '/') &&
 		    !str_list_has(names, name))
 			str_list_add(names, name);
@@ -46,8 +35,8 @@ int node_log_parse_list(const char *body, size_t length, struct str_list *names,
 		json_decref(answer);
 		return err_set(err, ERR_INPUT, "this is no list of a container's logs");
 	}
-	for (size_t i = 0; i < count_of(infos); i++)
-		add_names(json_object_get(item_of(infos, i), "containerLogInfo"), names);
+	for (size_t i = 0; i < json_count_of(infos); i++)
+		add_names(json_object_get(json_item_of(infos, i), "containerLogInfo"), names);
 	json_decref(answer);
 	return 0;
 }

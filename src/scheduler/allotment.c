@@ -98,8 +98,7 @@ bool allotment_are_free(const struct allotment *allotment, const struct str_list
 	return true;
 }
 
-/* How many GPUs this user's jobs hold. */
-static int64_t count_users_gpus(const struct allotment *allotment)
+int64_t allotment_users_gpus(const struct allotment *allotment)
 {
 	const struct neighbours *neighbours = neighbours_of(allotment);
 	size_t sum = allotment->own->gpus.count;
@@ -117,16 +116,14 @@ static int64_t count_users_gpus(const struct allotment *allotment)
 static int64_t gpus_allowed(const struct allotment *allotment)
 {
 	int64_t limit = allotment->capacity->max_gpus;
-	int64_t held = limit > 0 ? count_users_gpus(allotment) : 0;
+	int64_t held = limit > 0 ? allotment_users_gpus(allotment) : 0;
 
 	if (limit == 0)
 		return INT64_MAX;
 	return held < limit ? limit - held : 0;
 }
 
-/* Of other users' jobs only the GPUs count: see shared_ledger.h. May be negative where jobs were
- * started with different limits. */
-static struct share free_share(const struct allotment *allotment)
+struct share allotment_free(const struct allotment *allotment)
 {
 	const struct capacity *capacity = allotment->capacity;
 	struct share left = {.memory = capacity->memory, .vcores = capacity->vcores};
@@ -148,7 +145,7 @@ struct lack {
 static struct lack find_lack(const struct allotment *allotment, const struct share *need)
 {
 	const struct capacity *capacity = allotment->capacity;
-	struct share left = free_share(allotment);
+	struct share left = allotment_free(allotment);
 
 	return (struct lack){.memory = need->memory > left.memory + capacity->slack,
 			     .vcores = capacity->vcores > 0 && need->vcores > left.vcores,
@@ -236,7 +233,7 @@ static void add_holders(const struct allotment *allotment, const struct lack *la
 
 static char *machine_text(const struct allotment *allotment, const struct lack *lack)
 {
-	struct share left = free_share(allotment);
+	struct share left = allotment_free(allotment);
 	char *there cleanup_free = lacking_text(&left, lack);
 	char *others cleanup_free =
 		lack->gpus ? neighbours_text(neighbours_of(allotment), &allotment->capacity->gpus)
@@ -263,7 +260,7 @@ char *allotment_waiting(const struct allotment *allotment, const struct share *n
 		str_list_add_format(&reasons,
 				    "you hold %" PRId64 " of the %" PRId64
 				    " GPUs that a user may hold (tony.local.max-gpus-per-user)",
-				    count_users_gpus(allotment), allotment->capacity->max_gpus);
+				    allotment_users_gpus(allotment), allotment->capacity->max_gpus);
 	if (!ahead && reasons.count == 0) /* an optional task gives way to all */
 		ahead = find_first(allotment);
 	if (ahead) {

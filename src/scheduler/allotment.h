@@ -34,6 +34,14 @@ const struct ledger_entry *allotment_before(const struct allotment *allotment);
 /* Whether any other job waits. */
 bool allotment_awaited(const struct allotment *allotment);
 
+/* The share that no job holds: of other users' jobs only the GPUs count (shared_ledger.h). Memory
+ * and vcores may be negative where jobs were started with different limits. The capacity's slack is
+ * not in it. */
+struct share allotment_free(const struct allotment *allotment);
+
+/* How many GPUs this user's jobs hold. */
+int64_t allotment_users_gpus(const struct allotment *allotment);
+
 /* Whether `need` is free now, whoever's turn it is. */
 bool allotment_fits(const struct allotment *allotment, const struct share *need);
 

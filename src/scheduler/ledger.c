@@ -212,13 +212,27 @@ void ledger_close(struct ledger *ledger)
 	free(ledger);
 }
 
+struct ledger *ledger_look(const char *directory, struct err *err)
+{
+	struct ledger *ledger = open_directory(directory, err);
+	int result = 0;
+
+	if (!ledger)
+		return NULL;
+	if (lock_ledger(ledger, 0) < 0)
+		result = err_set_errno(err, "%s: lock", directory);
+	else
+		result = read_others(ledger, err);
+	flock(ledger->lock, LOCK_UN);
+	if (result == 0)
+		return ledger;
+	ledger_close(ledger);
+	return NULL;
+}
+
 void ledger_clean(const char *directory)
 {
-	struct ledger *ledger = open_directory(directory, NULL);
-
-	if (ledger && lock_ledger(ledger, 0) == 0)
-		read_others(ledger, NULL);
-	ledger_close(ledger);
+	ledger_close(ledger_look(directory, NULL));
 }
 
 /* ---- read, change, write ------------------------------------------------------------------ */

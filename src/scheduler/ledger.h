@@ -65,6 +65,10 @@ bool ledger_waits(const struct ledger *ledger, const char *job, int64_t ticket);
 /* The entry stays as it is. NULL is fine. */
 void ledger_close(struct ledger *ledger);
 
+/* For a process that has no entry itself: ledger_others() are those of all live jobs until it is
+ * closed. */
+struct ledger *ledger_look(const char *directory, struct err *err);
+
 /* Removes entries that nobody holds. */
 void ledger_clean(const char *directory);
 

@@ -13,6 +13,7 @@
 #include "scheduler/local_jobs.h"
 #include "scheduler/local_logs.h"
 #include "scheduler/local_removal.h"
+#include "scheduler/local_resources.h"
 #include "scheduler/local_start.h"
 #include "scheduler/shared_ledger.h"
 #include "scheduler/state_dir.h"
@@ -69,7 +70,7 @@ static char *tell_neighbours(const struct job *job)
 	bool has_gpus = capacity.gpus.count > 0;
 	if (!directory)
 		return has_gpus && !share_wants_gpus(job) ? mem_strdup(err_message(&err)) : NULL;
-	if (shared_ledger_look(directory, capacity.max_gpus, &neighbours, &err) < 0)
+	if (shared_ledger_look(directory, NULL, 0, capacity.max_gpus, &neighbours, &err) < 0)
 		return mem_strdup(err_message(&err));
 	return neighbours_text(&neighbours,
 			       has_gpus && share_wants_gpus(job) ? &capacity.gpus : NULL);
@@ -153,6 +154,8 @@ const struct scheduler_client_ops local_scheduler_client = {
 	.is_id = local_jobs_is_id,
 	.preflight = preflight,
 	.neighbours = tell_neighbours,
+	.nodes = local_nodes,
+	.queues = local_queues,
 	.prepare = local_job_prepare,
 	.start = start,
 	.upkeep = local_upkeep,

@@ -22,6 +22,8 @@ struct job_logs;
 struct job_view;
 struct local_engine;
 struct removal;
+struct scheduler_nodes;
+struct scheduler_queues;
 
 /* ---- what an engine is -------------------------------------------------------------------- */
 
@@ -58,6 +60,8 @@ struct scheduler_traits {
 	/* neighbours() tells before a submission what other users hold. Not set: the engine tells
 	 * it only of a job that waits. */
 	bool tells_neighbours;
+	/* nodes() and queues() tell what there is, and what of it is free. */
+	bool tells_resources;
 	/* history_trouble() tells why an ended job's history will not be published. */
 	bool tells_history_trouble;
 	/* No engine: it has the histories of ended jobs, and of its functions find() and logs(). */
@@ -396,6 +400,10 @@ struct scheduler_client_ops {
 	 * are not seen. Returns NULL when there is nothing to tell; the caller frees. With
 	 * tells_neighbours. */
 	char *(*neighbours)(const struct job *job);
+	/* With tells_resources: what there is (resources.h), for all users, and how much of it this
+	 * one may have. The caller finishes it, whatever the result. */
+	int (*nodes)(struct scheduler_nodes *nodes, struct err *err);
+	int (*queues)(struct scheduler_queues *queues, struct err *err);
 	/* With staged: brings files to where containers find them, each content once and for all
 	 * jobs of the user, and notes that in job->engine. Else job->types[].files say where they
 	 * are (client/stage.h). */

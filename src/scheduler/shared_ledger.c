@@ -392,11 +392,11 @@ int shared_ledger_read(struct shared_ledger *ledger, const struct ledger_entry *
 					 : err_set(err, ERR_NOT_FOUND, IS_GONE, ledger->directory);
 }
 
-int shared_ledger_look(const char *directory, int64_t max_gpus, struct neighbours *neighbours,
-		       struct err *err)
+int shared_ledger_look(const char *directory, const struct ledger_entry *known, size_t count,
+		       int64_t max_gpus, struct neighbours *neighbours, struct err *err)
 {
 	struct shared_ledger ledger = {.directory = (char *)directory, .fd = -1};
-	int result = shared_ledger_read(&ledger, NULL, 0, max_gpus, neighbours, err);
+	int result = shared_ledger_read(&ledger, known, count, max_gpus, neighbours, err);
 
 	free(ledger.over.items);
 	return result;

@@ -74,9 +74,9 @@ int shared_ledger_watch(const struct shared_ledger *ledger);
 /* The entry stays as it is. NULL is fine. */
 void shared_ledger_close(struct shared_ledger *ledger);
 
-/* Reads the entries of all live jobs, for a process that has none itself. */
-int shared_ledger_look(const char *directory, int64_t max_gpus, struct neighbours *neighbours,
-		       struct err *err);
+/* The same for a process that has no entry itself. */
+int shared_ledger_look(const char *directory, const struct ledger_entry *known, size_t count,
+		       int64_t max_gpus, struct neighbours *neighbours, struct err *err);
 
 /* Removes the entries that dead jobs of this user have left. */
 void shared_ledger_clean(const char *directory);

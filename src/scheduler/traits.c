@@ -10,6 +10,7 @@ const struct scheduler_traits local_traits = {
 	.one_host = true,
 	.shares_files = true,
 	.tells_neighbours = true,
+	.tells_resources = true,
 	.tells_history_trouble = true,
 };
 
@@ -22,6 +23,7 @@ const struct scheduler_traits yarn_traits = {
 	.restarts_am = true,
 	.has_proxy = true,
 	.is_service = true,
+	.tells_resources = true,
 };
 
 #define DECLARATION(engine) extern const struct scheduler_traits engine##_traits;

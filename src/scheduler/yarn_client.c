@@ -7,6 +7,7 @@
 #include "scheduler/yarn_cache.h"
 #include "scheduler/yarn_logs.h"
 #include "scheduler/yarn_reports.h"
+#include "scheduler/yarn_resources.h"
 
 #define CACHE_AT_MOST 20 /* files */
 
@@ -94,6 +95,8 @@ const struct scheduler_client_ops yarn_scheduler_client = {
 	.id_beginning = "application_",
 	.is_id = is_id,
 	.preflight = preflight,
+	.nodes = yarn_nodes,
+	.queues = yarn_queues,
 	.stage = yarn_stage,
 	.prepare = yarn_prepare,
 	.start = yarn_start,

@@ -7,6 +7,7 @@ import os
 import pytest
 import schemas
 from conftest import wait_until
+from program import write_xml
 
 SMALL = ("--conf", "tony.local.memory=200m")
 NVIDIA_SMI = """#!/bin/sh
@@ -180,3 +181,51 @@ def test_task_metrics(tony):
         return metrics if metrics.get("processes") else None
     metrics = wait_until(measured, "metrics")
     assert metrics["rss_bytes"] > 0 and metrics["threads"] >= 1
+
+
+def told(tony, verb, *arguments):
+    answer = tony.run(verb, "--json", *arguments)
+    assert answer.returncode == 0, answer.stderr
+    return schemas.check(verb, json.loads(answer.stdout))
+
+
+def test_the_machine_and_its_queue_tell_what_is_free_and_who_waits(tony):
+    """The jobs and the verbs read the same keys of the site."""
+    (tony.directory / "conf").mkdir()
+    write_xml(tony.directory / "conf/tony-site.xml",
+              {"tony.local.memory": "200m", "tony.local.vcores": 4, "tony.local.gpus": 3,
+               "tony.local.max-gpus-per-user": 2})
+    [node], [queue] = told(tony, "nodes"), told(tony, "queues")
+    assert node["free"] == node["total"] == {"memory_mib": 200, "vcores": 4, "gpus": 3} and node["state"] == "ready"
+    assert queue["name"] == "default" and queue["default"] and queue["may_submit"] and queue["running_count"] == 0
+    assert queue["parts"][0]["left"] == {"memory_mib": 200, "vcores": 4, "gpus": 2}
+    first = tony.submit({"tony.worker.instances": 2, "tony.worker.gpus": 1}, "--executes", "sleep 1000")
+    first.wait_task("worker:1")
+    second = tony.submit({"tony.worker.instances": 2, "tony.worker.gpus": 1}, "--executes", "true")
+    wait_until(lambda: second.status().get("waiting"), "the second job to wait")
+    [node], [queue] = told(tony, "nodes"), told(tony, "queues")
+    assert node["free"] == {"memory_mib": 72, "vcores": 2, "gpus": 1} and node["container_count"] == 2
+    assert node["allocated"] == {"memory_mib": 128, "vcores": 2, "gpus": 2}
+    part = queue["parts"][0]
+    assert (queue["running_count"], queue["waiting_count"]) == (1, 1) and part["user_limit"] == {"gpus": 2}
+    assert part["left"] == {"memory_mib": 72, "vcores": 2, "gpus": 0}, "its user may hold two GPUs"
+    assert [(row["id"], row["holds"]["gpus"], row.get("wants", {}).get("memory_mib")) for row in queue["job_shares"]] == [
+        (first.id, 2, None), (second.id, 0, 128)]
+    assert "72 MiB of 200 MiB" in tony.run("nodes").stdout and second.id in tony.run("queues").stdout
+    assert "1 of 3 GPUs is held" not in tony.run("nodes").stdout, "no other user does"
+    other = told_elsewhere(tony)
+    assert other["allocated"]["gpus"] == 2 and first.id in other["note"], "a job of another state directory"
+
+
+def told_elsewhere(tony):
+    answer = tony.run("nodes", "--json", env={"TONY_STATE_DIR": str(tony.directory / "elsewhere")})
+    return json.loads(answer.stdout)[0]
+
+
+def test_nodes_and_queues_that_are_not_there(tony):
+    for verb in ("nodes", "queues"):
+        answer = tony.run(verb, "nosuch")
+        assert answer.returncode == 4 and "nosuch" in answer.stderr and answer.stdout == ""
+    answer = tony.run("queues", "--scheduler", "nosuch")
+    assert answer.returncode == 2 and "write one of local, yarn" in answer.stderr
+    assert tony.run("queues", "--output", "name").stdout == "default\n"

@@ -94,7 +94,9 @@ static char *complete_bash(void **state, const char *words)
 		"jobs:all) printf \"%%s\\n\" tony-1 fox tony-2 hen ;; "
 		"tags:*) printf \"%%s\\n\" of-$3 ;; "
 		"tasks:*) printf \"%%s\\n\" worker:0 worker:10 ${3:-ps}:0 ;; "
-		"types:*) printf \"%%s\\n\" worker ${3:-ps} ;; esac ;; "
+		"types:*) printf \"%%s\\n\" worker ${3:-ps} ;; "
+		"queues:all) printf \"%%s\\n\" default ml ;; "
+		"nodes:all) printf \"%%s\\n\" n1 n2 ;; esac ;; "
 		"config) printf \"GROUP\\n  tony.am.memory = 2g\\n  tony.<type>.gpus = 0\\n"
 		"      text\\n\" ;; esac; }; "
 		"compopt() { echo \"compopt $*\"; }; "
@@ -160,6 +162,7 @@ static void bash_completes_values(void **state)
 	assert_bash(state, "tony logs --grep \"\"", "");
 	assert_bash(state, "tony submit --framework pyt", "pytorch\n");
 	assert_bash(state, "tony check --scheduler = \"\"", "local\nyarn\n");
+	assert_bash(state, "tony submit --queue m", "ml\n");
 }
 
 static void bash_completes_tasks(void **state)
@@ -194,6 +197,8 @@ static void bash_completes_operands(void **state)
 	assert_bash(state, "tony completion \"\"", "bash\nzsh\nfish\n");
 	assert_bash(state, "tony config k", "keys\n");
 	assert_bash(state, "tony submit --json -- pyt", "compopt -o default\n");
+	assert_bash(state, "tony queues \"\"", "default\nml\n");
+	assert_bash(state, "tony nodes n1 --free n", "n1\nn2\n");
 	assert_bash(state, "tony init quick", "quickstart\n");
 	assert_bash(state, "tony init quickstart \"\"", "compopt -o dirnames\n");
 }
@@ -250,6 +255,9 @@ static void zsh_completes_values_and_operands(void **state)
 	assert_text_has(submit, "*:::command:_normal");
 	assert_text_has(submit, ":KEY=VALUE:_tony_keys");
 	assert_text_has(submit, ":NAME:(local yarn)");
+	assert_text_has(submit, ":NAME:_tony_words queues all");
+	char *nodes cleanup_free = complete_zsh(state, "tony nodes \"\"");
+	assert_text_has(nodes, "*:nodes:_tony_words nodes all");
 	char *completion cleanup_free = complete_zsh(state, "tony completion \"\"");
 	assert_text_has(completion, "1:word:(bash zsh fish)");
 	char *init cleanup_free = complete_zsh(state, "tony init \"\"");

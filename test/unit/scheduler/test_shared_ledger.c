@@ -98,7 +98,8 @@ static char *seen(void **state, int64_t max_gpus)
 	struct str_list parts cleanup_str_list = {0};
 	struct err err = {0};
 
-	assert_success(shared_ledger_look(folder(state), max_gpus, &neighbours, &err), &err);
+	assert_success(shared_ledger_look(folder(state), NULL, 0, max_gpus, &neighbours, &err),
+		       &err);
 	for (size_t i = 0; i < neighbours.count; i++) {
 		const struct ledger_entry *entry = &neighbours.items[i].entry;
 		char *gpus cleanup_free = str_list_join(&entry->gpus, "+");
@@ -402,7 +403,7 @@ static void a_liars_name_is_not_shown(void **state)
 	struct holder a = start_holder(state, "a", "0", 64);
 	struct neighbours neighbours cleanup_neighbours = {0};
 
-	assert_int_equal(shared_ledger_look(folder(state), 0, &neighbours, NULL), 0);
+	assert_int_equal(shared_ledger_look(folder(state), NULL, 0, 0, &neighbours, NULL), 0);
 	assert_int_equal(neighbours.count, 1);
 	assert_int_equal(neighbours.items[0].uid, geteuid());
 	/* The file of accounts knows better, or nothing: then the number stands with it. */
