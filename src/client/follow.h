@@ -4,17 +4,17 @@
 
 #include <stdint.h>
 
-/* Watches directories or files for any change. Where the kernel has no watch to give (they are
- * counted, for each user), changes are found out by the waits' timeouts alone. */
+/* Watches directories for any change in them. Where the kernel does not tell
+ * (fs.dir-notify-enable), changes are found out by the waits' timeouts alone. One of these at a
+ * time drains what is told to the process. */
 struct follow;
 struct follow *follow_create(void);
 void follow_destroy(struct follow *follow); /* NULL is fine */
 
-/* `path` may be a file or a directory; watching twice, or what is not there, is fine. */
+/* Watching twice, or what is not there, is fine. */
 void follow_add(struct follow *follow, const char *path);
 
-/* Readable when something changed; for callers with a poll loop of their own. May be -1, which
- * poll() passes over. */
+/* Readable when something changed; for callers with a poll loop of their own. */
 int follow_fd(const struct follow *follow);
 /* Forgets the changes seen so far. Call before looking at the files. */
 void follow_drain(struct follow *follow);
