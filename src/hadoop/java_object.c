@@ -78,7 +78,7 @@ static struct java_value *add_value(struct java_stream *stream, enum java_kind k
 	return value;
 }
 
-/* One that later parts of the stream may refer to. */
+/* Later parts of the stream may refer to it. */
 static struct java_value *add_handle(struct java_stream *stream, enum java_kind kind)
 {
 	struct java_value *value = add_value(stream, kind);
@@ -112,7 +112,7 @@ static const struct java_value *take_next(struct java_stream *stream)
 	return value;
 }
 
-/* What a class has written by itself: objects, which `owner` gets (NULL: nobody), and bare bytes.
+/* A class has written this by itself: objects, which `owner` gets (NULL: nobody), and bare bytes.
  */
 static bool take_annotation(struct java_stream *stream, struct java_value *owner)
 {

@@ -1,9 +1,9 @@
 /*
  * An object as Java's ObjectOutputStream wrote it (Java Object Serialization Specification,
- * protocol version 2): its fields by name, and what a class writes by itself, as the elements of
- * lists and maps. Nothing of it is run: a class is a name and a list of fields. What a class writes
- * as bare bytes is passed over. Not read: arrays, proxies, classes that write by themselves alone
- * (Externalizable), and exceptions within a stream.
+ * protocol version 2): its fields by name, and the objects that its class writes by itself, as a
+ * list or a map does its elements. Nothing of it is run: a class is a name and a list of fields.
+ * Bare bytes that a class writes are passed over. Not read: arrays, proxies, classes that write by
+ * themselves alone (Externalizable), and exceptions within a stream.
  */
 #ifndef TONY_HADOOP_JAVA_OBJECT_H
 #define TONY_HADOOP_JAVA_OBJECT_H
