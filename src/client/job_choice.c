@@ -213,7 +213,7 @@ static int list_jobs(const struct job_choice *choice, struct job_list *list, str
 
 	if (job_list_find(&filter, list, err) < 0)
 		return -1;
-	if (by_tag || !list->is_partial || has_all_words(list, choice))
+	if (by_tag || list->failure == ERR_NONE || has_all_words(list, choice))
 		return 0;
 	filter.patience_ms = 0;
 	job_list_finish(list);

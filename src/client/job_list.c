@@ -87,7 +87,7 @@ static void keep_wanted(const struct job_list_filter *filter, struct job_list *l
 {
 	struct job_list left = {.items = mem_alloc_array(list->count + 1, sizeof(*left.items))};
 	struct job_list kept = {.items = mem_alloc_array(list->count + 1, sizeof(*kept.items)),
-				.is_partial = list->is_partial};
+				.failure = list->failure};
 
 	for (size_t i = 0; i < list->count; i++) {
 		struct job_list *to = is_wanted(filter, &list->items[i]) ? &kept : &left;
@@ -109,7 +109,7 @@ int job_list_find(const struct job_list_filter *filter, struct job_list *list, s
 				       &list->items, &list->count, err);
 	if (result < 0)
 		return -1;
-	list->is_partial = result > 0;
+	list->failure = (enum err_kind)result;
 	if (!filter->live_only && add_stored(filter, list, err) < 0) {
 		job_list_finish(list);
 		return -1;

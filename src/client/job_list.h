@@ -23,7 +23,9 @@ struct job_list_filter {
 struct job_list {
 	struct job_summary *items; /* the newest first */
 	size_t count;
-	bool is_partial; /* a scheduler did not answer, which was warned of */
+	/* Of a scheduler that did not answer, which was warned of: its jobs are missing. ERR_NONE:
+	 * all have answered. */
+	enum err_kind failure;
 };
 void job_list_finish(struct job_list *list);
 #define cleanup_job_list __attribute__((cleanup(job_list_finish)))

@@ -291,7 +291,7 @@ int schedulers_list_within(int64_t patience_ms, int64_t ended_since_ms, struct j
 		log_warning("jobs on %s are not shown: %s", failed->traits->name,
 			    err_message(&why_failed));
 	job_summaries_sort(*jobs, *count);
-	return failed ? 1 : 0;
+	return (int)why_failed.kind;
 }
 
 int schedulers_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,

@@ -30,8 +30,8 @@ const struct scheduler_client_ops *schedulers_find(const char *id, struct job_do
 int schedulers_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
 		    struct err *err);
 #define SCHEDULERS_PATIENCE_MS 3000
-/* The same; one that does not answer within `patience_ms` (0: its own) is not waited for. 1: one
- * did not answer, so jobs may be missing. */
+/* The same; one that does not answer within `patience_ms` (0: its own) is not waited for. More than
+ * 0: one did not answer, so jobs may be missing; the enum err_kind of the first of these. */
 int schedulers_list_within(int64_t patience_ms, int64_t ended_since_ms, struct job_summary **jobs,
 			   size_t *count, struct err *err);
 

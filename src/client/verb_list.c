@@ -129,7 +129,7 @@ static void print_jobs(const struct listing *listing, const struct job_list *lis
 		print_names(list);
 	else if (list->count > 0)
 		print_table(chosen, list);
-	else if (listing->filter.words->count == 0)
+	else if (listing->filter.words->count == 0 && list->failure == ERR_NONE)
 		tell_none(listing);
 }
 
@@ -177,7 +177,10 @@ static int list_jobs(void *data, const struct verb_call *call, struct err *err)
 		return -1;
 	print_jobs(&listing, &list);
 	fflush(stdout);
-	return tell_missing(&list, call->operands) > 0 ? EXIT_CODE_NOT_FOUND : EXIT_CODE_OK;
+	size_t missing = tell_missing(&list, call->operands);
+	if (list.failure != ERR_NONE)
+		return (int)exit_code_of(list.failure);
+	return missing > 0 ? EXIT_CODE_NOT_FOUND : EXIT_CODE_OK;
 }
 
 const struct verb verb_list = {

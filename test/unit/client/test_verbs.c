@@ -54,21 +54,49 @@ static void open_running(struct bed_job *bed)
 
 #define PROPERTY(name, value) "<property><name>" name "</name><value>" value "</value></property>"
 
-/* Its jobs may be newer than those of this machine. */
-static void which_job_is_the_newest_may_not_be_known(void **state)
+static void have_cluster_that_is_down(void **state)
 {
 	static const char site[] = "<configuration>" PROPERTY("fs.defaultFS", "hdfs://127.0.0.1:1")
 		PROPERTY("yarn.resourcemanager.address", "127.0.0.1:1") PROPERTY(
 			"yarn.resourcemanager.connect.retry-interval.ms", "1") "</configuration>";
+
+	scratch_write(state, "yarn-site.xml", site, 0600);
+	setenv("HADOOP_CONF_DIR", scratch_path(state, "."), 1);
+}
+
+/* Its jobs may be newer than those of this machine. */
+static void which_job_is_the_newest_may_not_be_known(void **state)
+{
 	struct bed_job bed;
 
 	open_running(&bed);
-	scratch_write(state, "yarn-site.xml", site, 0600);
-	setenv("HADOOP_CONF_DIR", scratch_path(state, "."), 1);
+	have_cluster_that_is_down(state);
 	assert_run(state, "status", EXIT_CODE_UNREACHABLE);
 	assert_text_has(bed_err(), "which job is the newest is not known; name one: ");
 	assert_run(state, "status tony-20261121-061400-1f3a", EXIT_CODE_OK);
 	setenv("HADOOP_CONF_DIR", "", 1);
+	bed_job_close(&bed);
+}
+
+/* A script must not take what was not asked for "there is no job". */
+static void a_list_without_a_clusters_jobs_ends_with_an_error(void **state)
+{
+	static const char warning[] = "jobs on yarn are not shown: ResourceManager at 127.0.0.1:1";
+	struct bed_job bed;
+
+	have_cluster_that_is_down(state);
+	assert_run(state, "list", EXIT_CODE_UNREACHABLE);
+	assert_text_has(bed_err(), warning);
+	assert_null(strstr(bed_err(), "There is no job"));
+	assert_null(strstr(bed_err(), "No job runs"));
+	open_running(&bed);
+	assert_run(state, "list", EXIT_CODE_UNREACHABLE);
+	assert_text_has(bed_out(), id);
+	assert_run(state, "list --json", EXIT_CODE_UNREACHABLE);
+	assert_text_has(bed_out(), id);
+	assert_text_has(bed_err(), warning);
+	assert_run(state, "list no-such", EXIT_CODE_UNREACHABLE);
+	unsetenv("HADOOP_CONF_DIR");
 	bed_job_close(&bed);
 }
 
@@ -588,6 +616,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		verb_test(which_job_is_the_newest_may_not_be_known),
+		verb_test(a_list_without_a_clusters_jobs_ends_with_an_error),
 		verb_test(the_options_of_each_verb_are_checked_before_it_runs),
 		verb_test(without_jobs_a_friendly_line_is_said),
 		verb_test(list_and_check_tell_once_why_the_state_directory_is_refused),
