@@ -289,6 +289,16 @@ char *opened_check_start(struct opened *opened)
 	return mem_printf("%s; the job is ended", reason);
 }
 
+int opened_kill_waiting(const struct opened *opened, const char *reason, struct err *err)
+{
+	char *text cleanup_free =
+		mem_printf("killed by the user%s%s", reason ? ": " : "", reason ? reason : "");
+
+	if (!opened->ops->traits->remote_am || opened->door.address || opened->door.ended)
+		return 1;
+	return opened->ops->kill_waiting(&opened->door, text, err);
+}
+
 struct job_logs *opened_logs(const struct opened *opened, struct err *err)
 {
 	const struct job_door *door = &opened->door;

@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -48,19 +49,27 @@ static bool is_ending(struct opened *opened)
 	return opened_read(opened, NULL, NULL, NULL) == 0 && opened->view->state >= JOB_FINISHING;
 }
 
-/* An AM may be on its way: that of a new job, or the one that follows a killed one. */
+static int tell_failure(const struct opened *opened, const struct err *failure, struct err *err)
+{
+	bool names_job = strstr(err_message(failure), opened->id);
+
+	return err_set(err, failure->kind, "%s%s%s; tony kill --force ends it all the same",
+		       names_job ? "" : opened->id, names_job ? "" : ": ", err_message(failure));
+}
+
+/* An AM may be on its way, such as the one that follows a killed one. */
 static int ask_to_end(struct opened *opened, const char *reason, struct err *err)
 {
 	int64_t until = clock_monotonic_ms() + FIND_TIMEOUT_MS;
 
 	for (;;) {
 		struct err failure cleanup_err = {0};
-		if (ask_am(opened, reason, &failure) == 0 || is_ending(opened))
+		int killed = opened_kill_waiting(opened, reason, &failure);
+		if (killed == 0 || (killed > 0 && ask_am(opened, reason, &failure) == 0) ||
+		    is_ending(opened))
 			return 0;
 		if (failure.kind != ERR_UNREACHABLE || clock_monotonic_ms() > until)
-			return err_set(err, failure.kind,
-				       "%s: %s; tony kill --force ends it all the same", opened->id,
-				       err_message(&failure));
+			return tell_failure(opened, &failure, err);
 		usleep(FIND_STEP_MS * 1000);
 		if (opened_find_am(opened, err) < 0)
 			return -1;

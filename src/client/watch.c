@@ -93,8 +93,11 @@ static bool ask_to_stop(struct watch *watch, struct err *err)
 {
 	const char *reason = watch->first == SIGINT ? "Ctrl-C" : "SIGTERM to the client";
 	char *stopping cleanup_free = live_stopping(watch->opened->view);
+	int killed = opened_kill_waiting(watch->opened, reason, err);
 
-	if (post_kill(watch->opened, reason, err) == 0)
+	if (killed == 0)
+		live_say(watch->live, "the job is ended: nothing of it runs yet");
+	else if (killed > 0 && post_kill(watch->opened, reason, err) == 0)
 		live_say(watch->live, "%s; Ctrl-C again ends the job at once", stopping);
 	else if (err->kind == ERR_UNREACHABLE)
 		return false;
@@ -122,7 +125,7 @@ static void ask_again(struct watch *watch)
 {
 	struct err err cleanup_err = {0};
 
-	if (watch->stop_is_due && watch->opened->door.address)
+	if (watch->stop_is_due)
 		watch->stop_is_due = !ask_to_stop(watch, &err);
 }
 

@@ -459,6 +459,10 @@ struct scheduler_client_ops {
 	/* Ends a job whose AM does not answer, or is not there; `reason` (NULL: none) is the job's
 	 * last word where there is no other. */
 	int (*kill)(const struct job_door *door, const char *reason, struct err *err);
+	/* With remote_am: ends a job whose first AM is still waited for, at once, since nothing of
+	 * it runs that could need time to stop. `reason` as for kill(). 1: an AM of it runs or has
+	 * run, or that is not known: nothing was done. An AM that starts just then is killed. */
+	int (*kill_waiting)(const struct job_door *door, const char *reason, struct err *err);
 	/* Removes all that there is of an ended job but its history, and notes what (removal.h).
 	 * ERR_NOT_FOUND: there is nothing; ERR_USAGE: it lives, or a job that lives uses it. */
 	int (*remove)(const char *id, struct removal *removal, struct err *err);

@@ -112,6 +112,7 @@ const struct scheduler_client_ops yarn_scheduler_client = {
 	.pages = pages,
 	.find_sent = yarn_find_sent,
 	.kill = yarn_kill,
+	.kill_waiting = yarn_kill_waiting,
 	.remove = yarn_remove,
 	.ended = yarn_ended,
 	.age_cache = yarn_age_cache,

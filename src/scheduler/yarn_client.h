@@ -99,6 +99,7 @@ int yarn_ended(int64_t until_ms, struct str_list *ids, struct err *err);   /* li
 void yarn_removal_age(const struct job *job);
 int yarn_age_cache(int64_t max_age_ms, struct removal *removal, struct err *err); /* yarn_cache.c */
 int yarn_kill(const struct job_door *door, const char *reason, struct err *err);
+int yarn_kill_waiting(const struct job_door *door, const char *reason, struct err *err);
 
 /* A job that was submitted from here is on the cluster that it was submitted to, whatever site
  * files were meant then (tony.application.yarn-conf-path, another HADOOP_CONF_DIR). The caller
@@ -119,6 +120,8 @@ int yarn_mirror_begin(const char *mirror, int attempt, struct err *err);
 char *yarn_mirror_address(const char *mirror, const char *told);
 int yarn_mirror_attempt(const char *mirror); /* which AM it is; 0: not known */
 bool yarn_mirror_is_final(const char *mirror);
+/* Whether an AM has kept a journal in the job's directory, which is asked once. -1: `err`. */
+int yarn_mirror_kept(const struct hadoop_cluster *cluster, struct err *err);
 int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err);
 /* Of an ended job: publishes what is here in place of the AM that could not, so that other machines
  * of the user's know it, too, and removes the job's directory in HDFS. While notices are to be sent

@@ -357,10 +357,13 @@ char *yarn_diagnose(const Hadoop__ApplicationReportProto *report, bool has_begun
 		    struct cause *cause)
 {
 	static const char mark[] = " with diagnostic message: ";
-	const char *text = report && report->diagnostics && *report->diagnostics
-				   ? report->diagnostics
-				   : "YARN says no more";
-	const char *reason = strstr(text, mark);
+	char *id cleanup_free = report && report->applicationid
+					? hadoop_application_id_text(report->applicationid)
+					: mem_strdup("application_");
+	char *told cleanup_free = yarn_diagnostics_of(
+		id, report && report->diagnostics && *report->diagnostics ? report->diagnostics
+									  : "YARN says no more");
+	const char *text = told, *reason = strstr(text, mark);
 
 	if (report &&
 	    report->yarn_application_state == HADOOP__YARN_APPLICATION_STATE_PROTO__FAILED) {

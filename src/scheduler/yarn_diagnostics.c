@@ -35,6 +35,28 @@ const struct yarn_exit_status *yarn_exit_status_find(int status)
 	return NULL;
 }
 
+char *yarn_diagnostics_of(const char *id, const char *text)
+{
+	static const char title[] = "Application ";
+	struct str out cleanup_str = {0};
+	const char *found;
+
+	while ((found = strstr(text, id))) {
+		const char *behind = found + strlen(id);
+		size_t before = (size_t)(found - text);
+		/* Not that of a page. */
+		bool is_word =
+			(before == 0 || found[-1] == ' ') && !(*behind >= '0' && *behind <= '9');
+		bool is_titled = is_word && before >= strlen(title) &&
+				 strncmp(found - strlen(title), title, strlen(title)) == 0;
+		str_append_bytes(&out, text, is_titled ? before - strlen(title) : before);
+		str_append(&out, is_titled ? "the application" : is_word ? "it" : id);
+		text = behind;
+	}
+	str_append(&out, text);
+	return str_steal(&out);
+}
+
 /* "at java.base/java.lang.reflect.Method.invoke(Method.java:569)", "... 30 more" */
 static bool is_of_stack(const char *line)
 {

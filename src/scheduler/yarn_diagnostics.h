@@ -29,6 +29,10 @@ struct yarn_exit_status {
 /* NULL: none that is known, such as a program's own exit code. */
 const struct yarn_exit_status *yarn_exit_status_find(int status);
 
+/* YARN's words, to follow the id of the application that they are about: "the application" and "it"
+ * in place of the id. The caller frees. */
+char *yarn_diagnostics_of(const char *id, const char *text);
+
 /* The lines that say something, printable, without the time in brackets before them and without
  * those of a stack. */
 void yarn_diagnostics_lines(const char *diagnostics, struct str_list *lines);

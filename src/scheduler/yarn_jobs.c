@@ -304,3 +304,37 @@ int yarn_kill(const struct job_door *door, const char *reason, struct err *err)
 		store_run(own, store_remove(id), NULL);
 	return err_copy(err, &failure);
 }
+
+/* A ResourceManager that was started anew says the same of a job whose AM has not registered with
+ * it again: that AM has kept its journal. */
+static bool awaits_first_am(const report_proto *report, struct hadoop_cluster *cluster,
+			    const char *id)
+{
+	switch (report->yarn_application_state) {
+	case HADOOP__YARN_APPLICATION_STATE_PROTO__NEW:
+	case HADOOP__YARN_APPLICATION_STATE_PROTO__NEW_SAVING:
+	case HADOOP__YARN_APPLICATION_STATE_PROTO__SUBMITTED:
+	case HADOOP__YARN_APPLICATION_STATE_PROTO__ACCEPTED:
+		yarn_take_place(cluster, id, report);
+		return yarn_am_attempt(report) <= 1 && yarn_mirror_kept(cluster, NULL) == 0;
+	default:
+		return false;
+	}
+}
+
+int yarn_kill_waiting(const struct job_door *door, const char *reason, struct err *err)
+{
+	const char *id = fs_basename(door->job_dir);
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_of(id, err);
+
+	if (!cluster)
+		return -1;
+	yarn_cluster_adopt(cluster, door->job_dir);
+	Hadoop__GetApplicationReportResponseProto *response = yarn_report(cluster, id, err);
+	ProtobufCMessage *message cleanup_message = (ProtobufCMessage *)response;
+	if (!response)
+		return -1;
+	return awaits_first_am(response->application_report, cluster, id)
+		       ? yarn_kill(door, reason, err)
+		       : 1;
+}

@@ -315,6 +315,17 @@ static int find_kept(struct store *store, struct journal_found *found, struct er
 	return 0;
 }
 
+int yarn_mirror_kept(const struct hadoop_cluster *cluster, struct err *err)
+{
+	struct journal_found found cleanup_journal_found = {.before = INT_MAX};
+	struct store *store cleanup_yarn_store =
+		yarn_store_open_once(cluster, cluster->job_dir, err);
+
+	if (!store || find_kept(store, &found, err) < 0)
+		return -1;
+	return found.attempt > 0;
+}
+
 /* The whole journal that was found. */
 static int read_kept(struct store *store, const struct journal_found *found, struct str *bytes,
 		     struct err *err)

@@ -16,6 +16,7 @@
 #include "history/layout.h"
 #include "net/socket_owner.h"
 #include "scheduler/yarn_client.h"
+#include "scheduler/yarn_diagnostics.h"
 #include "scheduler/yarn_end.h"
 
 #define DIRECTORY_PERMISSION 0700
@@ -164,6 +165,15 @@ int yarn_prepare(const struct job *job, struct job_door *door, struct err *err)
 
 /* ---- start -------------------------------------------------------------------------------- */
 
+static int tell_refusal(const char *id, const Hadoop__ApplicationReportProto *report,
+			struct err *err)
+{
+	char *text cleanup_free =
+		yarn_diagnostics_of(id, report->diagnostics ? report->diagnostics : "no reason");
+
+	return err_set(err, ERR_CAPACITY, "YARN refuses %s: %s", id, text);
+}
+
 /* A wrong queue, say, is refused a few ms after the submission. *has_finished: its AM has told YARN
  * its end by now. */
 static int await_acceptance(const struct hadoop_cluster *cluster, const char *id,
@@ -187,8 +197,7 @@ static int await_acceptance(const struct hadoop_cluster *cluster, const char *id
 			/* An AM that fails at once may have done so by now. */
 			if (yarn_am_attempt(report) > 0)
 				return 0;
-			return err_set(err, ERR_CAPACITY, "YARN refuses %s: %s", id,
-				       report->diagnostics ? report->diagnostics : "no reason");
+			return tell_refusal(id, report, err);
 		case HADOOP__YARN_APPLICATION_STATE_PROTO__FINISHED:
 			*has_finished = true;
 			return 0;

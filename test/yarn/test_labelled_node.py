@@ -1,9 +1,11 @@
 """What takes a node of its own: labels, and jobs that compete. The suite's fourth node is reached by its
 label only and offers 4096 MB, so that this file alone decides how full it is."""
 
+import signal
+
 import kit
 import pytest
-from program import wait_until
+from program import PATIENCE_S, wait_until
 from tony_rows import NO_RETRIES
 
 HOST = f"127.0.0.{kit.LABELLED_NODE + 1}"
@@ -39,6 +41,26 @@ def test_AllocationTimeoutShouldFail_because_another_job_holds_the_node(tony):
     answer, second = tony.job({**large, "tony.container.allocation.timeout": 2000}, "--executes", "exit 0")
     assert answer.returncode != 0
     assert second.status()["cause"]["kind"] == "allocation-timeout"
+    assert first.task("worker:0")["state"] == "running"
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, "kill"])
+def test_a_job_that_waits_for_its_am_is_ended_at_once(tony, how):
+    """Nothing of it runs that could need time to stop. The node is full to the end, so its AM never comes."""
+    first = tony.submit({"tony.worker.instances": 1, "tony.worker.memory": "3g", **LABELLED}, "--executes", "sleep 1000")
+    first.wait_task("worker:0")
+    client = tony.start(*tony.arguments({"tony.worker.instances": 1, "tony.am.memory": "3g", "tony.am.node-label": "fast"},
+                                        "--executes", "true"))
+    second = tony.found_job(client.stdout.readline())
+    if how == "kill":
+        answer = tony.run("kill", second.id)
+        assert (answer.returncode, answer.stdout) == (0, f"{second.id} killed\n"), answer.stderr
+    else:
+        client.send_signal(how)
+    output, errors = client.communicate(timeout=PATIENCE_S)
+    assert client.returncode == 8 and "killed by the user" in output, output + errors
+    second.wait_final("KILLED")
+    assert tony.cluster.list(second.files) == []
     assert first.task("worker:0")["state"] == "running"
 
 

@@ -144,7 +144,7 @@ def test_kill(tony, running):
 
 
 def test_ctrl_c_before_there_is_an_am(tony):
-    """Whom it asks comes about later."""
+    """Its AM may start just then."""
     client = tony.start(*tony.arguments({"tony.worker.instances": 1}, "--executes", "sleep 600"))
     job = tony.found_job(client.stdout.readline())
     client.send_signal(signal.SIGINT)

@@ -189,6 +189,27 @@ static void the_container_of_an_am_that_failed_is_known(void **state)
 	assert_null(yarn_diagnostics_container(NULL));
 }
 
+static void an_application_is_named_once(void **state)
+{
+	static const struct {
+		const char *said, *told;
+	} rows[] = {
+		{"Application application_1_0004 was killed by user root at 127.0.0.1",
+		 "the application was killed by user root at 127.0.0.1"},
+		{"bob cannot submit application_1_0004 to queue ml",
+		 "bob cannot submit it to queue ml"},
+		{"application_1_0004 and application_1_00041", "it and application_1_00041"},
+		{"see http://rm:8088/cluster/app/application_1_0004",
+		 "see http://rm:8088/cluster/app/application_1_0004"},
+		{"", ""},
+	};
+
+	for (size_t i = 0; i < array_length(rows); i++) {
+		char *told cleanup_free = yarn_diagnostics_of("application_1_0004", rows[i].said);
+		assert_string_equal(told, rows[i].told);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +217,7 @@ int main(void)
 		cmocka_unit_test(an_am_that_said_nothing_is_told_in_its_nodes_words),
 		cmocka_unit_test(an_application_that_waits_for_its_am_says_why),
 		cmocka_unit_test(the_container_of_an_am_that_failed_is_known),
+		cmocka_unit_test(an_application_is_named_once),
 		cmocka_unit_test(ends_are_told_in_words),
 	};
 
