@@ -299,6 +299,8 @@ static void set_plain(const struct job_options *options, struct conf *conf)
 	set(conf, "--scheduler", "tony.application.scheduler", options->scheduler);
 	set(conf, "--output", "tony.application.output-dir", options->output);
 	set(conf, "--queue", "tony.application.queue", options->queue);
+	set(conf, "--wait-for-capacity", "tony.application.wait-for-capacity",
+	    options->wait_for_capacity ? "true" : NULL);
 	set_timeout(options->timeout, conf);
 	set(conf, "--retries", "tony.am.retry-count", options->retries);
 	set(conf, "--sidecar_tensorboard_log_dir", "tony.application.tensorboard-log-dir",

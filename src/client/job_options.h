@@ -32,6 +32,7 @@ struct job_options {
 	bool debug;
 	/* ours; numbers are text, because the key they stand for checks them */
 	char *name, *framework, *scheduler, *queue;
+	bool wait_for_capacity;
 	struct str_list tags;
 	char *output;
 	char *workers, *ps;
@@ -100,6 +101,9 @@ struct job_options {
 		OPT_ROW("queue", owner, member.queue,                                              \
 			"queue of the cluster; tony queues lists them",                            \
 			.completion = OPT_COMPLETE_QUEUE, .argument = "NAME"),                     \
+		OPT_ROW("wait-for-capacity", owner, member.wait_for_capacity,                      \
+			"submit also what the cluster cannot run now, and wait for nodes or "      \
+			"limits"),                                                                 \
 		OPT_ROW("workers", owner, member.workers, "tasks of the type worker",              \
 			.argument = "N"),                                                          \
 		OPT_ROW("ps", owner, member.ps, "tasks of the type ps (parameter servers)",        \

@@ -179,6 +179,10 @@ static const struct key application_keys[] = {
 		"tools. \"user1,user2 group1\", or * for everybody, which is what TonY has."},
 	{"tony.application.queue", KEY_TEXT, "default", .since = OURS, .schedulers = YARN,
 	 .note = "only a cluster has queues", .doc = "The queue the job is submitted to."},
+	{"tony.application.wait-for-capacity", KEY_BOOL, "false", .since = OURS, .schedulers = YARN,
+	 .note = "one machine does not grow",
+	 .doc = "A job that the cluster can never run as it is now is submitted all the same, with "
+		"a warning, and waits: for nodes that are away, or for a limit that is raised."},
 	{"tony.application.type", KEY_TEXT, "TONY", .max = 20, .since = TONY_L, .schedulers = YARN,
 	 .note = "only YARN has application types", .doc = "YARN's application type."},
 	{"tony.application.node-label", KEY_TEXT, .since = TONY_L, .schedulers = YARN,

@@ -22,6 +22,7 @@ struct hadoop_site {
 	struct map *resolved; /* name -> text */
 	struct str_list paths;
 	char *directory, *origin;
+	bool is_told; /* by a daemon: it names no files of this machine */
 };
 
 /* Those of the keys that are asked for. */
@@ -143,6 +144,8 @@ static int read_include(struct hadoop_site *site, const struct xml_file *file,
 {
 	struct xml_included included cleanup_xml_included = {0};
 
+	if (site->is_told)
+		return err_set(err, ERR_CONFIG, "%s: names another file", file->path);
 	if (xml_include(file, element, &included, err) < 0) {
 		if (err)
 			err->kind = ERR_CONFIG; /* also where the file is missing */
@@ -332,12 +335,34 @@ static int read_all(struct hadoop_site *site, const struct hadoop_site_files *fi
 		       site->directory);
 }
 
-struct hadoop_site *hadoop_site_load(const struct hadoop_site_files *files, struct err *err)
+static struct hadoop_site *create(void)
 {
 	struct hadoop_site *site = mem_alloc(sizeof(*site));
 
 	site->values = map_create(value_free);
 	site->resolved = map_create(free);
+	return site;
+}
+
+struct hadoop_site *hadoop_site_parse(const char *bytes, size_t length, const char *origin,
+				      struct err *err)
+{
+	size_t budget = 0;
+	const struct xml_file file = {.path = origin, .budget = &budget};
+	struct hadoop_site *site = create();
+
+	site->is_told = true;
+	site->origin = mem_strdup(origin);
+	if (read_document(site, &file, bytes, length, err) == 0)
+		return site;
+	hadoop_site_destroy(site);
+	return NULL;
+}
+
+struct hadoop_site *hadoop_site_load(const struct hadoop_site_files *files, struct err *err)
+{
+	struct hadoop_site *site = create();
+
 	for (size_t i = 0; i < array_length(defaults); i++)
 		set(site, defaults[i][0], defaults[i][1], false);
 	if (read_all(site, files, err) == 0) {
@@ -376,6 +401,11 @@ void hadoop_site_load_ssl(struct hadoop_site *site)
 
 	if (site->directory)
 		read_if_there(site, site->directory, name ? name : "ssl-client.xml", NULL);
+}
+
+void hadoop_site_load_queues(struct hadoop_site *site)
+{
+	read_if_there(site, site->directory, "capacity-scheduler.xml", NULL);
 }
 
 /* ---- values ------------------------------------------------------------------------------- */

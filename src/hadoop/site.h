@@ -38,6 +38,12 @@ struct hadoop_site *hadoop_site_load(const struct hadoop_site_files *files, stru
 /* Also what Hadoop's clients know of TLS: ssl-client.xml, or what hadoop.ssl.client.conf names, if
  * it can be read; there may be passwords in it. */
 void hadoop_site_load_ssl(struct hadoop_site *site);
+/* Also how the CapacityScheduler's queues are to be: capacity-scheduler.xml, if it can be read. */
+void hadoop_site_load_queues(struct hadoop_site *site);
+/* A daemon's own configuration as it tells it, from `origin`: what it says is all that is known,
+ * and includes are refused. ERR_CONFIG. */
+struct hadoop_site *hadoop_site_parse(const char *bytes, size_t length, const char *origin,
+				      struct err *err);
 void hadoop_site_destroy(struct hadoop_site *site); /* NULL is fine */
 #define cleanup_hadoop_site __attribute__((cleanup(hadoop_site_cleanup)))
 void hadoop_site_cleanup(struct hadoop_site **site);

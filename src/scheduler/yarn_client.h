@@ -34,16 +34,23 @@ int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct err *
  * part of it. */
 int yarn_check_staging(const struct hadoop_cluster *cluster, struct err *err);
 
-/* Is the queue there, open, allowed to use the labels, and large enough? `largest`: the cluster's
- * largest container. Notes the cluster's nodes. */
-int yarn_check_queue(struct hadoop_cluster *cluster, const struct job *job,
+/* Is the queue that the job goes to there, or will it be made, is it open to this user, allowed to
+ * use the labels, and large enough? A queue that is to be made is written out in job->queue.
+ * `largest`: the cluster's largest container. Notes the cluster's nodes. */
+int yarn_check_queue(struct hadoop_cluster *cluster, struct job *job,
 		     const Hadoop__ResourceProto *largest, struct err *err);
 
+struct yarn_rules;
 /* A queue, and which part of the cluster it may have at most. */
 struct yarn_queue_found {
 	const Hadoop__QueueInfoProto *queue;
 	double share;
+	char *path;  /* "root.users.bob" */
+	char *name;  /* for messages: as the user wrote it, else the path */
+	bool is_new; /* it is not there yet: `queue` is one above it */
+	struct yarn_rules *rules;
 };
+/* ERR_CAPACITY: all that runs together can never be had. */
 int yarn_check_total(struct hadoop_cluster *cluster, const struct job *job,
 		     const struct yarn_queue_found *found, const Hadoop__ResourceProto *largest,
 		     struct err *err);

@@ -1,240 +1,37 @@
-/* Do all tasks that run together fit into what the queue may ever have? Counted by partition: a
- * node with a label belongs to that label's, and serves others only when the label is not
- * exclusive. */
+/* Do all containers that a job needs at the same time fit into what the queue, and this user in it,
+ * may ever have, and onto the nodes? A job that is refused can never run; one that may is taken. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fields.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "hadoop/methods.h"
-#include "scheduler/yarn_client.h"
-
-#define MEMORY "memory-mb"
-#define VCORES "vcores"
-
-struct amount {
-	const char *name;
-	int64_t need;
-	int64_t wanted;	   /* beyond that, by elastic types */
-	int64_t own, lent; /* what nodes of the partition have, and others that it may use */
-};
-
-struct partition {
-	const char *label; /* "": the nodes without one */
-	bool has_am;
-	size_t tasks, nodes;
-	struct amount *amounts;
-	size_t count;
-};
-
-struct partitions {
-	struct partition *items;
-	size_t count;
-};
-
-static void partitions_finish(struct partitions *partitions)
-{
-	for (size_t i = 0; i < partitions->count; i++)
-		free(partitions->items[i].amounts);
-	free(partitions->items);
-}
-
-/* ---- what is needed ----------------------------------------------------------------------- */
-
-static struct partition *partition_of(struct partitions *partitions, const char *label)
-{
-	for (size_t i = 0; i < partitions->count; i++)
-		if (str_equal(partitions->items[i].label, label))
-			return &partitions->items[i];
-	partitions->items = mem_realloc_array(partitions->items, partitions->count + 1,
-					      sizeof(*partitions->items));
-	partitions->items[partitions->count] = (struct partition){.label = label};
-	return &partitions->items[partitions->count++];
-}
-
-static struct amount *amount_of(struct partition *partition, const char *name)
-{
-	for (size_t i = 0; i < partition->count; i++)
-		if (str_equal(partition->amounts[i].name, name))
-			return &partition->amounts[i];
-	partition->amounts = mem_realloc_array(partition->amounts, partition->count + 1,
-					       sizeof(*partition->amounts));
-	partition->amounts[partition->count] = (struct amount){.name = name};
-	return &partition->amounts[partition->count++];
-}
-
-static void need(struct partition *partition, const char *name, int64_t value)
-{
-	amount_of(partition, name)->need += value;
-}
-
-/* For all tasks of a type. */
-static void need_each(struct partition *partition, const char *name, const struct job_type *type,
-		      int64_t value)
-{
-	struct amount *amount = amount_of(partition, name);
-
-	amount->need += job_type_minimum(type) * value;
-	amount->wanted += (type->instances - job_type_minimum(type)) * value;
-}
-
-/* As the ResourceManager takes them: a request's own label, else the application's, else what the
- * queue says. */
-static const char *label_of(const struct hadoop_cluster *cluster,
-			    const Hadoop__QueueInfoProto *queue, const char *own)
-{
-	const char *labels[] = {own, cluster->node_label, queue->defaultnodelabelexpression};
-
-	for (size_t i = 0; i < array_length(labels); i++)
-		if (labels[i] && *labels[i])
-			return labels[i];
-	return "";
-}
-
-static void add_type(struct partition *partition, const struct job_type *type,
-		     const struct hadoop_cluster_type *more)
-{
-	partition->tasks += (size_t)job_type_minimum(type);
-	need_each(partition, MEMORY, type, type->memory);
-	need_each(partition, VCORES, type, type->vcores);
-	for (size_t i = 0; i < more->amount_count; i++)
-		need_each(partition, more->amounts[i].name, type, more->amounts[i].value);
-}
-
-/* What must be there at the same time: the AM, and of a gang all types that wait for no other. */
-static void add_gang(const struct hadoop_cluster *cluster, const struct job *job,
-		     const Hadoop__QueueInfoProto *queue, struct partitions *partitions)
-{
-	struct yarn_am_size am = yarn_am_size(job);
-	const char *am_label = job_config(job, "tony.am.node-label");
-	struct partition *partition = partition_of(partitions, label_of(cluster, queue, am_label));
-
-	partition->has_am = true;
-	need(partition, MEMORY, am.memory);
-	need(partition, VCORES, am.vcores);
-	for (size_t i = 0; i < job->type_count && job->mode == JOB_MODE_GANG; i++) {
-		const struct job_type *type = &job->types[i];
-		const char *label = label_of(cluster, queue, type->node_label);
-		if (type->dependency_count == 0 && type->instances > 0)
-			add_type(partition_of(partitions, label), type, &cluster->types[i]);
-	}
-}
-
-/* ---- what there is ------------------------------------------------------------------------ */
-
-/* -1: not told. */
-static int64_t value_of(const Hadoop__ResourceProto *resource, const char *name)
-{
-	if (str_equal(name, MEMORY))
-		return resource->memory;
-	if (str_equal(name, VCORES))
-		return resource->virtual_cores;
-	for (size_t i = 0; i < resource->n_resource_value_map; i++)
-		if (str_equal(resource->resource_value_map[i]->key, name))
-			return resource->resource_value_map[i]->value;
-	return -1;
-}
-
-static bool is_exclusive(const Hadoop__GetClusterNodeLabelsResponseProto *labels, const char *label)
-{
-	for (size_t i = 0; i < labels->n_nodelabels; i++)
-		if (str_equal(labels->nodelabels[i]->name, label))
-			return labels->nodelabels[i]->isexclusive;
-	return true;
-}
-
-static void add_node(struct partition *partition, const Hadoop__NodeReportProto *node, bool is_own)
-{
-	partition->nodes++;
-	for (size_t i = 0; i < partition->count; i++) {
-		struct amount *amount = &partition->amounts[i];
-		int64_t value = value_of(node->capability, amount->name);
-		if (value > 0)
-			*(is_own ? &amount->own : &amount->lent) += value;
-	}
-}
-
-static void add_nodes(struct partitions *partitions,
-		      const Hadoop__GetClusterNodesResponseProto *nodes,
-		      const Hadoop__GetClusterNodeLabelsResponseProto *labels)
-{
-	for (size_t i = 0; i < nodes->n_nodereports; i++) {
-		const Hadoop__NodeReportProto *node = nodes->nodereports[i];
-		const char *label = node->n_node_labels > 0 ? node->node_labels[0] : "";
-		for (size_t k = 0; k < partitions->count && node->capability; k++) {
-			struct partition *partition = &partitions->items[k];
-			bool is_own = str_equal(partition->label, label);
-			if (is_own || (!*partition->label && !is_exclusive(labels, label)))
-				add_node(partition, node, is_own);
-		}
-	}
-}
-
-static void add_name(struct str_list *names, const char *name)
-{
-	if (!str_list_has(names, name))
-		str_list_add(names, name);
-}
-
-/* By name they can be asked for many containers at once (hadoop/asks.c), but not with a label;
- * where they are many, each needs to give a few only. */
-static void note_nodes(struct hadoop_cluster *cluster, const struct partitions *partitions,
-		       const Hadoop__GetClusterNodesResponseProto *nodes)
-{
-	bool is_of_use = nodes->n_nodereports <= FIELD_LIST_CAP;
-
-	for (size_t i = 0; i < partitions->count; i++)
-		is_of_use = is_of_use && !*partitions->items[i].label;
-	for (size_t i = 0; i < nodes->n_nodereports && is_of_use; i++) {
-		const Hadoop__NodeReportProto *node = nodes->nodereports[i];
-		if (!node->nodeid || !node->nodeid->host || !node->rackname ||
-		    node->n_node_labels > 0)
-			continue;
-		add_name(&cluster->nodes, node->nodeid->host);
-		add_name(&cluster->racks, node->rackname);
-	}
-}
-
-static int count_nodes(struct hadoop_cluster *cluster, struct partitions *partitions,
-		       struct err *err)
-{
-	Hadoop__NodeStateProto running = HADOOP__NODE_STATE_PROTO__NS_RUNNING;
-	Hadoop__GetClusterNodesRequestProto request = HADOOP__GET_CLUSTER_NODES_REQUEST_PROTO__INIT;
-	Hadoop__GetClusterNodeLabelsRequestProto label_request =
-		HADOOP__GET_CLUSTER_NODE_LABELS_REQUEST_PROTO__INIT;
-	ProtobufCMessage *nodes cleanup_message = NULL, *labels cleanup_message = NULL;
-
-	request.n_nodestates = 1;
-	request.nodestates = &running;
-	if (yarn_call(cluster, &RM_GET_CLUSTER_NODES, &request.base, &nodes, NULL, err) < 0 ||
-	    yarn_call(cluster, &RM_GET_NODE_LABELS, &label_request.base, &labels, NULL, err) < 0)
-		return -1;
-	note_nodes(cluster, partitions, (const Hadoop__GetClusterNodesResponseProto *)nodes);
-	add_nodes(partitions, (const Hadoop__GetClusterNodesResponseProto *)nodes,
-		  (const Hadoop__GetClusterNodeLabelsResponseProto *)labels);
-	return 0;
-}
+#include "scheduler/yarn_demand.h"
+#include "scheduler/yarn_rules.h"
 
 /* ---- how much of that the queue may have -------------------------------------------------- */
+
+static const Hadoop__QueueConfigurationsProto *limits_of(const Hadoop__QueueInfoProto *queue,
+							 const char *label)
+{
+	for (size_t i = 0; i < queue->n_queueconfigurationsmap; i++) {
+		const Hadoop__QueueConfigurationsMapProto *entry = queue->queueconfigurationsmap[i];
+		if (str_equal(entry->partitionname ? entry->partitionname : "", label))
+			return entry->queueconfigurations;
+	}
+	return NULL;
+}
 
 /* What the capacity scheduler has worked out for a partition; NULL: not told (before Hadoop 3.1,
  * and by other schedulers). */
 static const Hadoop__ResourceProto *maximum_of(const Hadoop__QueueInfoProto *queue,
 					       const char *label)
 {
-	for (size_t i = 0; i < queue->n_queueconfigurationsmap; i++) {
-		const Hadoop__QueueConfigurationsMapProto *entry = queue->queueconfigurationsmap[i];
-		const Hadoop__ResourceProto *maximum =
-			entry->queueconfigurations
-				? entry->queueconfigurations->effectivemaxcapacity
-				: NULL;
-		if (str_equal(entry->partitionname ? entry->partitionname : "", label))
-			return maximum && maximum->memory > 0 ? maximum : NULL;
-	}
-	return NULL;
+	const Hadoop__QueueConfigurationsProto *limits = limits_of(queue, label);
+	const Hadoop__ResourceProto *maximum = limits ? limits->effectivemaxcapacity : NULL;
+
+	return maximum && maximum->memory > 0 ? maximum : NULL;
 }
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -242,51 +39,52 @@ static int64_t smaller(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-static int64_t most_of(const struct yarn_queue_found *found, const struct partition *partition,
-		       const struct amount *amount)
+static int64_t most_of(const struct yarn_queue_found *found, const struct yarn_partition *partition,
+		       const struct yarn_amount *amount)
 {
 	const Hadoop__QueueInfoProto *queue = found->queue;
 	const Hadoop__ResourceProto *maximum = maximum_of(queue, partition->label);
-	int64_t told = maximum ? value_of(maximum, amount->name) : -1;
+	int64_t told = maximum ? yarn_resource_value(maximum, amount->name) : -1;
 	int64_t most = amount->own;
 
 	if (told >= 0)
 		most = smaller(most, told);
 	else if (!*partition->label)
 		most = (int64_t)((double)most * found->share);
-	if (str_equal(amount->name, MEMORY) && queue->maxresourcememory > 0)
+	if (str_equal(amount->name, YARN_MEMORY) && queue->maxresourcememory > 0)
 		most = smaller(most, queue->maxresourcememory);
-	if (str_equal(amount->name, VCORES) && queue->maxresourcevcore > 0)
+	if (str_equal(amount->name, YARN_VCORES) && queue->maxresourcevcore > 0)
 		most = smaller(most, queue->maxresourcevcore);
 	return most + amount->lent;
 }
 
 /* Does the scheduler keep an account of vcores? With more types of resources than memory and vcores
  * the capacity scheduler does not start unless it does. */
-static bool counts_vcores(const Hadoop__QueueInfoProto *queue, const Hadoop__ResourceProto *largest)
+static bool counts_vcores(const struct yarn_queue_found *found,
+			  const Hadoop__ResourceProto *largest)
 {
-	if (queue->schedulertype && str_starts_with(queue->schedulertype, "Fair"))
+	if (yarn_rules_is_fair(found->rules))
 		return true;
 	for (size_t i = 0; i < largest->n_resource_value_map; i++) {
 		const char *name = largest->resource_value_map[i]->key;
-		if (!str_equal(name, MEMORY) && !str_equal(name, VCORES))
+		if (!str_equal(name, YARN_MEMORY) && !str_equal(name, YARN_VCORES))
 			return true;
 	}
 	return false;
 }
 
-/* ---- the verdict -------------------------------------------------------------------------- */
+/* ---- words -------------------------------------------------------------------------------- */
 
 static char *format_amount(const char *name, int64_t value)
 {
-	if (str_equal(name, MEMORY))
+	if (str_equal(name, YARN_MEMORY))
 		return str_format_mib((double)value);
-	if (str_equal(name, VCORES))
+	if (str_equal(name, YARN_VCORES))
 		return mem_printf("%" PRId64 " vcore%s", value, str_plural(value));
 	return mem_printf("%" PRId64 " of %s", value, name);
 }
 
-static char *describe_needy(const struct partition *partition)
+static char *describe_needy(const struct yarn_partition *partition)
 {
 	const char *am = "the application master";
 
@@ -297,26 +95,78 @@ static char *describe_needy(const struct partition *partition)
 			  partition->has_am ? am : "");
 }
 
-static int refuse(const struct job *job, const struct partition *partition,
-		  const struct amount *amount, int64_t most, struct err *err)
+/* ", as each worker gets 1.0 GiB instead of 64 MiB"; "" where nothing is rounded. */
+static char *describe_rounding(const struct yarn_partition *partition, const char *name)
+{
+	struct str_list parts cleanup_str_list = {0};
+
+	for (size_t i = 0; i < partition->shape_count; i++) {
+		const struct yarn_shape *shape = &partition->shapes[i];
+		for (size_t k = 0; k < shape->portion_count; k++) {
+			const struct yarn_portion *portion = &shape->portions[k];
+			if (!str_equal(portion->name, name) || portion->given == portion->asked)
+				continue;
+			char *given cleanup_free = format_amount(name, portion->given);
+			char *asked cleanup_free = format_amount(name, portion->asked);
+			str_list_add_format(
+				&parts, "%s%s gets %s instead of %s", shape->type ? "each " : "",
+				shape->type ? shape->type->name : "the application master", given,
+				asked);
+		}
+	}
+	char *list cleanup_free = str_list_join(&parts, ", ");
+	return parts.count > 0 ? mem_printf(" (%s)", list) : mem_strdup("");
+}
+
+/* "2 nodes with the label "fast"; 1 more is decommissioned" */
+static char *describe_nodes(const struct yarn_partition *partition)
+{
+	static const char *const states[YARN_AWAY_COUNT] = {
+		[YARN_AWAY_UNHEALTHY] = "unhealthy",
+		[YARN_AWAY_DECOMMISSIONING] = "being decommissioned",
+		[YARN_AWAY_DECOMMISSIONED] = "decommissioned",
+		[YARN_AWAY_LOST] = "lost",
+		[YARN_AWAY_STOPPED] = "shut down",
+	};
+	struct str text cleanup_str = {0};
+	bool is_first = true;
+
+	str_append_format(&text, "%zu node%s", partition->node_count,
+			  str_plural(partition->node_count));
+	if (*partition->label)
+		str_append_format(&text, " with the label \"%s\"", partition->label);
+	for (size_t i = 0; i < YARN_AWAY_COUNT; i++) {
+		size_t count = partition->away[i];
+		if (count == 0)
+			continue;
+		str_append_format(&text, "%s %zu%s %s %s", is_first ? ";" : ",", count,
+				  is_first ? " more" : "", count == 1 ? "is" : "are", states[i]);
+		is_first = false;
+	}
+	return str_steal(&text);
+}
+
+/* ---- the queue's limit -------------------------------------------------------------------- */
+
+static int refuse_sum(const struct yarn_queue_found *found, const struct yarn_partition *partition,
+		      const struct yarn_amount *amount, int64_t most, struct err *err)
 {
 	char *who cleanup_free = describe_needy(partition);
 	char *needed cleanup_free = format_amount(amount->name, amount->need);
+	char *rounding cleanup_free = describe_rounding(partition, amount->name);
 	char *given cleanup_free = format_amount(amount->name, most);
 	char *all cleanup_free = format_amount(amount->name, amount->own + amount->lent);
-	char *label cleanup_free = *partition->label
-					   ? mem_printf(" with the label \"%s\"", partition->label)
-					   : mem_strdup("");
+	char *nodes cleanup_free = describe_nodes(partition);
 
 	return err_set(err, ERR_CAPACITY,
-		       "%s %s; the queue \"%s\" can have %s of the cluster's %s (%zu node%s%s); "
-		       "ask for fewer or smaller tasks, or name another queue with --queue",
-		       who, needed, job->queue, given, all, partition->nodes,
-		       str_plural(partition->nodes), label);
+		       "%s %s%s; the queue \"%s\" can have %s of the cluster's %s (%s); ask for "
+		       "fewer or smaller tasks, or name another queue with --queue",
+		       who, needed, rounding, found->name, given, all, nodes);
 }
 
 /* An elastic job runs all the same. */
-static void note_shortage(const struct job *job, const struct amount *amount, int64_t most)
+static void note_shortage(const struct yarn_queue_found *found, const struct yarn_amount *amount,
+			  int64_t most)
 {
 	char *needed cleanup_free = format_amount(amount->name, amount->need + amount->wanted);
 	char *given cleanup_free = format_amount(amount->name, most);
@@ -324,44 +174,254 @@ static void note_shortage(const struct job *job, const struct amount *amount, in
 	log_warning(
 		"all tasks that are wanted would need %s, and the queue \"%s\" can have %s: the "
 		"job runs with fewer",
-		needed, job->queue, given);
+		needed, found->name, given);
 }
 
-static int check_partition(const struct job *job, const struct yarn_queue_found *found,
-			   const struct partition *partition, bool with_vcores, struct err *err)
+static int check_sums(const struct yarn_queue_found *found, const struct yarn_partition *partition,
+		      bool with_vcores, struct err *err)
 {
-	if (partition->nodes == 0 && *partition->label)
-		return err_set(err, ERR_CAPACITY, "no running node has the node label \"%s\"",
-			       partition->label);
-	if (partition->nodes == 0)
-		return err_set(err, ERR_CAPACITY,
-			       "the cluster has no running NodeManager that "
-			       "any task may use");
-	for (size_t i = 0; i < partition->count; i++) {
-		const struct amount *amount = &partition->amounts[i];
+	for (size_t i = 0; i < partition->amount_count; i++) {
+		const struct yarn_amount *amount = &partition->amounts[i];
 		int64_t most = most_of(found, partition, amount);
-		if (!with_vcores && str_equal(amount->name, VCORES))
+		if (!with_vcores && str_equal(amount->name, YARN_VCORES))
 			continue;
 		if (amount->need > most)
-			return refuse(job, partition, amount, most, err);
+			return refuse_sum(found, partition, amount, most, err);
 		if (amount->need + amount->wanted > most)
-			note_shortage(job, amount, most);
+			note_shortage(found, amount, most);
 	}
 	return 0;
+}
+
+/* ---- the nodes ---------------------------------------------------------------------------- */
+
+/* How many containers of this shape a node holds beside `taken`, which may be NULL. */
+static int64_t count_fitting(const Hadoop__ResourceProto *node, const struct yarn_shape *shape,
+			     const struct yarn_shape *taken, bool with_vcores)
+{
+	int64_t count = INT64_MAX;
+
+	for (size_t i = 0; i < shape->portion_count; i++) {
+		const struct yarn_portion *portion = &shape->portions[i];
+		int64_t room = yarn_resource_value(node, portion->name);
+		if (portion->given == 0 || (!with_vcores && str_equal(portion->name, YARN_VCORES)))
+			continue;
+		room -= taken ? yarn_shape_given(taken, portion->name) : 0;
+		int64_t fitting = room > 0 ? room / portion->given : 0;
+		count = fitting < count ? fitting : count;
+	}
+	return count;
+}
+
+/* A container of `large` takes at least the room of one of `small`. */
+static bool covers(const struct yarn_shape *large, const struct yarn_shape *small)
+{
+	for (size_t i = 0; i < small->portion_count; i++)
+		if (yarn_shape_given(large, small->portions[i].name) < small->portions[i].given)
+			return false;
+	return true;
+}
+
+static const struct yarn_shape *am_of(const struct yarn_partition *partition)
+{
+	for (size_t i = 0; i < partition->shape_count; i++)
+		if (!partition->shapes[i].type)
+			return &partition->shapes[i];
+	return NULL;
+}
+
+/* How many of the shape all nodes hold, with the AM where it is least in the way. */
+static int64_t count_on_all(const struct yarn_partition *partition, const struct yarn_shape *shape,
+			    const struct yarn_shape *am, bool with_vcores)
+{
+	int64_t sum = 0, least = INT64_MAX;
+
+	for (size_t i = 0; i < partition->node_count; i++) {
+		const Hadoop__ResourceProto *node = partition->nodes[i];
+		int64_t alone = count_fitting(node, shape, NULL, with_vcores);
+		sum += alone;
+		if (!am || count_fitting(node, am, NULL, with_vcores) == 0)
+			continue;
+		int64_t lost = alone - count_fitting(node, shape, am, with_vcores);
+		least = lost < least ? lost : least;
+	}
+	return am && least < INT64_MAX ? sum - least : sum;
+}
+
+static char *describe_shape(const struct yarn_shape *shape, bool with_vcores)
+{
+	struct str_list parts cleanup_str_list = {0};
+
+	for (size_t i = 0; i < shape->portion_count; i++) {
+		const struct yarn_portion *portion = &shape->portions[i];
+		if (portion->given > 0 && (with_vcores || !str_equal(portion->name, YARN_VCORES)))
+			str_list_take(&parts, format_amount(portion->name, portion->given));
+	}
+	return str_list_join(&parts, ", ");
+}
+
+static int refuse_nodes(const struct yarn_partition *partition, const struct yarn_shape *shape,
+			int64_t count, int64_t room, bool with_vcores, struct err *err)
+{
+	char *size cleanup_free = describe_shape(shape, with_vcores);
+	char *rounding cleanup_free = describe_rounding(partition, YARN_MEMORY);
+	char *nodes cleanup_free = describe_nodes(partition);
+	const char *name = shape->type ? shape->type->name : "the application master";
+
+	if (room == 0)
+		return err_set(
+			err, ERR_CAPACITY,
+			"%s needs a container of %s%s, which no node of the cluster (%s) has "
+			"room for beside what else the job needs; ask for less in "
+			"tony.%s.*",
+			name, size, rounding, nodes, shape->type ? name : "am");
+	return err_set(err, ERR_CAPACITY,
+		       "%" PRId64 " containers that run together need %s each, or more%s; the "
+		       "cluster's nodes (%s) have room for %" PRId64
+		       " of them; ask for fewer or smaller tasks",
+		       count, size, rounding, nodes, room);
+}
+
+/* A bound, and no plan: it finds what no placement can help. */
+static int check_nodes(const struct yarn_partition *partition, bool with_vcores, struct err *err)
+{
+	const struct yarn_shape *am = am_of(partition);
+
+	for (size_t i = 0; i < partition->shape_count; i++) {
+		const struct yarn_shape *shape = &partition->shapes[i];
+		bool has_am = am && covers(am, shape);
+		int64_t count = 0;
+		for (size_t k = 0; k < partition->shape_count && shape->count > 0; k++)
+			if (covers(&partition->shapes[k], shape))
+				count += partition->shapes[k].count;
+		int64_t room = count_on_all(partition, shape, has_am ? NULL : am, with_vcores);
+		if (count > room)
+			return refuse_nodes(partition, shape, count, room, with_vcores, err);
+	}
+	return 0;
+}
+
+/* ---- the user's limit --------------------------------------------------------------------- */
+
+/* Of the cluster's. The scheduler compares the largest of these between resources. */
+static double share_of(const struct yarn_amount *amount, int64_t value)
+{
+	int64_t all = amount->own + amount->lent;
+
+	return all > 0 ? (double)value / (double)all : 0;
+}
+
+/* user-limit-factor times what is guaranteed to the queue, rounded as the scheduler does. */
+static int64_t user_limit_of(const struct yarn_queue_found *found, double factor,
+			     const Hadoop__ResourceProto *guaranteed, const char *name)
+{
+	int64_t least = yarn_rules_least(found->rules, name);
+	int64_t own = yarn_resource_value(guaranteed, name);
+	int64_t limit = (int64_t)((double)(own > least ? own : least) * factor);
+
+	return least > 0 ? (limit + least - 1) / least * least : limit;
+}
+
+static int64_t largest_of(const struct yarn_partition *partition, const char *name)
+{
+	int64_t largest = 0;
+
+	for (size_t i = 0; i < partition->shape_count; i++) {
+		int64_t given = yarn_shape_given(&partition->shapes[i], name);
+		largest = given > largest ? given : largest;
+	}
+	return largest;
+}
+
+static int refuse_user(const struct yarn_queue_found *found, const struct yarn_partition *partition,
+		       const struct yarn_amount *amount, int64_t limit, double factor,
+		       struct err *err)
+{
+	char *who cleanup_free = describe_needy(partition);
+	char *needed cleanup_free = format_amount(amount->name, amount->need);
+	char *rounding cleanup_free = describe_rounding(partition, amount->name);
+	char *most cleanup_free = format_amount(amount->name, limit);
+
+	return err_set(err, ERR_CAPACITY,
+		       "%s %s%s; in the queue \"%s\" a user gets no more containers once that "
+		       "user's have %s (user-limit-factor %g); ask for fewer or smaller tasks, or "
+		       "name another queue with --queue",
+		       who, needed, rounding, found->name, most, factor);
+}
+
+static bool lends(const struct yarn_partition *partition)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < partition->amount_count; i++)
+		any = any || partition->amounts[i].lent > 0;
+	return any;
+}
+
+/* A user gets another container as long as what that user has is not beyond the limit: the last one
+ * may go beyond it. On nodes with a label that serve others, too, there is no such limit. With
+ * others in the queue it may be less (minimum-user-limit-percent), but that is not for ever. */
+static int check_user(const struct yarn_queue_found *found, const struct yarn_partition *partition,
+		      bool with_vcores, struct err *err)
+{
+	const Hadoop__QueueConfigurationsProto *limits = limits_of(found->queue, partition->label);
+	const Hadoop__ResourceProto *guaranteed = limits ? limits->effectivemincapacity : NULL;
+	struct rm_web_queue rules = {.user_limit_factor = -1};
+	double allowed = 0;
+
+	if (!found->is_new)
+		yarn_rules_queue(found->rules, found->path, &rules);
+	if (!guaranteed || guaranteed->memory <= 0 || rules.user_limit_factor < 0 ||
+	    lends(partition))
+		return 0;
+	for (size_t i = 0; i < partition->amount_count; i++) {
+		const struct yarn_amount *amount = &partition->amounts[i];
+		double share = share_of(amount, user_limit_of(found, rules.user_limit_factor,
+							      guaranteed, amount->name));
+		allowed = share > allowed ? share : allowed;
+	}
+	for (size_t i = 0; i < partition->amount_count; i++) {
+		const struct yarn_amount *amount = &partition->amounts[i];
+		int64_t before = amount->need - largest_of(partition, amount->name);
+		if ((with_vcores || !str_equal(amount->name, YARN_VCORES)) &&
+		    share_of(amount, before) > allowed)
+			return refuse_user(found, partition, amount,
+					   user_limit_of(found, rules.user_limit_factor, guaranteed,
+							 amount->name),
+					   rules.user_limit_factor, err);
+	}
+	return 0;
+}
+
+/* ---- the verdict -------------------------------------------------------------------------- */
+
+static int check_partition(const struct yarn_queue_found *found,
+			   const struct yarn_partition *partition, bool with_vcores,
+			   struct err *err)
+{
+	char *nodes cleanup_free = describe_nodes(partition);
+
+	if (partition->node_count == 0)
+		return err_set(err, ERR_CAPACITY,
+			       "the cluster has no running NodeManager that any task may use: %s",
+			       nodes);
+	if (check_sums(found, partition, with_vcores, err) < 0 ||
+	    check_nodes(partition, with_vcores, err) < 0)
+		return -1;
+	return check_user(found, partition, with_vcores, err);
 }
 
 int yarn_check_total(struct hadoop_cluster *cluster, const struct job *job,
 		     const struct yarn_queue_found *found, const Hadoop__ResourceProto *largest,
 		     struct err *err)
 {
-	struct partitions partitions __attribute__((cleanup(partitions_finish))) = {0};
-	bool with_vcores = counts_vcores(found->queue, largest);
+	struct yarn_demand demand cleanup_yarn_demand = {0};
+	bool with_vcores = counts_vcores(found, largest);
 
-	add_gang(cluster, job, found->queue, &partitions);
-	if (count_nodes(cluster, &partitions, err) < 0)
+	if (yarn_demand_find(cluster, job, found, largest, &demand, err) < 0)
 		return -1;
-	for (size_t i = 0; i < partitions.count; i++)
-		if (check_partition(job, found, &partitions.items[i], with_vcores, err) < 0)
+	for (size_t i = 0; i < demand.count; i++)
+		if (check_partition(found, &demand.partitions[i], with_vcores, err) < 0)
 			return -1;
 	return 0;
 }

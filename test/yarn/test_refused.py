@@ -52,7 +52,7 @@ def test_resource_that_the_cluster_does_not_know(tony):
 
 def test_more_than_the_queue_may_ever_have(tony):
     refused(tony, CAPACITY, {"tony.worker.instances": 100, "tony.worker.memory": "1g"},
-            "100 tasks", "100.1 GiB", "default")
+            "100 tasks", "100.2 GiB", "default")
 
 
 def test_resource_file_that_is_not_there(tony):

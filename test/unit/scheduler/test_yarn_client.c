@@ -1,5 +1,5 @@
 /* What the client asks of a ResourceManager, and makes of its answers. The ResourceManager is a
- * child process that knows two nodes, three queues and a label. */
+ * child process that knows two nodes, four queues and a label. */
 #include "../base/patience.h"
 #include "../base/scratch.h"
 #include "../hadoop/fake_rpc.h"
@@ -65,7 +65,8 @@ static void answer_queue(struct fake_connection *connection, const struct fake_c
 	Hadoop__GetQueueInfoRequestProto *request =
 		hadoop__get_queue_info_request_proto__unpack(NULL, call->length, call->request);
 	Hadoop__GetQueueInfoResponseProto response = HADOOP__GET_QUEUE_INFO_RESPONSE_PROTO__INIT;
-	Hadoop__QueueInfoProto root, queues[3], *children[] = {&queues[0], &queues[1], &queues[2]};
+	Hadoop__QueueInfoProto root, queues[4],
+		*children[] = {&queues[0], &queues[1], &queues[2], &queues[3]};
 	char *labels[] = {(char *)"fast"};
 	Hadoop__ResourceProto maximum = HADOOP__RESOURCE_PROTO__INIT;
 	Hadoop__QueueConfigurationsProto limits = HADOOP__QUEUE_CONFIGURATIONS_PROTO__INIT;
@@ -83,13 +84,14 @@ static void answer_queue(struct fake_connection *connection, const struct fake_c
 	make_queue(&queues[0], "default", 1, RUNNING);
 	make_queue(&queues[1], "small", 0.25f, RUNNING);
 	make_queue(&queues[2], "closed", 1, HADOOP__QUEUE_STATE_PROTO__Q_STOPPED);
+	make_queue(&queues[3], "staff", 1, RUNNING);
 	queues[0].n_accessiblenodelabels = 1;
 	queues[0].accessiblenodelabels = labels;
 	queues[0].n_queueconfigurationsmap = 1;
 	queues[0].queueconfigurationsmap = entries;
 	queues[1].n_accessiblenodelabels = 1;
 	queues[1].accessiblenodelabels = (char *[]){(char *)"slow"};
-	root.n_childqueues = 3;
+	root.n_childqueues = array_length(children);
 	root.childqueues = children;
 	if (str_equal(request->queuename, "root"))
 		response.queueinfo = &root;
@@ -104,8 +106,8 @@ static void answer_nodes(struct fake_connection *connection, const struct fake_c
 	Hadoop__ResourceProto capability = HADOOP__RESOURCE_PROTO__INIT;
 	Hadoop__ResourceInformationProto gpus = HADOOP__RESOURCE_INFORMATION_PROTO__INIT,
 					 *more[] = {&gpus};
-	Hadoop__NodeReportProto node = HADOOP__NODE_REPORT_PROTO__INIT, fast = node,
-				*nodes[] = {&node, &node, &fast};
+	Hadoop__NodeReportProto node = HADOOP__NODE_REPORT_PROTO__INIT, fast = node, gone = node,
+				*nodes[] = {&node, &node, &fast, &gone};
 	char *labels[] = {(char *)"fast"};
 
 	gpus.key = (char *)"yarn.io/gpu";
@@ -117,6 +119,8 @@ static void answer_nodes(struct fake_connection *connection, const struct fake_c
 	capability.n_resource_value_map = 1;
 	capability.resource_value_map = more;
 	node.capability = fast.capability = &capability;
+	gone.has_node_state = true;
+	gone.node_state = HADOOP__NODE_STATE_PROTO__NS_DECOMMISSIONED;
 	fast.n_node_labels = 1;
 	fast.node_labels = labels;
 	response.n_nodereports = array_length(nodes);
@@ -133,6 +137,24 @@ static void answer_labels(struct fake_connection *connection, const struct fake_
 	label.name = (char *)"fast";
 	response.n_nodelabels = 1;
 	response.nodelabels = labels;
+	fake_answer_message(connection, call, &response.base);
+}
+
+/* Nobody may submit to staff. */
+static void answer_acls(struct fake_connection *connection, const struct fake_call *call)
+{
+	Hadoop__GetQueueUserAclsInfoResponseProto response =
+		HADOOP__GET_QUEUE_USER_ACLS_INFO_RESPONSE_PROTO__INIT;
+	Hadoop__QueueUserACLInfoProto open = HADOOP__QUEUE_USER_ACLINFO_PROTO__INIT, staff = open,
+				      *acls[] = {&open, &staff};
+	Hadoop__QueueACLProto submit = HADOOP__QUEUE_ACLPROTO__QACL_SUBMIT_APPLICATIONS;
+
+	open.queuename = (char *)"default";
+	open.n_useracls = 1;
+	open.useracls = &submit;
+	staff.queuename = (char *)"staff";
+	response.n_queueuseracls = array_length(acls);
+	response.queueuseracls = acls;
 	fake_answer_message(connection, call, &response.base);
 }
 
@@ -172,6 +194,8 @@ static void on_call(struct fake_connection *connection, const struct fake_call *
 		answer_nodes(connection, call);
 	else if (str_equal(call->method, "getClusterNodeLabels"))
 		answer_labels(connection, call);
+	else if (str_equal(call->method, "getQueueUserAcls"))
+		answer_acls(connection, call);
 	else if (str_equal(call->method, "getApplicationReport"))
 		answer_report(connection, call);
 	else if (str_equal(call->method, "submitApplication") &&
@@ -401,6 +425,17 @@ static void set_all_gpus(struct job *job)
 {
 	job->types[0].instances = 5;
 }
+/* 15 of 16 GiB; of such containers a node has room for two. */
+static void set_large_tasks(struct job *job)
+{
+	job->types[0].instances = 5;
+	job->types[0].memory = 3072;
+	job->types[0].gpus = 0;
+}
+static void set_denied_queue(struct job *job)
+{
+	mem_replace(&job->queue, mem_strdup("staff"));
+}
 static void set_label(struct job *job)
 {
 	job->types[0].instances = 5;
@@ -486,13 +521,19 @@ static void what_can_never_run_is_refused_with_the_numbers(void **state)
 		 "cluster (yarn.resource-types); take tony.worker.resource.yarn.io/fpga out"},
 		{set_instances, "16 tasks that run together and the application master need 16.5 "
 				"GiB; the queue \"default\" can have 16.0 GiB of the cluster's "
-				"16.0 GiB (2 nodes); ask for fewer or smaller tasks, or name "
+				"16.0 GiB (2 nodes; 1 more is decommissioned); ask for fewer or "
+				"smaller tasks, or name "
 				"another queue with --queue"},
 		{set_all_vcores,
 		 "4 tasks that run together and the application master need 17 "
 		 "vcores; the queue \"default\" can have 16 vcores of the cluster's 16"},
 		{set_all_gpus, "need 5 of yarn.io/gpu; the queue \"default\" can have 4 of "
 			       "yarn.io/gpu of the cluster's 4"},
+		{set_large_tasks,
+		 "5 containers that run together need 3.0 GiB, 1 vcore each, or more; the "
+		 "cluster's nodes (2 nodes; 1 more is decommissioned) have room for 4 of them; ask "
+		 "for fewer or smaller tasks; --wait-for-capacity submits it all the same"},
+		{set_denied_queue, "the user alice may not submit to the queue \"staff\""},
 		{set_label,
 		 "5 tasks that run together need 5.0 GiB; the queue \"default\" can have "
 		 "4.0 GiB of the cluster's 8.0 GiB (1 node with the label \"fast\")"},
@@ -500,7 +541,8 @@ static void what_can_never_run_is_refused_with_the_numbers(void **state)
 				   "GiB; the queue \"default\" can have 4.0 GiB"},
 		{set_small_queue, "the queue \"small\" can have 4.0 GiB of the cluster's 16.0 GiB"},
 		{set_closed_queue, "the queue \"closed\" is stopped"},
-		{set_no_queue, "the cluster has no queue \"ml\"; there is default, small, closed"},
+		{set_no_queue,
+		 "the cluster has no queue \"ml\"; there is default, small, closed, staff"},
 		{set_root_queue, "\"root\" is no leaf"},
 		{set_no_label, "tony.worker.node-label: the cluster has no node label \"blue\"; it "
 			       "has fast"},
@@ -530,6 +572,46 @@ static void what_can_never_run_is_refused_with_the_numbers(void **state)
 		hadoop_cluster_destroy(cluster);
 		job_destroy(job);
 	}
+}
+
+static void what_can_never_run_waits_when_that_is_wanted(void **state)
+{
+	struct hadoop_cluster *cluster = make_cluster();
+	struct job *job = make_job();
+	struct err err cleanup_err = {0};
+
+	set_large_tasks(job);
+	configure(job, "tony.application.wait-for-capacity", "true");
+	assert_success(yarn_preflight(cluster, job, &err), &err);
+	hadoop_cluster_destroy(cluster);
+	job_destroy(job);
+}
+
+/* The ResourceManager's web service does not answer: this machine's site files say what they can.
+ */
+static void requests_are_rounded_as_the_site_files_say(void **state)
+{
+	static const char site[] =
+		"<configuration><property><name>yarn.scheduler.minimum-allocation-mb</name>"
+		"<value>1024</value></property></configuration>";
+	const char *path = scratch_path(state, "yarn-site.xml");
+	struct hadoop_cluster *cluster = make_cluster();
+	struct job *job = make_job();
+	struct err err cleanup_err = {0};
+
+	assert_success(fs_write_file(path, site, strlen(site), 0600, &err), &err);
+	configure(job, "tony.application.yarn-conf-path", path);
+	job->types[0].instances = 16;
+	job->types[0].memory = 100;
+	job->types[0].gpus = job->types[0].vcores = 0;
+	assert_int_equal(yarn_preflight(cluster, job, &err), -1);
+	assert_message_has(&err,
+			   "16 tasks that run together and the application master need 17.0 "
+			   "GiB (the application master gets 1.0 GiB instead of 512 MiB, each "
+			   "worker gets 1.0 GiB instead of 100 MiB); the queue \"default\" can "
+			   "have 16.0 GiB");
+	hadoop_cluster_destroy(cluster);
+	job_destroy(job);
 }
 
 /* ---- the submission ----------------------------------------------------------------------- */
@@ -735,6 +817,8 @@ int main(void)
 		TEST(a_job_gets_the_clusters_identity),
 		TEST(logs_that_are_not_collected_yet_are_told_so),
 		TEST(what_can_never_run_is_refused_with_the_numbers),
+		TEST(what_can_never_run_waits_when_that_is_wanted),
+		TEST(requests_are_rounded_as_the_site_files_say),
 		TEST(a_plain_submission_says_what_yarn_needs),
 		TEST(what_is_the_jobs_own_travels_in_the_credentials),
 		cmocka_unit_test(jobs_in_directories_name_places_there),

@@ -1,0 +1,43 @@
+/* How the cluster's scheduler deals with what it is asked for: how it rounds, which queues it
+ * makes, where it places jobs. RPC tells none of this, so the ResourceManager's web service is
+ * asked; where that does not answer, this machine's site files say what they can. */
+#ifndef TONY_SCHEDULER_YARN_RULES_H
+#define TONY_SCHEDULER_YARN_RULES_H
+
+#include "hadoop/rm_web.h"
+#include "scheduler/yarn_cluster.h"
+
+#define YARN_MEMORY "memory-mb" /* YARN's own name, as are "vcores" and "yarn.io/gpu" */
+#define YARN_VCORES "vcores"
+
+struct yarn_rules;
+
+/* `scheduler_type`: as an RPC told it; NULL: it did not (before Hadoop 3.3). */
+struct yarn_rules *yarn_rules_ask(const struct hadoop_cluster *cluster, const struct job *job,
+				  const char *scheduler_type);
+void yarn_rules_destroy(struct yarn_rules *rules);
+#define cleanup_yarn_rules __attribute__((cleanup(yarn_rules_cleanup)))
+void yarn_rules_cleanup(struct yarn_rules **rules);
+
+bool yarn_rules_is_fair(const struct yarn_rules *rules);
+
+/* How much of the resource a container gets that asks for `value`, where none may have more than
+ * `most`. `value` itself, as far as is known. */
+int64_t yarn_rules_round(struct yarn_rules *rules, const char *resource, int64_t value,
+			 int64_t most);
+/* The least that a container gets; 0: not known. */
+int64_t yarn_rules_least(struct yarn_rules *rules, const char *resource);
+
+/* False: it is not known how the queue is to be dealt with. */
+bool yarn_rules_queue(const struct yarn_rules *rules, const char *path, struct rm_web_queue *queue);
+/* Fair: may queues be made that nobody declared? */
+bool yarn_rules_makes_queues(struct yarn_rules *rules);
+/* Fair: does a job that names no queue go to one with its user's name? */
+bool yarn_rules_has_user_queues(struct yarn_rules *rules);
+
+/* Where the CapacityScheduler's mappings of users send a job of this user's: "teams.%user" filled
+ * in. NULL: nowhere, as far as this machine's capacity-scheduler.xml tells. *named: also jobs that
+ * name a queue. The caller frees. */
+char *yarn_rules_mapped_queue(const struct yarn_rules *rules, const char *user, bool *named);
+
+#endif

@@ -1,0 +1,33 @@
+"""A FairScheduler as Hadoop has it: memory in steps of 1 GiB, and queues that nobody declared."""
+
+from program import wait_until
+from test_capacity import CAPACITY, refused
+
+CLUSTER = {"--nodes": 2, "--fair": None, "--expiry-ms": 5000}
+
+
+def queue_of(job):
+    return job.application()["queue"]
+
+
+def test_queues_are_made_when_they_are_used(own_tony):
+    answer, job = own_tony.job({"tony.worker.instances": 1}, "--queue", "some.where", "--executes", "true")
+    assert answer.returncode == 0, answer.stderr
+    assert queue_of(job) == "root.some.where"
+
+
+def test_a_job_without_a_queue_goes_to_its_users(own_tony):
+    """Also that of root, which is the name of all queues' root."""
+    answer, job = own_tony.job({"tony.worker.instances": 1}, "--executes", "true")
+    assert answer.returncode == 0, answer.stderr
+    assert queue_of(job) == f"root.{own_tony.cluster.user}"
+
+
+def test_what_can_never_be_had_is_refused(own_tony):
+    """8 GiB are 8 containers, however little each asks for; the node that is away is named."""
+    keys = {"tony.worker.instances": 8}
+    refused(own_tony, CAPACITY, keys, "need 9.0 GiB", "each worker gets 1.0 GiB instead of 64 MiB", "(2 nodes)")
+    own_tony.cluster.kill("nm", 2)
+    wait_until(lambda: own_tony.cluster.rm("nodes", "&states=LOST")["nodes"],
+               "the ResourceManager to miss the node")
+    refused(own_tony, CAPACITY, keys, "(1 node; 1 more is lost)")
