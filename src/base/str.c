@@ -193,6 +193,14 @@ bool str_ends_with(const char *text, const char *suffix)
 	return length >= tail && memcmp(text + length - tail, suffix, tail) == 0;
 }
 
+bool str_ends_with_part(const char *text, const char *part, char separator)
+{
+	size_t length = strlen(text), tail = strlen(part);
+
+	return str_ends_with(text, part) &&
+	       (length == tail || text[length - tail - 1] == separator);
+}
+
 bool str_equal(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) == 0 : a == b;

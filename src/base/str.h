@@ -57,6 +57,8 @@ bool str_is_http_url(const char *text); /* http or https, and something behind i
 const char *str_plural(int64_t count);
 bool str_starts_with(const char *text, const char *prefix);
 bool str_ends_with(const char *text, const char *suffix);
+/* "root.ml" with the part "ml", as "ml" itself does, but not "root.xml". */
+bool str_ends_with_part(const char *text, const char *part, char separator);
 bool str_equal(const char *a, const char *b); /* NULL equals NULL only */
 bool str_equal_nocase(const char *a, const char *b);
 

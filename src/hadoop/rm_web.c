@@ -105,12 +105,6 @@ static void describe(const json_t *json, struct rm_web_queue *queue)
 	};
 }
 
-/* Of several an array, of one it may be the object itself. */
-static const json_t *child_of(const json_t *queues, size_t index)
-{
-	return json_is_array(queues) ? json_array_get(queues, index) : (index == 0 ? queues : NULL);
-}
-
 static const json_t *find(const json_t *queue, const char *path, int depth)
 {
 	size_t length = strcspn(path, ".");
@@ -118,14 +112,14 @@ static const json_t *find(const json_t *queue, const char *path, int depth)
 	const char *dot = name ? strrchr(name, '.') : NULL;
 	const char *own = dot ? dot + 1 : name;
 	const json_t *children = json_object_get(json_object_get(queue, "queues"), "queue");
-	const json_t *child, *found = NULL;
+	const json_t *found = NULL;
 
 	if (!own || strlen(own) != length || strncmp(own, path, length) != 0 || depth > DEPTH_CAP)
 		return NULL;
 	if (!path[length])
 		return queue;
-	for (size_t i = 0; !found && (child = child_of(children, i)); i++)
-		found = find(child, path + length + 1, depth + 1);
+	for (size_t i = 0; !found && i < json_count_of(children); i++)
+		found = find(json_item_of(children, i), path + length + 1, depth + 1);
 	return found;
 }
 

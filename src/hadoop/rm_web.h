@@ -1,6 +1,6 @@
 /*
- * What a ResourceManager tells of its scheduler over its web service, and in no RPC (Hadoop 2.10 to
- * 3.5). Either of a pair may be asked: one that stands by sends on.
+ * A ResourceManager's scheduler, as its web service tells of it and no RPC does (Hadoop 2.10
+ * to 3.5). Either of a pair may be asked: one that stands by sends on.
  *
  *   GET /conf?name=KEY              one key of its configuration, XML as a site file's
  *   GET /ws/v1/cluster/scheduler    JSON: its queues

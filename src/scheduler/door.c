@@ -11,6 +11,7 @@ void job_door_finish(struct job_door *door)
 	free(door->job_dir);
 	free(door->address);
 	free(door->token);
+	free(door->queue);
 	free(door->waiting);
 	if (door->claim > 0)
 		close(door->claim);

@@ -319,10 +319,11 @@ struct job_door {
 	bool ended;	/* the final record is written: read the journal, not the AM */
 	int am_attempt; /* that writes the journal in job_dir: another one goes on with a copy. 0:
 			   all write the same one */
-	char *waiting;	/* why there is no AM yet, or none at the moment, as the engine tells; NULL:
-			   it  does not, or there is one */
-	int claim;	/* local: says, as long as it is open, that a new job is being submitted;
-			   0: none */
+	char *queue; /* where the job is now; NULL: where it was submitted to, as far as is known */
+	char *waiting; /* why there is no AM yet, or none at the moment, as the engine tells; NULL:
+			  it  does not, or there is one */
+	int claim;     /* local: says, as long as it is open, that a new job is being submitted;
+			  0: none */
 };
 void job_door_finish(struct job_door *door);
 

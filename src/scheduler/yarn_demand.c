@@ -120,7 +120,8 @@ static void add_am(const struct reader *reader)
 	add_portion(reader, partition, shape, YARN_VCORES, am.vcores, 0);
 }
 
-/* What must be there at the same time: the AM, and of a gang all types that wait for no other. */
+/* All that must be there at the same time: the AM, and of a gang all types that wait for no other.
+ */
 static void add_gang(const struct reader *reader)
 {
 	const struct job *job = reader->job;

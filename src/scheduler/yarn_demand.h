@@ -1,5 +1,5 @@
 /*
- * What a job must have at the same time, as the scheduler will count it, and the nodes on which
+ * All that a job must have at the same time, as the scheduler will count it, and the nodes on which
  * that can be: by partition, which is the nodes of a label, or those without one. A node with a
  * label serves others only when the label is not exclusive.
  */

@@ -206,6 +206,8 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 		made.address = yarn_mirror_address(made.job_dir, told);
 	if (!made.ended && report)
 		made.waiting = yarn_waiting(report);
+	if (report)
+		made.queue = mem_strdup(yarn_known_text(report->queue));
 	made.token = read_token(cluster, made.job_dir);
 	/* Without LinuxContainerExecutor containers run as the NodeManager's user. */
 	made.owner = SOCKET_OWNER_ANY;

@@ -168,7 +168,7 @@ int64_t yarn_rules_round(struct yarn_rules *rules, const char *resource, int64_t
 
 	if (step > 0)
 		given = (given + step - 1) / step * step;
-	/* What is more than the most is refused elsewhere. */
+	/* More than the most is refused elsewhere. */
 	return given > most && most >= value ? most : given;
 }
 

@@ -180,9 +180,13 @@ static char *list_reasons(const struct yarn *yarn)
 	return mem_printf("%s%s", reasons.count > 0 ? ": " : "", text);
 }
 
+/* Where placement rules have put the job, as far as the ResourceManager has told. */
 static const char *queue_name(const struct yarn *yarn)
 {
-	return yarn->cluster->queue ? yarn->cluster->queue : "default";
+	const char *told = yarn->limits ? yarn->limits->queue : NULL;
+	const char *own = yarn->cluster->queue ? yarn->cluster->queue : "default";
+
+	return told && *told && !str_ends_with_part(told, own, '.') ? told : own;
 }
 
 char *yarn_waiting_pause(const struct yarn_gang *gang)

@@ -1,10 +1,11 @@
-"""What the scheduler will make of a request, and of a queue: rounded, limited, made when it is used, moved."""
+"""Requests as the scheduler rounds and limits them; queues that are made when they are used, and moved jobs."""
 
 import json
 import os
 import urllib.request
 
 import pytest
+from patience import PATIENCE_S
 from program import wait_until
 
 CONFIG, DENIED, CAPACITY = 3, 6, 7  # see tony-exit(7)
@@ -41,7 +42,7 @@ def test_a_job_may_wait_for_capacity(tony):
     """It is told why it gets no further, and what each container costs."""
     job = tony.submit({"tony.yarn.queue": "mine", "tony.worker.instances": 5, "tony.worker.memory": "500m"},
                       "--wait-for-capacity", "--executes", "true")
-    wait_until(lambda: (job.status().get("waiting") or "").endswith("each worker has 512 MiB instead of 500 MiB"),
+    wait_until(lambda: "each worker has 512 MiB instead of 500 MiB" in (job.status().get("waiting") or ""),
                "the job to say what a container costs")
     assert tony.run("kill", job.id).returncode == 0
 
@@ -79,7 +80,7 @@ def move(tony, job, queue):
     url = f"{tony.cluster.active('rm')}/ws/v1/cluster/apps/{job.id}/queue?user.name={tony.cluster.user}"
     request = urllib.request.Request(url, json.dumps({"queue": queue}).encode(), method="PUT",
                                      headers={"Content-Type": "application/json"})
-    tony.cluster.open(request, timeout=60).close()
+    tony.cluster.open(request, timeout=PATIENCE_S).close()
 
 
 def test_a_moved_job_shows_its_new_queue(tony):

@@ -1,4 +1,4 @@
-/* What a ResourceManager's web service tells of the CapacityScheduler's queues. */
+/* The CapacityScheduler's queues, as a ResourceManager's web service tells of them. */
 #include "../base/test.h"
 
 #include <string.h>
