@@ -15,6 +15,7 @@ static const struct rule {
 	{"memory-exceeded", ADVICE_CRITICAL, rule_memory_exceeded},
 	{"retries-useless", ADVICE_CRITICAL, rule_retries_useless},
 	{"time-limit", ADVICE_CRITICAL, rule_time_limit},
+	{"store-trouble", ADVICE_WARNING, rule_store_trouble},
 	{"bad-node", ADVICE_WARNING, rule_bad_node},
 	{"registration-timeout-short", ADVICE_WARNING, rule_registration_short},
 	{"heartbeat-timeout-short", ADVICE_WARNING, rule_heartbeat_short},

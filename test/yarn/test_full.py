@@ -2,6 +2,7 @@
 files in the cache, which other jobs may use. When a running job meets it, it is told until it is lifted."""
 
 import urllib.request
+import uuid
 
 import pytest
 from patience import PATIENCE_S
@@ -83,10 +84,10 @@ def metric(job, name):
     return int(lines[0].split()[-1]) if lines else None
 
 
-def submit_writer(tony):
+def submit_writer(tony, **keys):
     """A job that writes a checkpoint after the first event, and ends after the second."""
     events = go, end = tony.directory / "go", tony.directory / "end"
-    job = tony.submit(ONE, "--executes", f"until [ -e {go} ]; do sleep 0.1; done; echo first > $TONY_CHECKPOINT_DIR/first; "
+    job = tony.submit({**ONE, **keys}, "--executes", f"until [ -e {go} ]; do sleep 0.1; done; echo first > $TONY_CHECKPOINT_DIR/first; "
                                          f"until [ -e {end} ]; do sleep 0.1; done")
     job.wait_task("worker:0")
     return job, *events
@@ -105,9 +106,10 @@ WELL_AGAIN = {"checkpoints": "all is well with its checkpoints again, after ",
 
 
 def test_a_quota_that_a_running_job_meets_is_told_until_it_is_lifted(tony):
-    """By its checkpoints, and by the journal for the AM that follows."""
-    job, go, end = submit_writer(tony)
-    points = f"/user/{tony.cluster.user}/.tony/checkpoints/{job.id}"
+    """By its checkpoints, in a place that is named without the NameNode, and by the journal for the AM that follows."""
+    points = f"/user/{tony.cluster.user}/{uuid.uuid4()}"
+    tony.cluster.hdfs("PUT", points, op="MKDIRS")
+    job, go, end = submit_writer(tony, **{"tony.application.checkpoint-dir": f"hdfs://{points}"})
     places = (points, job.files)
     wait_until(lambda: metric(job, "tony_task_store_waiting_bytes") == 0, "its executor to tell that nothing waits")
     for path in places:
@@ -135,3 +137,4 @@ def test_a_quota_that_a_running_job_meets_is_told_until_it_is_lifted(tony):
     assert metric(job, "tony_job_store_trouble_milliseconds") == 0
     end.touch()
     assert job.wait() == 0
+    tony.cluster.hdfs("DELETE", points, op="DELETE", recursive="true")

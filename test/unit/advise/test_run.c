@@ -432,6 +432,37 @@ static void preemption_is_told(void **state)
 	scene_finish(&scene);
 }
 
+static void a_store_that_takes_nothing_is_told_while_it_lasts(void **state)
+{
+	struct scene scene = scene_begin("worker=5");
+
+	scene_run(&scene, HOUR);
+	for (size_t i = 0; i < scene.view->task_count; i++) {
+		struct task_view *task = &scene.view->tasks[i];
+		task->checkpoint_trouble = mem_strdup("its checkpoints: no room");
+		task->checkpoint_trouble_since_ms = scene.input.now_ms - MINUTE + 1;
+	}
+	scene_silence(&scene, "store-trouble");
+	for (size_t i = 0; i < scene.view->task_count; i++)
+		scene.view->tasks[i].checkpoint_trouble_since_ms -= 10 * MINUTE;
+	const struct advice *advice = scene_advice(&scene, "store-trouble");
+	assert_evidence(advice, "worker:0, for 10 m 59 s: its checkpoints: no room");
+	assert_evidence(advice, "5 tasks in all");
+	assert_int_equal(advice->evidence.count, 4);
+	assert_int_equal(advice->types.count, 1);
+	scene_end(&scene, JOB_SUCCEEDED, HOUR);
+	scene_silence(&scene, "store-trouble");
+	scene_finish(&scene);
+
+	scene = scene_begin("worker=1");
+	scene_run(&scene, HOUR);
+	scene.view->store_trouble = mem_strdup("the journal: no room");
+	scene.view->store_trouble_since_ms = scene.input.now_ms - MINUTE;
+	assert_evidence(scene_advice(&scene, "store-trouble"),
+			"the application master, for 1 m 00 s: the journal: no room");
+	scene_finish(&scene);
+}
+
 static void retries_that_run_out_are_told(void **state)
 {
 	struct scene scene = scene_begin("worker=4");
@@ -547,6 +578,7 @@ int main(void)
 		cmocka_unit_test(a_node_that_fails_everything_is_named),
 		cmocka_unit_test(a_task_that_fails_everywhere_blames_no_node),
 		cmocka_unit_test(preemption_is_told),
+		cmocka_unit_test(a_store_that_takes_nothing_is_told_while_it_lasts),
 		cmocka_unit_test(retries_that_run_out_are_told),
 		cmocka_unit_test(a_program_that_begins_anew_is_told),
 		cmocka_unit_test(checkpoints_too_far_apart_are_told),

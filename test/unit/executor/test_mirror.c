@@ -609,6 +609,30 @@ static void test_a_bucket_that_stays_away_or_refuses(void **state)
 	web_server_finish(&server);
 }
 
+static void test_a_bucket_that_refuses_is_told_until_it_does_not(void **state)
+{
+	struct bed *bed = *state;
+	static const struct web_step steps[] = {
+		{"GET /bucket/?", LIST("")},
+		{"PUT /bucket/files/weights HTTP", "403 Forbidden\r\nConnection: close\r\n\r\n"},
+		{"PUT /bucket/files/weights HTTP", ANSWER("ETag: \"e\"\r\n\r\n")},
+		{"GET /bucket/?", LIST(OBJECT("05"))},
+	};
+	struct web_server server;
+
+	open_bucket(bed, &server, steps, array_length(steps));
+	fetch(bed);
+	put(bed->here, "weights", "mine");
+	mirror_watch(bed->mirror);
+	while (!mirror_trouble(bed->mirror))
+		step(bed);
+	assert_non_null(strstr(mirror_trouble(bed->mirror), "s3://bucket/files/weights"));
+	while (mirror_trouble(bed->mirror))
+		step(bed);
+	web_server_stop(&server);
+	web_server_finish(&server);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -630,6 +654,7 @@ int main(void)
 		TEST(test_a_bucket_that_is_away_for_a_moment),
 		TEST(test_a_tree_without_an_end_is_told),
 		TEST(test_a_bucket_that_stays_away_or_refuses),
+		TEST(test_a_bucket_that_refuses_is_told_until_it_does_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
