@@ -35,7 +35,9 @@ enum {
 	MAY_WRITE_MS = 100, /* until it is asked again */
 	FIRST_RETRY_MS = 1000,
 	RETRY_CAP_MS = 30000,
-	TELL_TRIES = 3, /* trouble that is over sooner is told to nobody */
+	/* Trouble that is over sooner is told to nobody; a store that is silent fails slowly. */
+	TELL_TRIES = 3,
+	TELL_MS = 5000,
 };
 
 struct journal_copy {
@@ -57,6 +59,8 @@ struct journal_copy {
 	struct backoff backoff;
 	bool is_late;		      /* nobody is to wait */
 	int failures;		      /* in a row */
+	int64_t began_ms;	      /* when the first write of these began; of none: the last */
+	bool is_troubled;	      /* told so */
 	void (*finished)(void *data); /* NULL: it goes on */
 	void *finished_data;
 };
@@ -123,8 +127,11 @@ static void warn_of_trouble(struct journal_copy *journal, const struct err *err)
 	journal->failures++;
 	if (journal->failures == 1)
 		log_warning("%s", text);
-	if (journal->failures == TELL_TRIES)
-		journal->options.troubled(journal->options.data, text);
+	if (journal->is_troubled ||
+	    (journal->failures < TELL_TRIES && clock_monotonic_ms() - journal->began_ms < TELL_MS))
+		return;
+	journal->is_troubled = true;
+	journal->options.troubled(journal->options.data, text);
 }
 
 static void plan_retry(struct journal_copy *journal)
@@ -151,7 +158,7 @@ static void succeed(struct journal_copy *journal)
 		log_info("the journal's file in %s is written again",
 			 store_location(journal->options.store));
 	journal->failures = 0;
-	journal->is_late = false;
+	journal->is_troubled = journal->is_late = false;
 	backoff_reset(&journal->backoff);
 	evtimer_del(journal->patience);
 	journal->cannot_be_noted = false;
@@ -316,6 +323,8 @@ static void append(struct journal_copy *journal)
 
 static void write_file(struct journal_copy *journal, int64_t end)
 {
+	if (journal->failures == 0)
+		journal->began_ms = clock_monotonic_ms();
 	journal->length = end;
 	journal->sequence = journal->appended;
 	if (!journal->is_whole)
