@@ -129,6 +129,8 @@ def test_a_quota_that_a_running_job_meets_is_told_until_it_is_lifted(tony):
     [kept] = told(job, "store")
     assert f"quota of {job.files} is exceeded" in kept["text"] and "the job goes on" in kept["text"], kept
     assert job.status()["store_trouble"] == kept["text"] and metric(job, "tony_job_store_trouble_milliseconds") > 0
+    for words, *source in (("; trying again", "--executor", "worker:0"), ("; the job goes on: ", "--am")):
+        assert words in tony.run("logs", job.id, *source).stdout
     for path in places:
         tony.cluster.hdfs("PUT", path, op="SETQUOTA", storagespacequota=1 << 40, namespacequota=1 << 20)
     expect_end(job, WELL_AGAIN)
