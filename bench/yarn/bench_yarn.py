@@ -29,6 +29,11 @@ import kit  # noqa: E402
 
 NODES = 3
 CLUSTER = {"--nodes": NODES, "--heartbeat-ms": 1000, "--node-vcores": 16}
+LARGE_NODES = 8
+LARGE_CLUSTER = {"--nodes": LARGE_NODES, "--heartbeat-ms": 1000, "--expiry-ms": 300000, "--node-vcores": 1024,
+                 "--node-memory": 65536}
+LARGE_PATIENCE_S = 900
+SETTLED_S = 20
 GOALS = {1000: "<= 1.15", 100: ""}  # by the interval between two heartbeats, ms
 SIZES = ((1, 0), (4, 0), (8, 1))  # workers and parameter servers
 FLOOR = Path(bench.BUILD) / "bench/yarn/yarn-floor-am"
@@ -264,6 +269,50 @@ def killed_ams(place, kills):
     bench.show("  the kill -> it has heard of all tasks", back, "ms", "")
 
 
+def processor_s(pids):
+    ticks = 0
+    for pid in pids:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def await_state(place, job, wanted):
+    """Seconds until the job is so far. Of thousands of tasks each look costs: one a second."""
+    start = time.time()
+    while time.time() - start < LARGE_PATIENCE_S:
+        done = subprocess.run([bench.TONY, "status", "--json", job], env=place.env, cwd=place.path, capture_output=True,
+                              text=True, timeout=bench.PATIENCE_S)
+        if done.returncode == 0 and wanted(json.loads(done.stdout)):
+            return time.time() - start
+        time.sleep(1)
+    sys.exit("bench: waited in vain")
+
+
+def large(place, tasks):
+    """One job of real containers, each with its executor and program, on this one machine: its two cores start them, and
+    YARN's own work per container is most of it."""
+    job = place.submit(tasks, "exec sleep 10000")
+    running = await_state(place, job, lambda status: sum(len(task.get("pids", ())) > 0 for task in status["tasks"]) == tasks)
+    print(f"{tasks:,} containers on {LARGE_NODES} NodeManagers of this machine")
+    bench.show("submit -> all programs run", [running], "s", "")
+    pids = list(am_processes(job))
+    before = processor_s(pids)
+    time.sleep(SETTLED_S)
+    bench.show("processor time of the AM until then", [before], "s", "")
+    bench.show("  share of a core while all run", [100 * (processor_s(pids) - before) / SETTLED_S], "%", "")
+    bench.show("RSS of the AM and its guardian", [bench.resident_mib(place.status(job)["am_pid"])], "MiB", "")
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    heard = await_state(place, job, lambda status: status.get("am_attempt") == 2 and
+                        sum(len(task.get("pids", ())) > 0 for task in status["tasks"]) == tasks)
+    bench.show("kill -9 of the AM -> the next one has heard of all", [heard], "s", "")
+    start = time.time()
+    subprocess.run([bench.TONY, "kill", job], env=place.env, cwd=place.path, capture_output=True, check=False)
+    await_state(place, job, lambda status: status["state"] == "killed")
+    bench.show("tony kill -> the job has ended", [time.time() - start], "s", "")
+
+
 def report(place, floor, runs):
     first, second = uploads(place)
     bench.show("bytes uploaded by the first submit", [first], "KiB", "")
@@ -286,16 +335,19 @@ def report(place, floor, runs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--large", type=int, metavar="N", help="nothing but this: one job of so many containers")
     parser.add_argument("--killed-ams", type=int, metavar="N", help="nothing but this: so many AMs are killed")
     options = parser.parse_args()
     runs = options.killed_ams or options.runs
     print(bench.describe_machine())
     print(f"medians of {runs} runs\n")
-    watched = kit.Watched(CLUSTER)
+    watched = kit.Watched(LARGE_CLUSTER if options.large else CLUSTER)
     place = YarnPlace(watched.cluster)
     try:
         print(f"{'':58} {'median':>9} {'':4} {'goal':>12}   least .. most")
-        if options.killed_ams:
+        if options.large:
+            large(place, options.large)
+        elif options.killed_ams:
             killed_ams(place, runs)
         else:
             report(place, Floor(watched.cluster), runs)
