@@ -24,8 +24,10 @@ static char *final_message(const struct am *am)
 	if (status.cause_task < 0)
 		return mem_steal(&sentence);
 	const struct task *task = machine_task(am->machine, (size_t)status.cause_task);
-	return mem_printf("%s:%d on %s %s", am->job->types[task->type].name, task->index,
-			  task->host ? task->host : "no host", sentence);
+	/* In the scheduler's words, which are a sentence of their own. */
+	const char *join = cause->kind == CAUSE_ALLOCATION_REFUSED ? ":" : "";
+	return mem_printf("%s:%d%s%s%s %s", am->job->types[task->type].name, task->index,
+			  task->host ? " on " : "", task->host ? task->host : "", join, sentence);
 }
 
 void am_record_end(struct journal *journal, enum job_state state, const char *message,

@@ -109,15 +109,27 @@ static bool is(const struct rpc_error *error, const char *class)
 	return error->kind == RPC_REMOTE && str_equal(error->class, class);
 }
 
-/* What is asked for is against the cluster's rules. */
-static bool is_refusal(const struct rpc_error *error)
+/* Without yarn.resourcemanager.placement-constraints.handler it is this, in general. */
+static bool takes_no_placements(const struct rpc_error *error)
 {
-	/* Without yarn.resourcemanager.placement-constraints.handler it is this, in general. */
-	if (is(error, "YarnException") && strstr(error->text, "placement constraints"))
-		return true;
+	return is(error, "YarnException") && strstr(error->text, "placement constraints");
+}
+
+/* What is asked for is against the cluster's rules: why; NULL: it is not. */
+static const char *find_refusal(const struct rpc_error *error)
+{
+	if (takes_no_placements(error))
+		return "the cluster takes no placement constraints and no "
+		       "allocation tags "
+		       "(yarn.resourcemanager.placement-constraints.handler); take placement-spec "
+		       "and allocation-tags out, or have an administrator set the handler to "
+		       "\"scheduler\"";
 	return is(error, "InvalidResourceRequestException") ||
-	       is(error, "InvalidLabelResourceRequestException") ||
-	       is(error, "SchedulerInvalidResoureRequestException"); /* as Hadoop spells it */
+			       is(error, "InvalidLabelResourceRequestException") ||
+			       /* as Hadoop spells it */
+			       is(error, "SchedulerInvalidResoureRequestException")
+		       ? error->text
+		       : NULL;
 }
 
 /* The ResourceManager was started anew, or another one took over. */
@@ -134,11 +146,13 @@ static void register_again(struct application_master *am)
 
 static void on_failed_beat(struct application_master *am, const struct rpc_error *error)
 {
+	const char *refusal = find_refusal(error);
+
 	if (is(error, "ApplicationMasterNotRegisteredException")) {
 		register_again(am);
-	} else if (is_refusal(error)) {
+	} else if (refusal) {
 		asks_drop(am->asks);
-		am->events.refused(am->events.data, error->text);
+		am->events.refused(am->events.data, refusal);
 		beat_in(am, FAST_MS);
 	} else if (is(error, "InvalidContainerReleaseException")) {
 		log_warning("%s", error->text);

@@ -34,6 +34,11 @@ int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct err *
  * part of it. */
 int yarn_check_staging(const struct hadoop_cluster *cluster, struct err *err);
 
+/* -1: the job names a placement constraint or allocation tags, and the ResourceManager tells that
+ * its cluster takes none. */
+int yarn_check_handler(const struct hadoop_cluster *cluster, const struct job *job,
+		       struct err *err);
+
 /* Is the queue that the job goes to there, or will it be made, is it open to this user, allowed to
  * use the labels, and large enough? A queue that is to be made is written out in job->queue.
  * `largest`: the cluster's largest container. Notes the cluster's nodes. */

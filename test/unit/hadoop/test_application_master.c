@@ -346,7 +346,7 @@ static void constraints_that_nobody_heeds_are_refused(void **state)
 			     "configured yarn.resourcemanager.placement-constraints.handler cannot "
 			     "handle placement constraints.";
 	application_master_want(bed->am, SPREAD, 1);
-	wait_told(bed, "refused: ");
+	wait_told(bed, "refused: the cluster takes no placement constraints");
 	assert_null(strstr(bed->told.text, "over: "));
 }
 

@@ -3,6 +3,7 @@
 #include "../base/patience.h"
 #include "../base/scratch.h"
 #include "../hadoop/fake_rpc.h"
+#include "../hadoop/web_server.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -614,6 +615,58 @@ static void requests_are_rounded_as_the_site_files_say(void **state)
 	job_destroy(job);
 }
 
+#define CONF_OF_HANDLER "GET /conf?name=yarn.resourcemanager.placement-constraints.handler "
+#define HANDLER(value)                                                                             \
+	"200 OK\r\n\r\n<configuration><property><name>"                                            \
+	"yarn.resourcemanager.placement-constraints.handler</name><value>" value                   \
+	"</value></property></configuration>"
+
+static void constraints_need_a_cluster_that_takes_them(void **state)
+{
+	static const struct {
+		const char *key, *answer;
+		bool is_refused;
+	} cases[] = {
+		{"tony.worker.placement-spec", HANDLER("disabled"), true},
+		{"tony.containers.allocation-tags", HANDLER("disabled"), true},
+		{"tony.application.placement-spec", HANDLER("disabled"), true},
+		{"tony.worker.placement-spec", HANDLER("scheduler"), false},
+		{"tony.worker.placement-spec", "404 Not Found\r\n\r\nno", false},
+		{"tony.worker.placement-spec", "200 OK\r\n\r\n<html>", false},
+	};
+
+	for (size_t i = 0; i < array_length(cases); i++) {
+		const struct web_step step = {CONF_OF_HANDLER, cases[i].answer};
+		struct hadoop_cluster *cluster = make_cluster();
+		struct job *job = make_job();
+		struct web_server server;
+		struct err err cleanup_err = {0};
+		web_server_start(&server, &step, 1);
+		str_list_finish(&cluster->rm_web);
+		str_list_add(&cluster->rm_web, server.url);
+		configure(job, cases[i].key, "a");
+		cluster->types = mem_alloc_array(1, sizeof(*cluster->types));
+		cluster->type_count = 1;
+		if (strstr(cases[i].key, "tags"))
+			str_list_add(&cluster->types[0].allocation_tags, "a");
+		else if (strstr(cases[i].key, "worker"))
+			cluster->types[0].placement = mem_strdup("a");
+		else
+			cluster->placement = mem_strdup("a");
+		int result = yarn_check_handler(cluster, job, &err);
+		web_server_stop(&server);
+		assert_int_equal(result, cases[i].is_refused ? -1 : 0);
+		if (cases[i].is_refused) {
+			assert_int_equal(err.kind, ERR_CONFIG);
+			assert_message_has(&err, cases[i].key);
+			assert_message_has(&err, "placement-constraints.handler is \"disabled\"");
+		}
+		web_server_finish(&server);
+		hadoop_cluster_destroy(cluster);
+		job_destroy(job);
+	}
+}
+
 /* ---- the submission ----------------------------------------------------------------------- */
 
 static Hadoop__SubmitApplicationRequestProto *submit(struct job *job)
@@ -819,6 +872,7 @@ int main(void)
 		TEST(what_can_never_run_is_refused_with_the_numbers),
 		TEST(what_can_never_run_waits_when_that_is_wanted),
 		TEST(requests_are_rounded_as_the_site_files_say),
+		TEST(constraints_need_a_cluster_that_takes_them),
 		TEST(a_plain_submission_says_what_yarn_needs),
 		TEST(what_is_the_jobs_own_travels_in_the_credentials),
 		cmocka_unit_test(jobs_in_directories_name_places_there),

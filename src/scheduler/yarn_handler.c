@@ -1,0 +1,52 @@
+/* Does the cluster take placement constraints and allocation tags? Its ResourceManager's own
+ * configuration says so, "/conf"; without an answer nothing is known. */
+#include "base/mem.h"
+#include "hadoop/rm_web.h"
+#include "hadoop/webhdfs.h"
+#include "net/tls.h"
+#include "scheduler/yarn_client.h"
+
+#define HANDLER	   "yarn.resourcemanager.placement-constraints.handler"
+#define TIMEOUT_MS 3000
+
+static bool is_disabled(const struct hadoop_cluster *cluster)
+{
+	struct rm_web web = {.addresses = &cluster->rm_web, .timeout_ms = TIMEOUT_MS};
+	char *value cleanup_free = NULL;
+
+	if (cluster->rm_web.count > 0 && net_url_is_https(cluster->rm_web.items[0]))
+		web.tls = tls_context_create_client(cluster->hdfs.authorities, WEBHDFS_TRUST_REMEDY,
+						    NULL);
+	rm_web_conf(&web, HANDLER, &value);
+	tls_context_destroy(web.tls);
+	return str_equal_nocase(value, "disabled");
+}
+
+/* The key of the job's that needs a handler; NULL: none does. The caller frees. */
+static char *find_key(const struct hadoop_cluster *cluster, const struct job *job)
+{
+	if (cluster->placement)
+		return mem_strdup("tony.application.placement-spec");
+	for (size_t i = 0; i < cluster->type_count; i++) {
+		const struct hadoop_cluster_type *type = &cluster->types[i];
+		const char *word = type->placement ? "placement-spec" : "allocation-tags";
+		char *own cleanup_free = mem_printf("tony.%s.%s", job->types[i].name, word);
+		if (type->placement || type->allocation_tags.count > 0)
+			return job_config(job, own) ? mem_steal(&own)
+						    : mem_printf("tony.containers.%s", word);
+	}
+	return NULL;
+}
+
+int yarn_check_handler(const struct hadoop_cluster *cluster, const struct job *job, struct err *err)
+{
+	char *key cleanup_free = find_key(cluster, job);
+
+	if (!key || !is_disabled(cluster))
+		return 0;
+	return err_set(err, ERR_CONFIG,
+		       "%s: the cluster takes no placement constraints and no allocation tags "
+		       "(" HANDLER " is \"disabled\"); take the key out, or have an administrator "
+		       "set the handler to \"scheduler\"",
+		       key);
+}
