@@ -38,11 +38,16 @@ static bool is_new(const struct describer *describer, const struct place *where,
 	return true;
 }
 
+static bool is_in_hdfs(const char *source)
+{
+	return str_starts_with(source, "hdfs:") || str_starts_with(source, "viewfs:");
+}
+
 /* Whether it is there, only HDFS can tell. */
 static void check_remote(const struct describer *describer, const struct place *where,
 			 const char *source)
 {
-	if (!str_starts_with(source, "hdfs:"))
+	if (!is_in_hdfs(source))
 		problems_error(describer->problems, where->source,
 			       "%s: \"%s\" is neither on this machine nor in HDFS; copy it to "
 			       "either",
@@ -162,7 +167,7 @@ static char *find_source(const struct describer *describer)
 		return NULL;
 	char *label cleanup_free = conf_locate(describer->conf, key);
 	const struct place where = {label, source_of(describer, key)};
-	if (entry->layer == CONF_LAYER_CONF || str_starts_with(entry->value, "hdfs:"))
+	if (entry->layer == CONF_LAYER_CONF || is_in_hdfs(entry->value))
 		return find_path(describer, &where, entry->value, what);
 	/* The origin is the file's path and, behind a colon, the line. */
 	char *folder cleanup_free = fs_dirname(entry->origin);

@@ -32,7 +32,8 @@ static bool is_pipe(const char *location)
 bool job_file_is_elsewhere(const char *location)
 {
 	return job_file_is_stdin(location) || is_of_web(location) ||
-	       str_starts_with(location, "hdfs:") || is_pipe(location);
+	       str_starts_with(location, "hdfs:") || str_starts_with(location, "viewfs:") ||
+	       is_pipe(location);
 }
 
 static int load_stream(struct conf *conf, int fd, const char *name, struct err *err)

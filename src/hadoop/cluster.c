@@ -41,6 +41,11 @@ const char *hadoop_cluster_fs(const struct hadoop_cluster *cluster)
 	return cluster->fs ? cluster->fs : cluster->hdfs.fs;
 }
 
+const char *hadoop_cluster_fs_name(const struct hadoop_cluster *cluster)
+{
+	return cluster->fs ? cluster->fs : hdfs_access_name(&cluster->hdfs);
+}
+
 /* ---- destroy ------------------------------------------------------------------------------ */
 
 static void finish_type(struct hadoop_cluster_type *type)

@@ -99,6 +99,8 @@ void hadoop_cluster_destroy(struct hadoop_cluster *cluster); /* NULL is fine */
 bool hadoop_cluster_has_hdfs(const struct hadoop_cluster *cluster);
 /* "file://", or "hdfs://nameservice": a path behind it is a URL. */
 const char *hadoop_cluster_fs(const struct hadoop_cluster *cluster);
+/* Its name for users: that, or "viewfs://cluster". */
+const char *hadoop_cluster_fs_name(const struct hadoop_cluster *cluster);
 
 /* The part that is job->engine. */
 json_t *hadoop_cluster_to_json(const struct hadoop_cluster *cluster);

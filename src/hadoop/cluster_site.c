@@ -153,19 +153,12 @@ static int read_rm_web(const struct reader *reader)
 static int read_yarn(const struct reader *reader)
 {
 	struct hadoop_cluster *cluster = reader->cluster;
-	struct hadoop_site *site = reader->site;
 
 	if (read_rm(reader, "yarn.resourcemanager.address", "8032", &cluster->rm) < 0 ||
 	    read_rm(reader, "yarn.resourcemanager.scheduler.address", "8030",
-		    &cluster->rm_scheduler) < 0 ||
-	    read_rm_web(reader) < 0)
+		    &cluster->rm_scheduler) < 0)
 		return -1;
-	if (!hadoop_site_bool(site, "yarn.log-aggregation-enable"))
-		return 0;
-	cluster->log_dir = mem_strdup(hadoop_site_get(site, "yarn.nodemanager.remote-app-log-dir"));
-	cluster->log_suffix =
-		mem_strdup(hadoop_site_get(site, "yarn.nodemanager.remote-app-log-dir-suffix"));
-	return 0;
+	return read_rm_web(reader);
 }
 
 /* ---- RPC ---------------------------------------------------------------------------------- */
@@ -240,28 +233,64 @@ static char *rpc_address(const char *text)
 	return reachable(full, LOCAL_HOST);
 }
 
-/* `suffix`: "", ".NAMESERVICE" or ".NAMESERVICE.NAMENODE". */
-static int add_name_node(const struct reader *reader, const char *rpc, const char *suffix)
+/* A file system's NameNodes. */
+struct name_nodes {
+	struct str_list rpc, web;
+};
+
+static void name_nodes_finish(struct name_nodes *found)
 {
-	struct hadoop_cluster *cluster = reader->cluster;
+	str_list_finish(&found->rpc);
+	str_list_finish(&found->web);
+}
+#define cleanup_name_nodes __attribute__((cleanup(name_nodes_finish)))
+
+/* Routers stand for NameNodes of a nameservice, and have a web port of their own. */
+static bool is_router(const struct reader *reader, const char *rpc)
+{
+	const char *own = hadoop_site_get(reader->site, "dfs.federation.router.rpc-address");
+
+	return str_equal(port_of(rpc), port_of(own));
+}
+
+static char *web_of_router(const struct reader *reader, const char *rpc, bool https)
+{
+	const char *key = https ? "dfs.federation.router.https-address"
+				: "dfs.federation.router.http-address";
+	char *host cleanup_free = host_of(rpc);
+	const char *web = hadoop_site_get(reader->site, key);
+
+	return mem_printf("%s:%s", host, port_of(web) ? port_of(web) : "");
+}
+
+/* `suffix`: "", ".NAMESERVICE" or ".NAMESERVICE.NAMENODE". */
+static int add_name_node(const struct reader *reader, const char *rpc, const char *suffix,
+			 struct name_nodes *found)
+{
 	bool https = uses_https(reader->site);
 	const char *key = https ? "dfs.namenode.https-address" : "dfs.namenode.http-address";
-	const char *web = hadoop_site_get_format(reader->site, "%s%s", key, suffix);
+	const char *own = hadoop_site_get_format(reader->site, "%s%s", key, suffix);
 	char *host cleanup_free = host_of(rpc);
+	char *web cleanup_free = NULL;
 
-	if (!web)
-		web = hadoop_site_get(reader->site, key);
-	if (check_address(reader, "dfs.namenode.rpc-address", rpc) < 0 ||
-	    check_address(reader, key, web) < 0)
+	if (check_address(reader, "dfs.namenode.rpc-address", rpc) < 0)
+		return -1;
+	if (own && *suffix)
+		web = mem_strdup(own);
+	else if (is_router(reader, rpc))
+		web = web_of_router(reader, rpc, https);
+	else
+		web = mem_strdup(hadoop_site_get(reader->site, key));
+	if (check_address(reader, key, web) < 0)
 		return -1;
 	char *reached cleanup_free = reachable(web, host);
-	str_list_add(&cluster->hdfs.name_nodes, rpc);
-	str_list_add_format(&cluster->hdfs.webhdfs, "http%s://%s", https ? "s" : "", reached);
+	str_list_add(&found->rpc, rpc);
+	str_list_add_format(&found->web, "http%s://%s", https ? "s" : "", reached);
 	return 0;
 }
 
 static int read_pair(const struct reader *reader, const char *nameservice,
-		     const struct str_list *ids)
+		     const struct str_list *ids, struct name_nodes *found)
 {
 	for (size_t i = 0; i < ids->count && i < FIELD_LIST_CAP; i++) {
 		char *suffix cleanup_free = mem_printf(".%s.%s", nameservice, ids->items[i]);
@@ -274,14 +303,15 @@ static int read_pair(const struct reader *reader, const char *nameservice,
 				       nameservice, ids->items[i], suffix,
 				       hadoop_site_origin(reader->site));
 		char *reached cleanup_free = rpc_address(rpc);
-		if (add_name_node(reader, reached, suffix) < 0)
+		if (add_name_node(reader, reached, suffix, found) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 /* `authority`: what stands behind "hdfs://": a nameservice, or a NameNode. */
-static int read_name_nodes(const struct reader *reader, const char *authority)
+static int read_name_nodes(const struct reader *reader, const char *authority,
+			   struct name_nodes *found)
 {
 	struct str_list ids cleanup_str_list = {0};
 	char *ids_key cleanup_free = mem_printf("dfs.ha.namenodes.%s", authority);
@@ -289,36 +319,197 @@ static int read_name_nodes(const struct reader *reader, const char *authority)
 
 	hadoop_site_list(reader->site, ids_key, &ids);
 	if (ids.count > 0)
-		return read_pair(reader, authority, &ids);
+		return read_pair(reader, authority, &ids, found);
 	/* A federated NameNode has keys of its own; else the authority is its address. */
 	const char *rpc =
 		hadoop_site_get_format(reader->site, "dfs.namenode.rpc-address%s", suffix);
 	char *reached cleanup_free = rpc_address(rpc ? rpc : authority);
-	return add_name_node(reader, reached, rpc ? suffix : "");
+	return add_name_node(reader, reached, rpc ? suffix : "", found);
 }
 
 #define HDFS_SCHEME "hdfs://"
+#define VIEW_SCHEME "viewfs://"
+#define MOUNT_TABLE "fs.viewfs.mounttable."
+
+/* "nameservice" of "hdfs://nameservice/x", as far as it can be one. The caller frees. */
+static char *authority_of(const char *url, const char *scheme)
+{
+	const char *start = url + strlen(scheme);
+	size_t length = strcspn(start, "/");
+
+	return length > 0 && strcspn(start, "${} \t") >= length ? mem_strndup(start, length) : NULL;
+}
+
+/* The site files name it, beside the jobs' own: users may name its files. */
+static void add_other(const struct reader *reader, const char *authority)
+{
+	struct hdfs_access *hdfs = &reader->cluster->hdfs;
+	const struct reader quiet = {reader->site, reader->cluster, NULL};
+	struct name_nodes found cleanup_name_nodes = {0};
+	char *fs cleanup_free = mem_printf(HDFS_SCHEME "%s", authority);
+
+	if (str_equal(fs, hdfs->fs) || hdfs->other_count == FIELD_LIST_CAP)
+		return;
+	for (size_t i = 0; i < hdfs->other_count; i++)
+		if (str_equal(hdfs->others[i].fs, fs))
+			return;
+	if (read_name_nodes(&quiet, authority, &found) == 0)
+		hdfs_access_add_other(hdfs, mem_steal(&fs), &found.web);
+}
+
+static void add_others(const struct reader *reader)
+{
+	const struct hdfs_access *hdfs = &reader->cluster->hdfs;
+	struct str_list names cleanup_str_list = {0};
+
+	hadoop_site_list(reader->site, "dfs.nameservices", &names);
+	for (size_t i = 0; i < names.count; i++)
+		add_other(reader, names.items[i]);
+	for (size_t i = 0; i < hdfs->link_count; i++) {
+		const char *to = hdfs->links[i].to;
+		char *authority cleanup_free =
+			str_starts_with(to, HDFS_SCHEME) ? authority_of(to, HDFS_SCHEME) : NULL;
+		if (authority)
+			add_other(reader, authority);
+	}
+}
+
+/* ---- ViewFS ------------------------------------------------------------------------------- */
+
+struct table {
+	struct hdfs_access *hdfs;
+	size_t prefix;
+	char *unknown; /* a key of a kind of link that is not spoken */
+};
+
+/* The root of the table is the target's, or what no link has is there: either is the link of "/".
+ */
+static void on_link(void *data, const char *key, const char *value)
+{
+	struct table *table = data;
+	const char *kind = key + table->prefix;
+	bool is_root = str_equal(kind, "linkFallback") || str_equal(kind, "linkMergeSlash");
+	const char *path = is_root ? "/" : kind + strlen("link.");
+
+	if (is_root || (str_starts_with(kind, "link.") && *path == '/'))
+		hdfs_access_add_link(table->hdfs, mem_strdup(path), mem_strdup(value));
+	else if (str_starts_with(kind, "linkRegx."))
+		mem_replace(&table->unknown, mem_strdup(key));
+}
+
+static int err_view(const struct reader *reader, const char *fs, const char *why)
+{
+	return err_set(reader->err, ERR_CONFIG,
+		       "fs.defaultFS: \"%s\": %s (in %s); set HADOOP_CONF_DIR to site files whose "
+		       "fs.defaultFS is hdfs://NAMESERVICE",
+		       fs, why, hadoop_site_origin(reader->site));
+}
+
+/* The mount table of `name`; *count: 0 when there is none. */
+static int read_links(const struct reader *reader, const char *fs, const char *name)
+{
+	char *prefix cleanup_free = mem_printf(MOUNT_TABLE "%s.", name);
+	struct table table = {&reader->cluster->hdfs, strlen(prefix), NULL};
+
+	hadoop_site_each(reader->site, prefix, on_link, &table);
+	if (!table.unknown)
+		return 0;
+	char *why cleanup_free = mem_printf("tony does not follow %s", table.unknown);
+	free(table.unknown);
+	return err_view(reader, fs, why);
+}
+
+/* Where jobs' files are: in the file system of the user's home. NULL: `err`. The caller frees. */
+static char *find_home(const struct reader *reader, const char *fs, const char *name)
+{
+	struct hdfs_access *hdfs = &reader->cluster->hdfs;
+	const char *prefix = hadoop_site_get_format(reader->site, MOUNT_TABLE "%s.homedir", name);
+	char *home cleanup_free =
+		mem_printf("%s/%s", prefix ? prefix : "/user", reader->cluster->user);
+	char *url cleanup_free = hdfs_access_follow(hdfs, home);
+
+	if (url && str_starts_with(url, HDFS_SCHEME))
+		return mem_steal(&url);
+	char *why cleanup_free =
+		hdfs->link_count == 0
+			? mem_printf("there is no mount table " MOUNT_TABLE "%s.link./...", name)
+			: mem_printf("no link of its mount table leads the home directory %s to "
+				     "HDFS",
+				     home);
+	err_view(reader, fs, why);
+	return NULL;
+}
+
+/* The file system's name; NULL: it is none of ViewFS. Its clients may call it hdfs://. The caller
+ * frees. */
+static char *view_name(const struct reader *reader, const char *fs)
+{
+	const char *driver = hadoop_site_get(reader->site, "fs.hdfs.impl");
+	const char *unnamed = hadoop_site_get(reader->site, MOUNT_TABLE "default.name.key");
+
+	if (str_starts_with(fs, VIEW_SCHEME)) {
+		char *name = authority_of(fs, VIEW_SCHEME);
+		return name ? name : mem_strdup(unnamed ? unnamed : "default");
+	}
+	return str_starts_with(fs, HDFS_SCHEME) && driver &&
+			       str_ends_with(driver, "ViewFileSystemOverloadScheme")
+		       ? authority_of(fs, HDFS_SCHEME)
+		       : NULL;
+}
+
+/* *home: of a view; NULL: `fs` is none. */
+static int read_view(const struct reader *reader, const char *fs, const struct str_list *http_fs,
+		     char **home)
+{
+	char *name cleanup_free = view_name(reader, fs);
+
+	if (!name)
+		return 0;
+	if (read_links(reader, fs, name) < 0)
+		return -1;
+	/* Such a client takes what has no mount table for an HDFS. */
+	if (reader->cluster->hdfs.link_count == 0 && str_starts_with(fs, HDFS_SCHEME))
+		return 0;
+	if (http_fs->count > 0)
+		return err_view(reader, fs,
+				"an HttpFS gateway (tony.hdfs.httpfs) leads to one file system, "
+				"and to no mount table");
+	reader->cluster->hdfs.view = mem_strndup(fs, strcspn(fs, ":") + strlen("://") +
+							     strcspn(strstr(fs, "://") + 3, "/"));
+	*home = find_home(reader, fs, name);
+	return *home ? 0 : -1;
+}
+
+/* ---- the file system ---------------------------------------------------------------------- */
+
+static int use_gateways(struct hdfs_access *hdfs, const struct str_list *http_fs)
+{
+	str_list_finish(&hdfs->webhdfs);
+	for (size_t i = 0; i < http_fs->count; i++)
+		str_list_add(&hdfs->webhdfs, http_fs->items[i]);
+	hdfs->http_fs = true;
+	return 0;
+}
 
 static int read_hdfs(const struct reader *reader, const char *fs, const struct str_list *http_fs)
 {
-	struct hadoop_cluster *cluster = reader->cluster;
-	const char *start = fs + strlen(HDFS_SCHEME);
-	char *authority cleanup_free = mem_strndup(start, strcspn(start, "/"));
+	struct hdfs_access *hdfs = &reader->cluster->hdfs;
+	struct name_nodes found cleanup_name_nodes = {0};
+	char *authority cleanup_free = authority_of(fs, HDFS_SCHEME);
 
-	if (!*authority || strpbrk(authority, "${} \t"))
+	if (!authority)
 		return err_set(reader->err, ERR_CONFIG,
 			       "fs.defaultFS: \"%s\" names no NameNode (in %s)", fs,
 			       hadoop_site_origin(reader->site));
-	cluster->hdfs.fs = mem_printf(HDFS_SCHEME "%s", authority);
-	if (read_name_nodes(reader, authority) < 0)
+	if (read_name_nodes(reader, authority, &found) < 0)
 		return -1;
-	if (http_fs->count > 0) {
-		str_list_finish(&cluster->hdfs.webhdfs);
-		for (size_t i = 0; i < http_fs->count; i++)
-			str_list_add(&cluster->hdfs.webhdfs, http_fs->items[i]);
-		cluster->hdfs.http_fs = true;
-		return 0;
-	}
+	hdfs->fs = mem_printf(HDFS_SCHEME "%s", authority);
+	hdfs->name_nodes = found.rpc;
+	hdfs->webhdfs = found.web;
+	found = (struct name_nodes){0};
+	if (http_fs->count > 0)
+		return use_gateways(hdfs, http_fs);
+	add_others(reader);
 	if (hadoop_site_bool(reader->site, "dfs.webhdfs.enabled"))
 		return 0;
 	return err_set(reader->err, ERR_CONFIG,
@@ -330,21 +521,44 @@ static int read_hdfs(const struct reader *reader, const char *fs, const struct s
 static int read_file_system(const struct reader *reader, const struct str_list *http_fs,
 			    const char *staging)
 {
+	struct hadoop_cluster *cluster = reader->cluster;
 	const char *prefix =
 		staging ? staging : hadoop_site_get(reader->site, "dfs.user.home.dir.prefix");
 	const char *fs = hadoop_site_get(reader->site, "fs.defaultFS");
-	bool is_hdfs = str_starts_with(fs, HDFS_SCHEME);
+	char *home cleanup_free = NULL;
 
+	if (read_view(reader, fs, http_fs, &home) < 0)
+		return -1;
+	bool is_hdfs = home || str_starts_with(fs, HDFS_SCHEME);
 	if (!is_hdfs && !staging)
 		return err_set(reader->err, ERR_CONFIG,
 			       "fs.defaultFS: \"%s\" is not HDFS, hdfs://NAMESERVICE or "
 			       "hdfs://HOST:PORT (in %s); without HDFS the job's files need a "
 			       "directory that all nodes see: set tony.yarn.staging-location",
 			       fs, hadoop_site_origin(reader->site));
+	if (is_hdfs && read_hdfs(reader, home ? home : fs, http_fs) < 0)
+		return -1;
 	if (staging)
-		reader->cluster->fs = mem_strdup(HADOOP_FILE_FS);
-	reader->cluster->home = mem_printf("%s/%s", prefix, reader->cluster->user);
-	return is_hdfs ? read_hdfs(reader, fs, http_fs) : 0;
+		cluster->fs = mem_strdup(HADOOP_FILE_FS);
+	cluster->home = home && !staging ? hdfs_access_path(&cluster->hdfs, home)
+					 : mem_printf("%s/%s", prefix, cluster->user);
+	return 0;
+}
+
+/* A path is one of the default file system, which may be a view. */
+static void read_log_dir(const struct reader *reader)
+{
+	struct hadoop_cluster *cluster = reader->cluster;
+	struct hadoop_site *site = reader->site;
+
+	if (!hadoop_site_bool(site, "yarn.log-aggregation-enable"))
+		return;
+	const char *text = hadoop_site_get(site, "yarn.nodemanager.remote-app-log-dir");
+	char *url cleanup_free = *text == '/' ? mem_printf("hdfs://%s", text) : mem_strdup(text);
+	char *found = cluster->hdfs.view ? hdfs_access_resolve(&cluster->hdfs, url) : NULL;
+	cluster->log_dir = found ? found : mem_strdup(text);
+	cluster->log_suffix =
+		mem_strdup(hadoop_site_get(site, "yarn.nodemanager.remote-app-log-dir-suffix"));
 }
 
 /* ---- the whole ---------------------------------------------------------------------------- */
@@ -359,8 +573,10 @@ struct hadoop_cluster *hadoop_cluster_from_site(struct hadoop_site *site, const 
 	cluster->user = mem_strdup(user);
 	cluster->hdfs.user = mem_strdup(user);
 	if (read_yarn(&reader) == 0 && read_rpc(&reader) == 0 &&
-	    read_file_system(&reader, http_fs, staging) == 0)
+	    read_file_system(&reader, http_fs, staging) == 0) {
+		read_log_dir(&reader);
 		return cluster;
+	}
 	hadoop_cluster_destroy(cluster);
 	return NULL;
 }

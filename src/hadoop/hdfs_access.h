@@ -11,6 +11,18 @@
 #include "base/str.h"
 #include "hadoop/webhdfs.h"
 
+/* Another HDFS that the site files name. */
+struct hdfs_other {
+	char *fs;		 /* "hdfs://nameservice" */
+	struct str_list webhdfs; /* not empty */
+};
+
+/* Of a mount table of ViewFS. */
+struct hdfs_link {
+	char *path; /* "/data", or "/" */
+	char *to;   /* "hdfs://nameservice/projects", or in another file system */
+};
+
 struct hdfs_access {
 	char *user;		    /* for whom it is asked */
 	char *fs;		    /* "hdfs://nameservice" or "hdfs://host:port" */
@@ -19,17 +31,42 @@ struct hdfs_access {
 	bool http_fs;		    /* `webhdfs` are HttpFS gateways: no redirects */
 	char *authorities;	    /* PEM, for https; NULL: those that a machine trusts */
 	int64_t connect_timeout_ms;
+	struct hdfs_other *others; /* reached by the same user, in the same way */
+	size_t other_count;
+	/* "viewfs://cluster": the default file system, whose paths are in `fs` and `others` as its
+	 * links say. NULL: `fs` is the default, and there are no links. */
+	char *view;
+	struct hdfs_link *links;
+	size_t link_count;
 };
 
 void hdfs_access_finish(struct hdfs_access *access);
 #define cleanup_hdfs_access __attribute__((cleanup(hdfs_access_finish)))
 
+/* Take their texts; `webhdfs` is empty afterwards. */
+void hdfs_access_add_other(struct hdfs_access *access, char *fs, struct str_list *webhdfs);
+void hdfs_access_add_link(struct hdfs_access *access, char *path, char *to);
+
 /* Borrows from `access`. */
 struct webhdfs_options hdfs_access_webhdfs(const struct hdfs_access *access);
+/* The same for a URL that hdfs_access_resolve() has made. */
+struct webhdfs_options hdfs_access_webhdfs_of(const struct hdfs_access *access, const char *url);
 
-/* "/data/x" of "hdfs:///data/x", "hdfs:/data/x" and "<fs>/data/x"; NULL: another file system.
- * Borrows from `url`. */
-const char *hdfs_access_path(const struct hdfs_access *access, const char *url);
+/* The default file system, for messages: "viewfs://cluster" or `fs`. */
+const char *hdfs_access_name(const struct hdfs_access *access);
+
+/* "hdfs://nameservice/data/x" of itself, of "hdfs:///data/x" and "hdfs:/data/x", which name the
+ * default file system, and of "viewfs://cluster/x" and "viewfs:///x". NULL: it is in none of the
+ * file systems. The caller frees. */
+char *hdfs_access_resolve(const struct hdfs_access *access, const char *url);
+
+/* Where a path of the default file system is, by the links; NULL: none leads there. It may be in
+ * another kind of file system. The caller frees. */
+char *hdfs_access_follow(const struct hdfs_access *access, const char *path);
+
+/* "/data/x" of what resolves to "<fs>/data/x"; NULL: it is in another file system. The caller
+ * frees. */
+char *hdfs_access_path(const struct hdfs_access *access, const char *url);
 
 /* Reads and checks the member "hdfs" of `stores`, as if written by an enemy. -1: `err` (ERR_INPUT),
  * also when there is none; then `access` is empty. */

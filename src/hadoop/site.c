@@ -28,6 +28,9 @@ struct hadoop_site {
 /* Those of the keys that are asked for. */
 static const char *const defaults[][2] = {
 
+	{"dfs.federation.router.http-address", "0.0.0.0:50071"},
+	{"dfs.federation.router.https-address", "0.0.0.0:50072"},
+	{"dfs.federation.router.rpc-address", "0.0.0.0:8888"},
 	{"dfs.http.policy", "HTTP_ONLY"},
 	{"dfs.namenode.http-address", "0.0.0.0:9870"},
 	{"dfs.namenode.https-address", "0.0.0.0:9871"},
@@ -437,6 +440,17 @@ const char *hadoop_site_get_format(struct hadoop_site *site, const char *format,
 	char *key cleanup_free = mem_vprintf(format, args);
 	va_end(args);
 	return hadoop_site_get(site, key);
+}
+
+void hadoop_site_each(struct hadoop_site *site, const char *prefix,
+		      void (*visit)(void *data, const char *key, const char *value), void *data)
+{
+	const char *key;
+	void *value;
+
+	for (size_t i = 0; map_next(site->values, &i, &key, &value);)
+		if (str_starts_with(key, prefix))
+			visit(data, key, hadoop_site_get(site, key));
 }
 
 bool hadoop_site_bool(struct hadoop_site *site, const char *key)

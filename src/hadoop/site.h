@@ -58,6 +58,10 @@ const char *hadoop_site_get(struct hadoop_site *site, const char *key);
 const char *hadoop_site_get_format(struct hadoop_site *site, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Each key that begins with `prefix`; the value as hadoop_site_get() has it. */
+void hadoop_site_each(struct hadoop_site *site, const char *prefix,
+		      void (*visit)(void *data, const char *key, const char *value), void *data);
+
 bool hadoop_site_bool(struct hadoop_site *site, const char *key); /* anything but "true": false */
 /* ERR_CONFIG when the value is no number within [min, max]. Unset: *value stays as it is. */
 int hadoop_site_int(struct hadoop_site *site, const char *key, int64_t min, int64_t max,

@@ -31,7 +31,7 @@ static bool is_in_hdfs(const struct job *job, const char *log_dir)
 	const struct scheduler_traits *engine = scheduler_traits_of(job);
 	bool is_away = engine && !engine->shares_files;
 
-	return str_starts_with(log_dir, "hdfs:/") ||
+	return str_starts_with(log_dir, "hdfs:/") || str_starts_with(log_dir, "viewfs:/") ||
 	       (*log_dir == '/' && is_away && !fs_is_directory(log_dir));
 }
 

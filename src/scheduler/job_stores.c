@@ -62,32 +62,50 @@ static int add(struct job_stores *stores, const char *location, const struct sto
 
 /* ---- in HDFS ------------------------------------------------------------------------------ */
 
-/* The site files tell how to reach one file system. */
-static int check_authority(const struct hadoop_cluster *cluster, const char *authority,
-			   struct err *err)
+/* The URL behind a name that users give. NULL: `err`: no site file tells how to reach it. The
+ * caller frees. */
+static char *resolve(const struct hadoop_cluster *cluster, const char *url, struct err *err)
 {
-	if (yarn_history_is_own(cluster, authority))
-		return 0;
-	return err_set(err, ERR_CONFIG,
-		       "hdfs://%s is not the file system of the Hadoop configuration, %s",
-		       authority, hadoop_cluster_fs(cluster));
+	char *found =
+		hadoop_cluster_has_hdfs(cluster) ? hdfs_access_resolve(&cluster->hdfs, url) : NULL;
+
+	if (!found)
+		err_set(err, ERR_CONFIG,
+			"%s is not in the file system of the Hadoop configuration, %s", url,
+			hadoop_cluster_fs_name(cluster));
+	return found;
 }
 
-/* `authority` NULL: the file system that the cluster's jobs are in. `path` NULL: the user's own
- * place. */
-static int add_of_cluster(struct job_stores *stores, const char *authority, const char *path,
-			  const struct away *away, struct err *err)
+/* `url` NULL: the user's own place. */
+static int add_of_cluster(struct job_stores *stores, const struct hadoop_cluster *cluster,
+			  const char *url, const struct away *away, struct err *err)
+{
+	const struct store_access access = {hadoop_cluster_has_hdfs(cluster), cluster->hdfs};
+	char *found cleanup_free =
+		url ? resolve(cluster, url, err) : yarn_user_url(cluster, "history");
+
+	return found ? add(stores, found, &access, away, err) : -1;
+}
+
+static int add_hdfs(struct job_stores *stores, const char *url, const struct away *away,
+		    struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
 
-	if (!cluster || (authority && check_authority(cluster, authority, err) < 0))
+	return cluster ? add_of_cluster(stores, cluster, url, away, err) : -1;
+}
+
+/* `path` NULL: the user's own place; else one of the file system that the cluster's jobs are in. A
+ * path in directories that all nodes see is one of this machine: it is there already. */
+static int add_path(struct job_stores *stores, const char *path, const struct away *away,
+		    struct err *err)
+{
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
+	char *url cleanup_free = path ? mem_printf("hdfs://%s", path) : NULL;
+
+	if (!cluster)
 		return -1;
-	const struct store_access access = {hadoop_cluster_has_hdfs(cluster), cluster->hdfs};
-	const char *fs = authority ? cluster->hdfs.fs : hadoop_cluster_fs(cluster);
-	char *own cleanup_free = yarn_user_path(cluster, "history");
-	char *url cleanup_free = mem_printf("%s%s", fs, path ? path : own);
-	/* A path in directories that all nodes see is one of this machine: it is there already. */
-	return path && !authority && cluster->fs ? 0 : add(stores, url, &access, away, err);
+	return path && cluster->fs ? 0 : add_of_cluster(stores, cluster, url, away, err);
 }
 
 static void add_cluster_if_there(struct job_stores *stores, const char *path,
@@ -95,7 +113,7 @@ static void add_cluster_if_there(struct job_stores *stores, const char *path,
 {
 	struct err err cleanup_err = {0};
 
-	if (hadoop_site_has_yarn() && add_of_cluster(stores, NULL, path, away, &err) < 0)
+	if (hadoop_site_has_yarn() && add_path(stores, path, away, &err) < 0)
 		log_warning("jobs of the cluster are not looked at: %s", err_message(&err));
 }
 
@@ -159,8 +177,10 @@ static int add_place(struct job_stores *stores, const struct conf *site,
 		     const struct store_location *place, const char *path, const struct away *away,
 		     struct err *err)
 {
+	char *url cleanup_free = store_location_url(place, path);
+
 	if (place->kind == STORE_HDFS)
-		return add_of_cluster(stores, place->authority, path, away, err);
+		return add_hdfs(stores, url, away, err);
 	if (place->kind == STORE_S3)
 		return add_s3(stores, site, place, path, away, err);
 	if (add(stores, path, NULL, away, err) < 0)
@@ -274,7 +294,7 @@ static struct history_store *first_of(const struct job_stores *stores, const cha
 	return NULL;
 }
 
-/* One question for all stores: check_authority() lets no second file system in. */
+/* One question for all stores: those of other file systems than the jobs' are rare. */
 static int ask_hdfs(int64_t within_ms, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
@@ -374,9 +394,9 @@ struct store *job_stores_open_place(const struct job *job, const char *place, st
 		err_wrap(err, "%s", place);
 		return NULL;
 	}
-	char *url cleanup_free = *place == '/'
-					 ? mem_printf("%s%s", hadoop_cluster_fs(cluster), place)
-					 : yarn_url_within(cluster, place);
+	bool is_path = *place == '/' && !cluster->fs;
+	char *text cleanup_free = mem_printf("%s%s", is_path ? "hdfs://" : "", place);
+	char *url cleanup_free = yarn_url_within(cluster, text);
 	if (url)
 		return yarn_store_at(cluster, url, NULL, err);
 	err_set(err, ERR_CONFIG, "%s is not in the file system that the site files name, %s", place,
@@ -384,11 +404,12 @@ struct store *job_stores_open_place(const struct job *job, const char *place, st
 	return NULL;
 }
 
-static int note_hdfs(struct job *job, const char *authority, struct err *err)
+static int note_hdfs(struct job *job, const char *url, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(job, err);
+	char *found cleanup_free = cluster ? resolve(cluster, url, err) : NULL;
 
-	if (!cluster || check_authority(cluster, authority, err) < 0)
+	if (!found)
 		return -1;
 	if (!job->stores)
 		job->stores = json_object();
@@ -433,9 +454,11 @@ static int check_writable(const char *directory, struct err *err)
 static int note_place(struct job *job, const struct store_location *location, const char *text,
 		      struct err *err)
 {
+	char *url cleanup_free = store_location_url(location, location->path);
+
 	switch (location->kind) {
 	case STORE_HDFS:
-		return note_hdfs(job, location->authority, err);
+		return note_hdfs(job, url, err);
 	case STORE_S3:
 		return note_s3(job, text, err);
 	case STORE_PATH:

@@ -191,14 +191,15 @@ static int check_placements(const struct job *job, struct err *err)
 static int resolve_checkpoint_dir(const struct hadoop_cluster *cluster, struct job *job,
 				  struct err *err)
 {
-	if (!job->checkpoint_dir || !str_starts_with(job->checkpoint_dir, "hdfs:"))
+	const char *place = job->checkpoint_dir;
+	if (!place || (!str_starts_with(place, "hdfs:") && !str_starts_with(place, "viewfs:")))
 		return 0;
 	char *url = yarn_url_within(cluster, job->checkpoint_dir);
 	if (!url)
 		return err_set(err, ERR_CONFIG,
 			       "tony.application.checkpoint-dir: %s is not in the cluster's file "
 			       "system; write %s/PATH%s",
-			       job->checkpoint_dir, hadoop_cluster_fs(cluster),
+			       job->checkpoint_dir, hadoop_cluster_fs_name(cluster),
 			       hadoop_cluster_has_hdfs(cluster) ? " or hdfs:///PATH" : "");
 	mem_replace(&job->checkpoint_dir, url);
 	return 0;

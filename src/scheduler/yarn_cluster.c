@@ -197,9 +197,10 @@ int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *met
 	return rpc_call_wait(&options, method, request, response, failure, err);
 }
 
-struct webhdfs_client *yarn_webhdfs(const struct hadoop_cluster *cluster, struct err *err)
+struct webhdfs_client *yarn_webhdfs(const struct hadoop_cluster *cluster, const char *url,
+				    struct err *err)
 {
-	const struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
+	const struct webhdfs_options options = hdfs_access_webhdfs_of(&cluster->hdfs, url);
 
 	return webhdfs_client_create(&options, err);
 }
@@ -209,43 +210,39 @@ void yarn_webhdfs_cleanup(struct webhdfs_client **client)
 	webhdfs_client_destroy(*client);
 }
 
-bool yarn_history_is_own(const struct hadoop_cluster *cluster, const char *authority)
-{
-	char *fs cleanup_free = mem_printf("hdfs://%s", authority);
-
-	return hadoop_cluster_has_hdfs(cluster) && (!*authority || str_equal(fs, cluster->hdfs.fs));
-}
-
 char *yarn_history_path(const struct hadoop_cluster *cluster, const char *location)
 {
 	struct store_location parsed cleanup_store_location = {0};
 
 	if (!location || store_location_parse(location, &parsed, NULL) < 0 ||
-	    parsed.kind == (cluster->fs ? STORE_HDFS : STORE_FILE) || parsed.kind == STORE_S3 ||
-	    (parsed.kind == STORE_HDFS && !yarn_history_is_own(cluster, parsed.authority)))
+	    parsed.kind == (cluster->fs ? STORE_HDFS : STORE_FILE) || parsed.kind == STORE_S3)
 		return NULL;
-	return mem_steal(&parsed.path);
+	if (cluster->fs)
+		return mem_steal(&parsed.path);
+	/* A path is one of the default file system. */
+	char *url cleanup_free = parsed.kind == STORE_PATH
+					 ? mem_printf("hdfs://%s", parsed.path)
+					 : store_location_url(&parsed, parsed.path);
+	char *path = hdfs_access_path(&cluster->hdfs, url);
+	return path ? path : hdfs_access_resolve(&cluster->hdfs, url);
 }
 
-const char *yarn_path_within(const struct hadoop_cluster *cluster, const char *uri)
+char *yarn_path_within(const struct hadoop_cluster *cluster, const char *uri)
 {
 	if (!cluster->fs)
 		return hdfs_access_path(&cluster->hdfs, uri);
 	if (str_starts_with(uri, "file:///"))
-		return uri + strlen("file://");
-	return *uri == '/' ? uri : NULL;
+		return mem_strdup(uri + strlen("file://"));
+	return *uri == '/' ? mem_strdup(uri) : NULL;
 }
 
 char *yarn_url_within(const struct hadoop_cluster *cluster, const char *uri)
 {
-	const char *own = yarn_path_within(cluster, uri);
-	const char *path = !own && hadoop_cluster_has_hdfs(cluster)
-				   ? hdfs_access_path(&cluster->hdfs, uri)
-				   : NULL;
+	char *own cleanup_free = yarn_path_within(cluster, uri);
 
 	if (own)
 		return mem_printf("%s%s", hadoop_cluster_fs(cluster), own);
-	return path ? mem_printf("%s%s", cluster->hdfs.fs, path) : NULL;
+	return hadoop_cluster_has_hdfs(cluster) ? hdfs_access_resolve(&cluster->hdfs, uri) : NULL;
 }
 
 char *yarn_checkpoint_name(const char *id)
@@ -260,8 +257,9 @@ char *yarn_output_name(const char *id)
 
 char *yarn_resumed_name(const struct hadoop_cluster *cluster, const struct job *job)
 {
-	const char *path =
+	char *whole cleanup_free =
 		job->checkpoint_dir ? yarn_path_within(cluster, job->checkpoint_dir) : NULL;
+	const char *path = whole;
 	char *own cleanup_free = yarn_user_path(cluster, "checkpoints/");
 
 	if (!path || !str_starts_with(path, own))

@@ -34,8 +34,9 @@ int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *met
 void yarn_message_cleanup(ProtobufCMessage **message);
 #define cleanup_message __attribute__((cleanup(yarn_message_cleanup), unused))
 
-/* For aggregated logs. */
-struct webhdfs_client *yarn_webhdfs(const struct hadoop_cluster *cluster, struct err *err);
+/* For aggregated logs. `url`: as hdfs_access_resolve() makes it. */
+struct webhdfs_client *yarn_webhdfs(const struct hadoop_cluster *cluster, const char *url,
+				    struct err *err);
 void yarn_webhdfs_cleanup(struct webhdfs_client **client);
 #define cleanup_webhdfs __attribute__((cleanup(yarn_webhdfs_cleanup)))
 
@@ -58,16 +59,14 @@ char *yarn_diagnose(const Hadoop__ApplicationReportProto *report, bool has_begun
 		    struct cause *cause);
 
 /* "/data/x" of "hdfs:///data/x" and "hdfs://<the cluster's>/data/x" or, where jobs' files are in
- * directories, of "file:///data/x" and itself; NULL: another file system. */
-const char *yarn_path_within(const struct hadoop_cluster *cluster, const char *uri);
-/* The URL of such a file or directory, or of one in the cluster's HDFS: it has one beside the
- * directories perhaps. NULL: it is in neither. The caller frees. */
+ * directories, of "file:///data/x" and itself; NULL: another file system. The caller frees. */
+char *yarn_path_within(const struct hadoop_cluster *cluster, const char *uri);
+/* The URL of such a file or directory, or of one in an HDFS of the cluster's: it has one beside the
+ * directories perhaps, and others than the jobs'. NULL: it is in none. The caller frees. */
 char *yarn_url_within(const struct hadoop_cluster *cluster, const char *uri);
 
-/* Is "hdfs://AUTHORITY" the cluster's file system? An empty one is whatever the cluster has. */
-bool yarn_history_is_own(const struct hadoop_cluster *cluster, const char *authority);
-/* Of what tony.history.location says: the path within the cluster's file system; NULL: it names
- * none. The caller frees. */
+/* Of what tony.history.location says: the path within the cluster's file system, or the URL in
+ * another HDFS of the cluster's; NULL: it names neither. The caller frees. */
 char *yarn_history_path(const struct hadoop_cluster *cluster, const char *location);
 
 /* Names in the user's own place (yarn_store.h), of a job with this id; the caller frees. */

@@ -79,7 +79,8 @@ static char *find_page(const struct yarn_finish *finish)
 
 	if (page)
 		return page;
-	if (!finish->yarn->store || cluster->fs || cluster->hdfs.http_fs)
+	bool is_elsewhere = *cluster->history_dir != '/';
+	if (!finish->yarn->store || cluster->fs || cluster->hdfs.http_fs || is_elsewhere)
 		return mem_strdup("");
 	char *path cleanup_free = history_path(job->submitted_ms, job->id);
 	return mem_printf("%s/explorer.html#%s/%s", store_server(finish->yarn->store),

@@ -5,6 +5,7 @@
 #include "scheduler/job_stores.h"
 #include "scheduler/yarn_client.h"
 #include "scheduler/yarn_end.h"
+#include "scheduler/yarn_store.h"
 #include "store/access.h"
 #include "store/location.h"
 
@@ -21,7 +22,7 @@ int yarn_history_prepare(struct hadoop_cluster *cluster, const struct job *job, 
 			"tony.history.location: \"%s\" is not in the cluster's own file system, "
 			"and a job's AM can bring its history nowhere else; write /PATH or "
 			"%s/PATH",
-			location, hadoop_cluster_fs(cluster));
+			location, hadoop_cluster_fs_name(cluster));
 	if (!location)
 		mem_replace(&cluster->history_dir, yarn_user_path(cluster, "history"));
 	return 0;
@@ -41,8 +42,7 @@ struct history_store *yarn_history_open(const struct hadoop_cluster *cluster, co
 					struct err *err)
 {
 	const struct store_access access = {hadoop_cluster_has_hdfs(cluster), cluster->hdfs};
-	char *url cleanup_free =
-		mem_printf("%s%s", hadoop_cluster_fs(cluster), place_of(cluster, job));
+	char *url cleanup_free = yarn_store_url(cluster, place_of(cluster, job));
 
 	struct history_store *store = history_store_open(url, &access, err);
 	if (store && job_stores_trust(store, err) == 0)

@@ -47,13 +47,23 @@ static const char *path_of(const char *url)
 	return path ? path : "/";
 }
 
+/* A path is one of HDFS, if there is one. The caller frees. */
+static char *log_dir_url(const struct hadoop_cluster *cluster)
+{
+	const char *place = cluster->log_dir, *authority = strstr(place, "://");
+
+	if (!authority)
+		return mem_printf("%s%s", hadoop_cluster_has_hdfs(cluster) ? cluster->hdfs.fs : "",
+				  place);
+	return mem_printf("%s%s", place, strchr(authority + 3, '/') ? "" : "/");
+}
+
 static int open_store(struct yarn_logs *logs, struct err *err)
 {
 	const struct hadoop_cluster *cluster = logs->cluster;
 	const char *place = cluster->log_dir;
-	const char *hdfs = hadoop_cluster_has_hdfs(cluster) ? cluster->hdfs.fs : "";
-	size_t length = strlen(hdfs);
-	bool is_local = str_starts_with(place, "file:") || (!*hdfs && *place == '/');
+	bool has_hdfs = hadoop_cluster_has_hdfs(cluster);
+	bool is_local = str_starts_with(place, "file:") || (!has_hdfs && *place == '/');
 
 	/* In directories of this machine a user may have put links to others' files. */
 	if (is_local && !logs->door)
@@ -64,14 +74,14 @@ static int open_store(struct yarn_logs *logs, struct err *err)
 		logs->store = log_store_local();
 		return 0;
 	}
-	bool is_of_cluster = *hdfs && strncmp(place, hdfs, length) == 0 &&
-			     (place[length] == '/' || place[length] == '\0');
-	if (!*hdfs || (strstr(place, "://") && !is_of_cluster))
+	char *url cleanup_free = log_dir_url(cluster);
+	char *found cleanup_free = has_hdfs ? hdfs_access_resolve(&cluster->hdfs, url) : NULL;
+	if (!found)
 		return err_set(err, ERR_CONFIG,
 			       "yarn.nodemanager.remote-app-log-dir: %s is in another file system "
 			       "than %s; `yarn logs -applicationId %s` may reach it",
-			       place, hadoop_cluster_fs(cluster), logs->application);
-	struct webhdfs_client *client = yarn_webhdfs(cluster, err);
+			       place, hadoop_cluster_fs_name(cluster), logs->application);
+	struct webhdfs_client *client = yarn_webhdfs(cluster, found, err);
 	if (!client)
 		return -1;
 	logs->store = log_store_webhdfs(client);

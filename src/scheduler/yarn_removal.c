@@ -62,9 +62,9 @@ static int check_user(const struct removing *removing, const char *user, const c
 	if (store_read_bytes(removing->own, path, JOB_JSON_CAP, &text, NULL) < 0)
 		return 0; /* it has ended meanwhile, or begins now, with checkpoints of its own */
 	struct job *job = job_from_text(str_text(&text), text.length, NULL);
-	const char *used = job && job->checkpoint_dir
-				   ? yarn_path_within(removing->cluster, job->checkpoint_dir)
-				   : NULL;
+	char *used cleanup_free = job && job->checkpoint_dir
+					  ? yarn_path_within(removing->cluster, job->checkpoint_dir)
+					  : NULL;
 	if (used && fs_is_below(used, checkpoints))
 		result = err_set(err, ERR_USAGE,
 				 "%s stays: %s, which runs, uses %s; remove it once that has ended",

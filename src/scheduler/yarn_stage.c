@@ -305,7 +305,7 @@ static int stage_remote(struct stager *stager, const struct scheduler_file *file
 		return err_set(stager->err, ERR_CONFIG,
 			       "resource \"%s\" is not in the cluster's file system, %s; copy it "
 			       "there",
-			       file->source, hadoop_cluster_fs(stager->cluster));
+			       file->source, hadoop_cluster_fs_name(stager->cluster));
 	if (!store)
 		return -1;
 	if (store_look(store, "", &status, &missing) < 0) {

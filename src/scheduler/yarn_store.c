@@ -12,10 +12,16 @@ static struct store *open_url(const struct hadoop_cluster *cluster, const char *
 	return store_open(url, &access, wait_ms, base, err);
 }
 
+char *yarn_store_url(const struct hadoop_cluster *cluster, const char *path)
+{
+	return *path == '/' ? mem_printf("%s%s", hadoop_cluster_fs(cluster), path)
+			    : mem_strdup(path);
+}
+
 static struct store *open_store(const struct hadoop_cluster *cluster, const char *path,
 				int64_t wait_ms, struct event_base *base, struct err *err)
 {
-	char *url cleanup_free = mem_printf("%s%s", hadoop_cluster_fs(cluster), path);
+	char *url cleanup_free = yarn_store_url(cluster, path);
 
 	return open_url(cluster, url, wait_ms, base, err);
 }

@@ -8,10 +8,6 @@
 #include "base/str.h"
 #include "net/url.h"
 
-#define FILE_SCHEME "file://"
-#define HDFS_SCHEME "hdfs://"
-#define S3_SCHEME   "s3://"
-
 void store_location_finish(struct store_location *location)
 {
 	free(location->authority);
@@ -19,20 +15,40 @@ void store_location_finish(struct store_location *location)
 	*location = (struct store_location){0};
 }
 
+static const struct {
+	const char *scheme;
+	enum store_kind kind;
+	bool is_view;
+} schemes[] = {
+	{"file://", STORE_FILE, false},
+	{"hdfs://", STORE_HDFS, false},
+	{"viewfs://", STORE_HDFS, true},
+	{"s3://", STORE_S3, false},
+};
+
 static const char *split(const char *text, struct store_location *location)
 {
-	bool is_s3 = str_starts_with(text, S3_SCHEME);
-	const char *start = text + strlen(is_s3 ? S3_SCHEME : HDFS_SCHEME);
-
-	if (str_starts_with(text, FILE_SCHEME)) {
-		location->kind = STORE_FILE;
-		return text + strlen(FILE_SCHEME);
+	for (size_t i = 0; i < array_length(schemes); i++) {
+		if (!str_starts_with(text, schemes[i].scheme))
+			continue;
+		text += strlen(schemes[i].scheme);
+		location->kind = schemes[i].kind;
+		location->is_view = schemes[i].is_view;
+		if (location->kind == STORE_FILE)
+			return text;
+		location->authority = mem_strndup(text, strcspn(text, "/"));
+		return text + strcspn(text, "/");
 	}
-	if (!is_s3 && !str_starts_with(text, HDFS_SCHEME))
-		return text;
-	location->kind = is_s3 ? STORE_S3 : STORE_HDFS;
-	location->authority = mem_strndup(start, strcspn(start, "/"));
-	return start + strcspn(start, "/");
+	return text;
+}
+
+char *store_location_url(const struct store_location *location, const char *path)
+{
+	for (size_t i = 0; i < array_length(schemes); i++)
+		if (location->kind == schemes[i].kind && location->is_view == schemes[i].is_view)
+			return mem_printf("%s%s%s", schemes[i].scheme,
+					  location->authority ? location->authority : "", path);
+	return mem_strdup(path);
 }
 
 bool store_location_is_remote(const struct store_location *location)

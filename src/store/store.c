@@ -26,20 +26,22 @@ struct event_base *store_loop(struct store *store)
 	return store->base;
 }
 
-static int open_hdfs(struct store *store, const struct store_access *access, const char *authority,
-		     int64_t wait_ms, struct err *err)
+static int open_hdfs(struct store *store, const struct store_access *access,
+		     const struct store_location *location, int64_t wait_ms, struct err *err)
 {
 	if (!access || !access->has_hdfs)
 		return err_set(err, ERR_CONFIG,
 			       "%s: no Hadoop configuration says how to reach it; set "
 			       "HADOOP_CONF_DIR",
 			       store->location);
-	char *fs cleanup_free = mem_printf("hdfs://%s", authority);
-	if (*authority && !str_equal(fs, access->hdfs.fs))
+	char *url cleanup_free = store_location_url(location, location->path);
+	char *full cleanup_free = hdfs_access_resolve(&access->hdfs, url);
+	if (!full)
 		return err_set(err, ERR_CONFIG, "%s is not in this cluster's file system, %s",
-			       store->location, access->hdfs.fs);
-	struct webhdfs_options options = hdfs_access_webhdfs(&access->hdfs);
+			       store->location, hdfs_access_name(&access->hdfs));
+	struct webhdfs_options options = hdfs_access_webhdfs_of(&access->hdfs, full);
 	options.max_wait_ms = wait_ms;
+	mem_replace(&store->root, mem_strdup(strchr(strstr(full, "://") + 3, '/')));
 	store->hdfs = webhdfs_async_create(store_loop(store), &options, err);
 	return store->hdfs ? 0 : -1;
 }
@@ -64,7 +66,7 @@ static int open_kind(struct store *store, const struct store_location *location,
 		return 0;
 	case STORE_HDFS:
 		store->ops = &store_hdfs_ops;
-		return open_hdfs(store, access, location->authority, wait_ms, err);
+		return open_hdfs(store, access, location, wait_ms, err);
 	case STORE_S3:
 		store->ops = &store_s3_ops;
 		return open_s3(store, access, location->authority, wait_ms, err);

@@ -35,7 +35,8 @@ struct store_traits {
 	bool holds_objects;
 };
 
-/* `location`: "/path", "file:///path", "hdfs://authority/path" or "s3://bucket/path", which
+/* `location`: "/path", "file:///path", "hdfs://authority/path" (or "viewfs://"), or
+ * "s3://bucket/path", which
  * `access` says how to reach (NULL: ERR_CONFIG). A location need not be there yet, and may be a
  * file to read, but for a bucket's, whose path is always a directory. `wait_ms`: for how long a
  * call that could not be served is repeated, and a bucket's server may take for an answer that is

@@ -352,6 +352,139 @@ static void pairs_are_resolved(void **state)
 	hadoop_cluster_destroy(cluster);
 }
 
+/* As "ns1=http://one:9870,http://two:9870 ns2=...". The caller frees. */
+static char *others_of(const struct hdfs_access *hdfs)
+{
+	struct str text = {0};
+
+	for (size_t i = 0; i < hdfs->other_count; i++) {
+		char *addresses cleanup_free = str_list_join(&hdfs->others[i].webhdfs, ",");
+		str_append_format(&text, "%s%s=%s", i > 0 ? " " : "", hdfs->others[i].fs,
+				  addresses);
+	}
+	return str_steal(&text);
+}
+
+#define FEDERATION                                                                                 \
+	P("dfs.nameservices", "ns1,ns2")                                                           \
+	P("dfs.namenode.rpc-address.ns1", "one:8020")                                              \
+	P("dfs.namenode.http-address.ns1", "one:9870")                                             \
+	P("dfs.ha.namenodes.ns2", "a,b")                                                           \
+	P("dfs.namenode.rpc-address.ns2.a", "two:8020")                                            \
+	P("dfs.namenode.rpc-address.ns2.b", "three:8020")
+
+static void all_nameservices_are_reached(void **state)
+{
+	struct err err cleanup_err = {0};
+	struct hadoop_cluster *cluster =
+		cluster_of(state, CONFIGURATION(FEDERATION P("fs.defaultFS", "hdfs://ns1")),
+			   CONFIGURATION(""), &err);
+
+	assert_string_equal(err_message(&err), "no error");
+	assert_list(&cluster->hdfs.webhdfs, "http://one:9870");
+	char *others cleanup_free = others_of(&cluster->hdfs);
+	assert_string_equal(others, "hdfs://ns2=http://two:9870,http://three:9870");
+	hadoop_cluster_destroy(cluster);
+}
+
+/* They answer for all nameservices behind them, at ports of their own. */
+static void routers_stand_for_name_nodes(void **state)
+{
+	static const struct {
+		const char *keys, *webhdfs;
+	} cases[] = {
+		{P("dfs.namenode.http-address", "0.0.0.0:9999"), "http://r1:50071 http://r2:50071"},
+		{P("dfs.federation.router.http-address", "0.0.0.0:51071"),
+		 "http://r1:51071 http://r2:51071"},
+		{P("dfs.http.policy", "HTTPS_ONLY"), "https://r1:50072 https://r2:50072"},
+		{P("dfs.namenode.http-address.fed.r2", "r2:80"), "http://r1:50071 http://r2:80"},
+		{P("dfs.federation.router.rpc-address", "0.0.0.0:9000"),
+		 "http://r1:9870 http://r2:9870"},
+	};
+
+	for (size_t i = 0; i < array_length(cases); i++) {
+		struct err err cleanup_err = {0};
+		char *core cleanup_free = mem_printf(
+			CONFIGURATION(P("fs.defaultFS", "hdfs://fed") P("dfs.nameservices", "fed")
+					      P("dfs.ha.namenodes.fed", "r1,r2") P(
+						      "dfs.namenode.rpc-address.fed.r1", "r1:8888")
+						      P("dfs.namenode.rpc-address.fed.r2",
+							"r2:8888") "%s"),
+			cases[i].keys);
+		struct hadoop_cluster *cluster = cluster_of(state, core, CONFIGURATION(""), &err);
+		assert_string_equal(err_message(&err), "no error");
+		assert_string_equal(cluster->hdfs.fs, "hdfs://fed");
+		assert_list(&cluster->hdfs.webhdfs, cases[i].webhdfs);
+		hadoop_cluster_destroy(cluster);
+	}
+}
+
+#define LINK(path, to) P("fs.viewfs.mounttable.cl.link." path, to)
+
+/* The home's file system is that of jobs' files; logs may be in another one. */
+static void a_mount_table_is_resolved(void **state)
+{
+	struct err err cleanup_err = {0};
+	struct hadoop_cluster *cluster = cluster_of(
+		state,
+		CONFIGURATION(FEDERATION P("fs.defaultFS", "viewfs://cl/") LINK(
+			"/home", "hdfs://ns1/homes/") LINK("/logs", "hdfs://ns2/logs")
+				      LINK("/s3", "s3a://bucket/") LINK("/far", "hdfs://nn:9000/x")
+					      P("fs.viewfs.mounttable.cl.homedir", "/home")
+						      P("fs.viewfs.mounttable.cl.linkFallback",
+							"hdfs://ns2/rest")),
+		CONFIGURATION(P("yarn.log-aggregation-enable", "true")
+				      P("yarn.nodemanager.remote-app-log-dir", "/logs/app")),
+		&err);
+
+	assert_string_equal(err_message(&err), "no error");
+	assert_string_equal(cluster->hdfs.view, "viewfs://cl");
+	assert_string_equal(cluster->hdfs.fs, "hdfs://ns1");
+	assert_string_equal(cluster->home, "/homes/alice");
+	assert_string_equal(cluster->log_dir, "hdfs://ns2/logs/app");
+	assert_list(&cluster->hdfs.webhdfs, "http://one:9870");
+	char *others cleanup_free = others_of(&cluster->hdfs);
+	assert_string_equal(others, "hdfs://ns2=http://two:9870,http://three:9870 "
+				    "hdfs://nn:9000=http://nn:9870");
+	hadoop_cluster_destroy(cluster);
+}
+
+static void mount_tables_have_several_names(void **state)
+{
+	static const struct {
+		const char *keys, *home;
+	} cases[] = {
+		{P("fs.defaultFS", "viewfs:///")
+			 P("fs.viewfs.mounttable.default.link./user", "hdfs://nn/u"),
+		 "/u/alice"},
+		{P("fs.defaultFS", "viewfs:///") P("fs.viewfs.mounttable.default.name.key", "cl")
+			 LINK("/user", "hdfs://nn/u"),
+		 "/u/alice"},
+		{P("fs.default.name", "viewfs://cl")
+			 P("fs.viewfs.mounttable.cl.linkMergeSlash", "hdfs://nn/"),
+		 "/user/alice"},
+		{P("fs.defaultFS", "hdfs://cl") P(
+			 "fs.hdfs.impl", "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme")
+			 LINK("/user", "hdfs://nn/u"),
+		 "/u/alice"},
+		{P("fs.defaultFS", "hdfs://nn")
+			 P("fs.hdfs.impl",
+			   "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme"),
+		 "/user/alice"},
+	};
+
+	for (size_t i = 0; i < array_length(cases); i++) {
+		struct err err cleanup_err = {0};
+		char *core cleanup_free =
+			mem_printf("<configuration>%s</configuration>", cases[i].keys);
+		struct hadoop_cluster *cluster = cluster_of(state, core, CONFIGURATION(""), &err);
+		assert_string_equal(err_message(&err), "no error");
+		assert_string_equal(cluster->hdfs.fs, "hdfs://nn");
+		assert_string_equal(cluster->home, cases[i].home);
+		hadoop_cluster_destroy(cluster);
+	}
+}
+
 static void what_is_wrong_is_named(void **state)
 {
 	static const struct {
@@ -367,6 +500,14 @@ static void what_is_wrong_is_named(void **state)
 		 CONFIGURATION(P("yarn.resourcemanager.ha.enabled", "true")
 				       P("yarn.resourcemanager.ha.rm-ids", "a")),
 		 "neither yarn.resourcemanager.address.a nor yarn.resourcemanager.hostname.a"},
+		{CONFIGURATION(P("fs.defaultFS", "viewfs://cl")), CONFIGURATION(""),
+		 "fs.defaultFS: \"viewfs://cl\": there is no mount table "
+		 "fs.viewfs.mounttable.cl.link./..."},
+		{CONFIGURATION(P("fs.defaultFS", "viewfs://cl") LINK("/user", "s3a://bucket/")),
+		 CONFIGURATION(""), "leads the home directory /user/alice to HDFS"},
+		{CONFIGURATION(P("fs.defaultFS", "viewfs://cl") LINK("/user", "hdfs://nn/")
+				       P("fs.viewfs.mounttable.cl.linkRegx.^/x", "hdfs://nn/y")),
+		 CONFIGURATION(""), "tony does not follow fs.viewfs.mounttable.cl.linkRegx.^/x"},
 		{CONFIGURATION(P("fs.defaultFS", "hdfs://nn") P("dfs.webhdfs.enabled", "false")),
 		 CONFIGURATION(""), "dfs.webhdfs.enabled is false"},
 		{CONFIGURATION(P("fs.defaultFS", "hdfs://nn") P("hadoop.rpc.protection", "none")),
@@ -519,6 +660,10 @@ int main(void)
 		scratch_test(old_names_of_keys_are_taken),
 		scratch_test(a_plain_cluster),
 		scratch_test(pairs_are_resolved),
+		scratch_test(all_nameservices_are_reached),
+		scratch_test(routers_stand_for_name_nodes),
+		scratch_test(a_mount_table_is_resolved),
+		scratch_test(mount_tables_have_several_names),
 		scratch_test(what_is_wrong_is_named),
 		scratch_test(every_member_survives),
 		scratch_test(a_cluster_with_a_directory_for_jobs),

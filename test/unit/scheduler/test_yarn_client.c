@@ -337,7 +337,7 @@ static void jobs_in_directories_name_places_there(void **state)
 
 	cluster->fs = mem_strdup(HADOOP_FILE_FS);
 	for (size_t i = 0; i < array_length(cases); i++) {
-		const char *path = yarn_path_within(cluster, cases[i].name);
+		char *path cleanup_free = yarn_path_within(cluster, cases[i].name);
 		char *url cleanup_free = yarn_url_within(cluster, cases[i].name);
 		char *history cleanup_free = yarn_history_path(cluster, cases[i].name);
 		assert_true(path ? str_equal(path, cases[i].path) : !cases[i].path);

@@ -107,11 +107,88 @@ static void path_is_within_the_file_system(void **state)
 	const struct hdfs_access access = {.fs = (char *)"hdfs://big"};
 
 	for (size_t i = 0; i < array_length(cases); i++) {
-		const char *path = hdfs_access_path(&access, cases[i].url);
+		char *path cleanup_free = hdfs_access_path(&access, cases[i].url);
 		if (cases[i].path)
 			assert_string_equal(path, cases[i].path);
 		else
 			assert_null(path);
+	}
+}
+
+static const char view[] =
+	"{\"hdfs\":{\"user\":\"alice\",\"fs\":\"hdfs://ns1\",\"name_nodes\":[\"one:8020\"],"
+	"\"webhdfs\":[\"http://one:9870\"],\"http_fs\":false,\"connect_timeout_ms\":20000,"
+	"\"view\":\"viewfs://cl\",\"others\":[{\"fs\":\"hdfs://ns2\",\"webhdfs\":[\"http://"
+	"two:9870\","
+	"\"http://three:9870\"]}],\"links\":[{\"path\":\"/user\",\"to\":\"hdfs://ns1/homes/\"},"
+	"{\"path\":\"/user/shared\",\"to\":\"hdfs://ns2/shared\"},{\"path\":\"/"
+	"data\",\"to\":\"hdfs://ns2\"},"
+	"{\"path\":\"/s3\",\"to\":\"s3a://bucket/\"}]}}";
+
+static void paths_follow_the_links_of_a_view(void **state)
+{
+	static const struct {
+		const char *url, *full;
+	} cases[] = {
+		{"viewfs://cl/user/alice/x", "hdfs://ns1/homes/alice/x"},
+		{"viewfs:///user", "hdfs://ns1/homes/"},
+		{"viewfs:/user/alice", "hdfs://ns1/homes/alice"},
+		{"hdfs:///user/shared/a", "hdfs://ns2/shared/a"},
+		{"hdfs:///user/sharedother", "hdfs://ns1/homes/sharedother"},
+		{"viewfs://cl/data", "hdfs://ns2/"},
+		{"viewfs://cl/data/a", "hdfs://ns2/a"},
+		{"hdfs://ns2/as/it/is", "hdfs://ns2/as/it/is"},
+		{"hdfs://ns1/user/a", "hdfs://ns1/user/a"},
+		{"hdfs://ns3/a", NULL},
+		{"viewfs://other/user/a", NULL},
+		{"viewfs://cl/nothing", NULL},
+		{"viewfs://cl/s3/a", NULL},
+		{"viewfs://cl", NULL},
+		{"/user/alice", NULL},
+	};
+	struct store_access access cleanup_store_access = {0};
+	struct err err cleanup_err = {0};
+	json_t *stores cleanup_json = json_parse(view, strlen(view), &err);
+	json_t *written cleanup_json = json_object();
+
+	if (store_access_from_json(stores, &access, &err) < 0)
+		fail_msg("%s", err_message(&err));
+	for (size_t i = 0; i < array_length(cases); i++) {
+		char *full cleanup_free = hdfs_access_resolve(&access.hdfs, cases[i].url);
+		if (!str_equal(full, cases[i].full))
+			fail_msg("%s: %s", cases[i].url, full ? full : "none");
+	}
+	assert_string_equal(hdfs_access_webhdfs_of(&access.hdfs, "hdfs://ns2/x").addresses.items[1],
+			    "http://three:9870");
+	assert_string_equal(hdfs_access_webhdfs_of(&access.hdfs, "hdfs://ns1/x").addresses.items[0],
+			    "http://one:9870");
+	hdfs_access_write(&access.hdfs, written);
+	assert_true(json_equal(written, stores));
+}
+
+static void hostile_views_are_refused(void **state)
+{
+	static const struct {
+		const char *from, *to, *message;
+	} cases[] = {
+		{"[\"http://two:9870\",\"http://three:9870\"]", "[]", "others[0]: webhdfs: has no"},
+		{"\"hdfs://ns2\",\"webhdfs\"", "7,\"webhdfs\"", "others[0]: fs: "},
+		{"\"/data\"", "\"data\"", "links[2]: path: is not absolute"},
+		{"\"hdfs://ns2\"}", "null}", "links[2]: to: "},
+		{"\"viewfs://cl\"", "7", "view: "},
+	};
+
+	for (size_t i = 0; i < array_length(cases); i++) {
+		struct store_access access cleanup_store_access = {0};
+		struct err err cleanup_err = {0};
+		const char *at = strstr(view, cases[i].from);
+		assert_non_null(at);
+		char *changed cleanup_free = mem_printf("%.*s%s%s", (int)(at - view), view,
+							cases[i].to, at + strlen(cases[i].from));
+		json_t *stores cleanup_json = json_parse(changed, strlen(changed), &err);
+		assert_int_equal(store_access_from_json(stores, &access, &err), -1);
+		if (!strstr(err_message(&err), cases[i].message))
+			fail_msg("%s", err_message(&err));
 	}
 }
 
@@ -123,6 +200,8 @@ int main(void)
 		cmocka_unit_test(job_without_remote_stores_has_no_access),
 		cmocka_unit_test(hostile_access_is_refused),
 		cmocka_unit_test(path_is_within_the_file_system),
+		cmocka_unit_test(paths_follow_the_links_of_a_view),
+		cmocka_unit_test(hostile_views_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

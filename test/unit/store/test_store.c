@@ -641,6 +641,51 @@ static void another_hdfs_than_the_jobs_is_refused(void **state)
 	str_list_finish(&access.hdfs.webhdfs);
 }
 
+/* Each file system is asked at its own servers, whatever the user calls it. */
+static void other_file_systems_of_the_site_are_reached(void **state)
+{
+#define STAT(path)                                                                                 \
+	{                                                                                          \
+		"GET /webhdfs/v1" path "?op=GETFILESTATUS",                                        \
+			"200 "                                                                     \
+			"OK\r\n\r\n{\"FileStatus\":{\"pathSuffix\":\"\",\"type\":\"FILE\","        \
+			"\"length\":1,"                                                            \
+			"\"modificationTime\":2,\"accessTime\":3,\"permission\":\"644\","          \
+			"\"owner\":\"alice\","                                                     \
+			"\"group\":\"g\"}}"                                                        \
+	}
+	static const struct web_step steps[] = {STAT("/x"), STAT("/shared/a/x"), STAT("/shared/x")};
+	static const char *const locations[] = {"hdfs://ns2/", "viewfs://cl/data/a",
+						"viewfs:///data/"};
+	struct hdfs_link link = {(char *)"/data", (char *)"hdfs://ns2/shared"};
+	struct hdfs_other other = {(char *)"hdfs://ns2", {0}};
+	struct store_access access = {true,
+				      {.user = (char *)"alice",
+				       .fs = (char *)"hdfs://cluster",
+				       .view = (char *)"viewfs://cl",
+				       .links = &link,
+				       .link_count = 1,
+				       .others = &other,
+				       .other_count = 1}};
+	struct web_server server;
+
+	web_server_start(&server, steps, array_length(steps));
+	str_list_add(&access.hdfs.webhdfs, "http://127.0.0.1:1");
+	str_list_add(&other.webhdfs, server.url);
+	for (size_t i = 0; i < array_length(locations); i++) {
+		struct store_item item cleanup_store_item = {0};
+		struct err err cleanup_err = {0};
+		struct store *store = store_open(locations[i], &access, -1, NULL, &err);
+		if (!store || store_look(store, "x", &item, &err) < 0)
+			fail_msg("%s", err_message(&err));
+		store_close(store);
+	}
+	web_server_stop(&server);
+	web_server_finish(&server);
+	str_list_finish(&access.hdfs.webhdfs);
+	str_list_finish(&other.webhdfs);
+}
+
 /* Else a bucket that names another directory for ever would keep whoever looks through it. */
 static void directories_without_an_end_are_told(void **state)
 {
@@ -691,6 +736,7 @@ int main(void)
 		scratch_test(directory_tells_another_owner),
 		scratch_test(hdfs_keeps_notes),
 		scratch_test(another_hdfs_than_the_jobs_is_refused),
+		scratch_test(other_file_systems_of_the_site_are_reached),
 		cmocka_unit_test(directories_without_an_end_are_told),
 		scratch_test(location_is_one_of_four),
 	};
