@@ -213,12 +213,13 @@ static int read_file(struct hadoop_site *site, const char *path, struct err *err
 	return read_document(site, &file, bytes, length, err);
 }
 
+/* `directory` NULL: there is none. */
 static int read_if_there(struct hadoop_site *site, const char *directory, const char *name,
 			 struct err *err)
 {
-	char *path cleanup_free = fs_join(directory, name);
+	char *path cleanup_free = directory ? fs_join(directory, name) : NULL;
 
-	return fs_exists(path) ? read_file(site, path, err) : 0;
+	return path && fs_exists(path) ? read_file(site, path, err) : 0;
 }
 
 /* ---- which files -------------------------------------------------------------------------- */
@@ -305,8 +306,6 @@ static int read_directory(struct hadoop_site *site, const char *directory, const
 			  struct err *err)
 {
 	site->directory = mem_strdup(directory);
-	if (!directory)
-		return 0;
 	return read_if_there(site, directory, "core-site.xml", err) < 0 ||
 			       read_if_there(site, directory, "hdfs-site.xml", err) < 0 ||
 			       read_if_there(site, holds_yarn(yarn) ? yarn : directory,
@@ -402,8 +401,7 @@ void hadoop_site_load_ssl(struct hadoop_site *site)
 {
 	const char *name = hadoop_site_get(site, "hadoop.ssl.client.conf");
 
-	if (site->directory)
-		read_if_there(site, site->directory, name ? name : "ssl-client.xml", NULL);
+	read_if_there(site, site->directory, name ? name : "ssl-client.xml", NULL);
 }
 
 void hadoop_site_load_queues(struct hadoop_site *site)
