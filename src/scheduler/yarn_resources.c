@@ -58,7 +58,8 @@ static char *note_of(const node_report *node)
 
 	if (node->node_state == HADOOP__NODE_STATE_PROTO__NS_RUNNING)
 		return NULL;
-	if (node->has_decommissioning_timeout && node->decommissioning_timeout > 0)
+	if (node->node_state == HADOOP__NODE_STATE_PROTO__NS_DECOMMISSIONING &&
+	    node->decommissioning_timeout > 0)
 		return mem_printf("%s, in %" PRIu32 " s at the latest", word,
 				  node->decommissioning_timeout);
 	return health ? mem_printf("%s: %s", word, health) : mem_strdup(word);

@@ -35,7 +35,7 @@ static const struct node_told nodes_told[] = {
 	{"n1", 40001, STATE(LOST), 8192, 0, 0, 0, 0, "", "", 0},
 	{"n3", 45454, STATE(UNHEALTHY), 8192, 0, 0, 0, 0, "", "1/1 local-dirs are bad", 0},
 	{"n4", 45454, STATE(DECOMMISSIONING), 8192, 1024, 0, 0, 1, "", "", 40},
-	{"n5", 45454, STATE(DECOMMISSIONED), 0, 0, 0, 0, 0, "", "", 0},
+	{"n5", 45454, STATE(DECOMMISSIONED), 0, 0, 0, 0, 0, "", "", 300},
 };
 static bool ignores_vcores; /* of the next test */
 
