@@ -26,13 +26,13 @@ enum exit_code exit_code_of(enum err_kind kind)
 	case ERR_DENIED:
 		return EXIT_CODE_DENIED;
 	case ERR_CAPACITY:
+	case ERR_STORE_FULL:
 		return EXIT_CODE_CAPACITY;
 	case ERR_FAILED:
 	case ERR_INPUT:
 	case ERR_IO:
 	case ERR_NO_SPACE:
 	case ERR_QUOTA:
-	case ERR_STORE_FULL:
 	case ERR_STALE:
 		break;
 	}

@@ -19,7 +19,8 @@
 				"The application master or scheduler does not answer")             \
 				row(DENIED, 6, "denied", "Permission was denied") row(             \
 					CAPACITY, 7, "capacity",                                   \
-					"The scheduler can never give what the job asks for")      \
+					"The scheduler can never give what the job asks for, or "  \
+					"HDFS has no room for it")                                 \
 					row(JOB_KILLED, 8, "job-killed",                           \
 					    "The job was killed by its user")                      \
 						row(TIMEOUT, 9, "timeout",                         \

@@ -29,6 +29,7 @@ enum {
 	WEBHDFS_CONNECT_TIMEOUT_MS = 20000,
 	WEBHDFS_SILENCE_TIMEOUT_MS = 60000,
 	WEBHDFS_MAX_WAIT_MS = 20000,
+	WEBHDFS_TOLD_MS = 1500,
 };
 
 /* Where the file system is, and who asks. Initialise with {0}; texts are copied by who is given
@@ -46,6 +47,9 @@ struct webhdfs_options {
 	/* For how long a call that could not be served is repeated, with growing pauses; 0:
 	 * WEBHDFS_MAX_WAIT_MS; -1: each address is tried once. */
 	int64_t max_wait_ms;
+	/* Somebody waits for the calls: after WEBHDFS_TOLD_MS a warning says for what
+	 * (log_trouble()), and one that it is over. */
+	bool tells_waits;
 };
 /* ERR_CONFIG names what is wrong with them. Fills in the times that are 0. */
 int webhdfs_options_check(struct webhdfs_options *options, struct err *err);
@@ -159,8 +163,9 @@ int webhdfs_answer_room(const char *body, size_t length, struct webhdfs_room *ro
 /* Whether `err` says that no DataNode takes a file, so that webhdfs_add_room() may tell why. A
  * quota's own words have its numbers. */
 bool webhdfs_needs_room(const struct err *err);
-/* With the answer to WEBHDFS_ROOM_TARGET: makes `err` ERR_STORE_FULL, and appends what is free. It
- * stays as it is when the NameNode does not tell, or no DataNode is alive. Returns -1. */
+/* With the answer to WEBHDFS_ROOM_TARGET: makes `err` ERR_STORE_FULL, and appends what is free; or
+ * ERR_UNREACHABLE where no DataNode is alive. It stays as it is when the NameNode does not tell.
+ * Returns -1. */
 int webhdfs_add_room(const char *body, size_t length, struct err *err);
 int webhdfs_answer_boolean(const struct webhdfs_question *question, const char *body, size_t length,
 			   bool *value, struct err *err);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/timer.h"
@@ -62,6 +63,41 @@ void webhdfs_call_cancel(struct webhdfs_call *call)
 	free(call);
 }
 
+/* ---- a wait ------------------------------------------------------------------------------- */
+
+/* `text`: of an error, which may begin with the address. */
+static void tell_wait(struct webhdfs_call *call, const char *text)
+{
+	const struct webhdfs_options *options = &call->client->options;
+	const char *subject = options->addresses.items[0];
+	size_t length = strlen(subject);
+	char *limit cleanup_free = str_format_duration(options->max_wait_ms);
+	char *told cleanup_free = mem_printf("%s; trying again for up to %s", text, limit);
+	bool repeats = strncmp(told, subject, length) == 0 && told[length] == ':';
+
+	log_trouble(subject, repeats ? told + length + 2 : told);
+	call->has_told = true;
+}
+
+/* A fail-over that takes a moment is nobody's concern. */
+static bool is_long_wait(const struct webhdfs_call *call, int64_t pause)
+{
+	return call->client->options.tells_waits && clock_monotonic_ms() + pause >= call->told_ms;
+}
+
+/* Nothing has come of the exchange yet. */
+static void tell_silence(struct webhdfs_call *call)
+{
+	bool is_data_node = call->stage == STAGE_CONTENT;
+	char *text cleanup_free =
+		mem_printf("%s %s: no answer yet from %s%s", webhdfs_op_name(call->question.op),
+			   call->path, is_data_node ? "DataNode " : "",
+			   is_data_node ? call->place.address : call->question.server);
+
+	if (call->sent == 0)
+		tell_wait(call, text);
+}
+
 /* ---- the end of a call -------------------------------------------------------------------- */
 
 /* The last thing of every event: the client may be gone afterwards. `err` may be the call's. */
@@ -109,8 +145,11 @@ static void fail(struct webhdfs_call *call, enum webhdfs_verdict verdict, struct
 		exchange(call, STAGE_ROOM);
 		return;
 	}
+	char *why cleanup_free = mem_strdup(err_message(&failure));
 	int64_t pause = webhdfs_tries_next(&call->tries, verdict, clock_monotonic_ms(),
 					   random_u64(), &failure);
+	if (pause > 0 && is_long_wait(call, pause))
+		tell_wait(call, why);
 	if (pause >= 0)
 		timer_start(&call->timer, pause);
 	else
@@ -125,6 +164,8 @@ static void refuse(struct webhdfs_call *call, struct err *err)
 static void succeed(struct webhdfs_call *call, const struct webhdfs_result *result)
 {
 	call->client->active = call->tries.address;
+	if (call->has_told)
+		log_trouble_over(call->client->options.addresses.items[0]);
 	tell(call, result, NULL);
 }
 
@@ -514,6 +555,8 @@ static void ask(struct webhdfs_call *call, const struct net_url *url)
 	call->sent = 0;
 	if (moves && call->progress)
 		timer_start(&call->timer, PROGRESS_MS);
+	else if (call->client->options.tells_waits)
+		timer_start(&call->timer, WEBHDFS_TOLD_MS);
 	http_client_start(call->http,
 			  &(struct http_question){
 				  .method = method(call),
@@ -551,6 +594,8 @@ static void ask_progress(struct webhdfs_call *call)
 	const struct err none = {.kind = ERR_FAILED};
 
 	if (on_sent(call, call->sent)) {
+		if (is_long_wait(call, 0))
+			tell_silence(call);
 		timer_start(&call->timer, PROGRESS_MS);
 		return;
 	}
@@ -566,8 +611,12 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
 		tell(call, NULL, &call->flaw);
 		return;
 	}
-	if (call->http) {
+	if (call->http && is_move(call) && call->progress) {
 		ask_progress(call);
+		return;
+	}
+	if (call->http) {
+		tell_silence(call);
 		return;
 	}
 	if (call->on_bytes && call->left == 0) {
@@ -587,6 +636,7 @@ struct webhdfs_call *webhdfs_call_start(struct webhdfs_async *client, enum webhd
 	call->path = mem_strdup(path);
 	call->question = (struct webhdfs_question){.op = op, .path = call->path};
 	call->fd = -1;
+	call->told_ms = clock_monotonic_ms() + WEBHDFS_TOLD_MS;
 	call->done = done;
 	call->data = data;
 	webhdfs_path_check(path, &call->flaw);

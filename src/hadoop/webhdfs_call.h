@@ -51,6 +51,8 @@ struct webhdfs_call {
 	void *data;
 
 	struct webhdfs_tries tries;
+	int64_t told_ms; /* monotonic: a wait until then is told */
+	bool has_told;
 	struct event timer; /* the pause before the next try; during a file, asks `progress` */
 	enum stage stage;
 	struct net_url place;	  /* STAGE_CONTENT: where the content goes to or comes from */

@@ -24,8 +24,14 @@ int webhdfs_add_room(const char *body, size_t length, struct err *err)
 {
 	struct webhdfs_room room;
 
-	if (webhdfs_answer_room(body, length, &room) < 0 || room.data_nodes == 0)
+	if (webhdfs_answer_room(body, length, &room) < 0)
 		return -1;
+	if (room.data_nodes == 0)
+		return err_set(
+			err, ERR_UNREACHABLE,
+			"%s; HDFS has no DataNode at the moment: start them, or see in their "
+			"logs why they do not reach the NameNode",
+			err_message(err));
 	char *left cleanup_free = str_format_bytes(room.left);
 	char *total cleanup_free = str_format_bytes(room.total);
 	return err_set(err, ERR_STORE_FULL, "%s; HDFS has %s of %s free, on %lld DataNode%s%s",

@@ -42,6 +42,7 @@ static int open_hdfs(struct store *store, const struct store_access *access,
 	struct webhdfs_options options = hdfs_access_webhdfs_of(&access->hdfs, full);
 	options.max_wait_ms = wait_ms;
 	mem_replace(&store->root, mem_strdup(strchr(strstr(full, "://") + 3, '/')));
+	options.tells_waits = !store->base && wait_ms == 0;
 	store->hdfs = webhdfs_async_create(store_loop(store), &options, err);
 	return store->hdfs ? 0 : -1;
 }

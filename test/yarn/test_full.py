@@ -10,6 +10,7 @@ from program import wait_until
 
 ONE = {"tony.worker.instances": 1}
 USER = "cramped"
+CAPACITY = 7  # see tony-exit(7)
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def copies(tony):
 def refused(tony, *words):
     before = copies(tony)
     answer, _ = tony.job(ONE, "--executes", "true", src_dir=None, env={"HADOOP_USER_NAME": USER})
-    assert answer.returncode == 70, answer.stdout + answer.stderr
+    assert answer.returncode == CAPACITY, answer.stdout + answer.stderr
     for word in (*words, "remove files in HDFS, or ask for more room"):
         assert word in answer.stderr, f"{word!r} is not in {answer.stderr}"
     assert copies(tony) == before, "nothing of the job is on this machine either"

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "../net/tls_door.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "hadoop/webhdfs_async.h"
+#include "hadoop/webhdfs_call.h"
 #include "web_server.h"
 
 #define JSON(status, body)                                                                         \
@@ -241,13 +243,43 @@ static void test_full_is_told_once_with_what_is_free(void **state)
 	assert_int_equal(bed.err.kind, ERR_STORE_FULL);
 	assert_text_has(err_message(&bed.err), "CREATE /a: IOException: Failed to find datanode");
 	assert_text_has(err_message(&bed.err), "; HDFS has 0 B of 2.0 GiB free, on 3 DataNodes (");
-	/* Without DataNodes it is not full, and who does not say may be anything. */
-	for (int i = 0; i < 2; i++) {
-		wait_for(&bed,
-			 webhdfs_async_write(bed.client, "/a", &replace, "1", 1, on_done, &bed));
-		assert_int_equal(bed.err.kind, ERR_FAILED);
-		assert_text_has(err_message(&bed.err), "Failed to find datanode");
-	}
+	/* Without DataNodes it is not full, and one that does not say may be anything. */
+	wait_for(&bed, webhdfs_async_write(bed.client, "/a", &replace, "1", 1, on_done, &bed));
+	assert_int_equal(bed.err.kind, ERR_UNREACHABLE);
+	assert_text_has(err_message(&bed.err), "; HDFS has no DataNode at the moment: start them");
+	wait_for(&bed, webhdfs_async_write(bed.client, "/a", &replace, "1", 1, on_done, &bed));
+	assert_int_equal(bed.err.kind, ERR_FAILED);
+	assert_text_has(err_message(&bed.err), "Failed to find datanode");
+	close_bed(&bed);
+}
+
+#define SAFE_MODE EXCEPTION("403", "SafeModeException", "Name node is in safe mode")
+
+static void take_warning(void *data, const char *text)
+{
+	str_append_format(data, "%s\n", text);
+}
+
+static void test_a_wait_is_told_with_its_reason(void **state)
+{
+	struct str told cleanup_str = {0};
+	struct bed bed;
+
+	OPEN(&bed, false, {"op=MKDIRS", SAFE_MODE}, {"op=MKDIRS", SAFE_MODE},
+	     {"op=MKDIRS", SAFE_MODE}, {"op=MKDIRS", SAFE_MODE}, {"op=MKDIRS", SAFE_MODE},
+	     {"op=MKDIRS", TRUE});
+	bed.client->options.tells_waits = true;
+	log_divert(take_warning, &told);
+	wait_for(&bed, webhdfs_async_make_directories(bed.client, "/a", 0700, on_done, &bed));
+	log_divert(NULL, NULL);
+	assert_null(bed.err.message);
+	/* Once, and that it is over. */
+	char *wait cleanup_free = mem_printf(
+		"%s: MKDIRS /a: SafeModeException: Name node is in safe mode; trying again for",
+		bed.server.url);
+	char *end cleanup_free = mem_printf("\n%s answers again\n", bed.server.url);
+	assert_true(str_starts_with(str_text(&told), wait));
+	assert_string_equal(strchr(str_text(&told), '\n'), end);
 	close_bed(&bed);
 }
 
@@ -558,6 +590,7 @@ int main(void)
 		cmocka_unit_test(test_directory_and_time),
 		cmocka_unit_test(test_file_goes_up_whole_whatever_happens),
 		cmocka_unit_test(test_full_is_told_once_with_what_is_free),
+		cmocka_unit_test(test_a_wait_is_told_with_its_reason),
 		cmocka_unit_test(test_bytes_are_appended_once),
 		cmocka_unit_test(test_file_comes_down_whole_whatever_happens),
 		cmocka_unit_test(test_file_that_cannot_be_written),
