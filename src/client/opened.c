@@ -47,7 +47,8 @@ static int read_first(struct opened *opened, struct err *err)
 	for (;;) {
 		bool had_am = opened->ops->traits->remote_am && opened->door.address;
 		int more = opened_read(opened, NULL, NULL, err);
-		if (more < 0 || !had_am || opened->view->sequence > 0 ||
+		if (more < 0 || !had_am || opened->view->is_final ||
+		    (opened->view->sequence > 0 && !opened->door.end_message) ||
 		    clock_monotonic_ms() >= until)
 			return more;
 		poll(NULL, 0, PULL_MS);
@@ -95,6 +96,15 @@ int opened_rewind(struct opened *opened, int64_t since, struct err *err)
 	return opened->reader ? 0 : -1;
 }
 
+/* An AM that leaves has published the record of its job before, so that is looked for once more. */
+static void take_end(struct opened *opened)
+{
+	const struct job_door *door = &opened->door;
+
+	if (!opened->view->is_final && door->end_message && !door->address && opened->unheard != 1)
+		job_view_end(opened->view, door->end_state, door->end_message, door->end_ms);
+}
+
 static int pull(struct opened *opened, struct err *err)
 {
 	int result = 0;
@@ -102,6 +112,8 @@ static int pull(struct opened *opened, struct err *err)
 	if (opened->ops->traits->remote_am && !opened->view->is_final)
 		result = opened->ops->pull(&opened->door, opened->hold_ms, err);
 	opened->hold_ms = 0;
+	if (opened->door.address)
+		opened->unheard = result > 0 ? opened->unheard + 1 : 0;
 	if (result > 0)
 		mem_replace(&opened->door.address, NULL); /* to be looked for soon */
 	else if (result == 0 && opened->ops->traits->remote_am && opened->door.address)
@@ -158,6 +170,8 @@ int opened_read(struct opened *opened, journal_visit *on_line, void *data, struc
 		    (on_line && on_line(data, &line, err) < 0))
 			return -1;
 	}
+	if (more == 0)
+		take_end(opened);
 	return more;
 }
 
@@ -307,6 +321,11 @@ struct job_logs *opened_logs(const struct opened *opened, struct err *err)
 	const struct job_door *door = &opened->door;
 	const struct job *job = opened->view->job; /* also of one that was just submitted */
 
+	if (door->end_message && opened->view->is_final && opened->view->sequence == 0) {
+		err_set(err, ERR_UNREACHABLE, "where the logs of %s are is not known: %s",
+			opened->id, door->end_message);
+		return NULL;
+	}
 	if (!state_dir_is_cleared(door->job_dir, false))
 		return opened->ops->logs(door, job, err);
 	struct job_logs *logs = stored_jobs_client.logs(door, job, err);

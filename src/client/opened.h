@@ -20,6 +20,7 @@ struct opened {
 	int64_t hold_ms;  /* how long the AM may hold the next question for news */
 	char *told;	  /* door.waiting, as it was told last; NULL: nothing is waited for */
 	int64_t told_ms;  /* monotonic */
+	int unheard;	  /* AMs that were found, one after the other, and did not answer */
 };
 #define cleanup_opened __attribute__((cleanup(opened_finish)))
 

@@ -439,6 +439,22 @@ static void stop_the_rest(struct job_view *view, int64_t time_ms)
 	}
 }
 
+static void end(struct job_view *view, enum job_state state, int64_t ended_ms)
+{
+	view->state = view->outcome = state;
+	view->is_final = true;
+	stop_the_rest(view, ended_ms);
+	if (view->ended_ms == 0)
+		view->ended_ms = ended_ms;
+}
+
+void job_view_end(struct job_view *view, enum job_state state, const char *message,
+		  int64_t ended_ms)
+{
+	end(view, state, ended_ms);
+	mem_replace(&view->message, mem_strdup(message));
+}
+
 static int read_notices(struct job_view *view, const struct view_record *record, struct err *err)
 {
 	const json_t *notices = view_record_get(record, "notices"), *notice;
@@ -470,12 +486,7 @@ static int fold_final(struct job_view *view, const struct view_record *record, i
 	if (need_state(record, "state", job_state_parse, &state, err) < 0 ||
 	    view_record_read_int(record, "ended_ms", 1, INT64_MAX, &ended_ms, err) < 0)
 		return -1;
-	view->state = (enum job_state)state;
-	view->outcome = view->state;
-	view->is_final = true;
-	stop_the_rest(view, ended_ms);
-	if (view->ended_ms == 0)
-		view->ended_ms = ended_ms;
+	end(view, (enum job_state)state, ended_ms);
 	if (cause) {
 		view->cause_task = -1;
 		if (cause_from_json(cause, &view->cause, err) < 0)

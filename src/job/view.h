@@ -99,6 +99,10 @@ struct job_view {
 struct job_view *job_view_create(const struct job *job);
 void job_view_destroy(struct job_view *view); /* NULL is fine */
 
+/* Of a job whose last line is not there: how it ended, as somebody else knows. */
+void job_view_end(struct job_view *view, enum job_state state, const char *message,
+		  int64_t ended_ms);
+
 /* Folds one line in. Kinds of records that this version does not know are passed over; a flawed
  * one is an error and leaves the view as it was, or partly changed. Lines that were folded in
  * before are passed over, so that overlapping reads do no harm. */

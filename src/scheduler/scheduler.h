@@ -322,8 +322,13 @@ struct job_door {
 	char *queue; /* where the job is now; NULL: where it was submitted to, as far as is known */
 	char *waiting; /* why there is no AM yet, or none at the moment, as the engine tells; NULL:
 			  it  does not, or there is one */
-	int claim;     /* local: says, as long as it is open, that a new job is being submitted;
-			  0: none */
+	/* Of an ended job whose final record is not here (yet): its end as the engine tells it, one
+	 * line, for when the AM does not answer. NULL: it tells none. */
+	char *end_message;
+	enum job_state end_state;
+	int64_t end_ms;
+	int claim; /* local: says, as long as it is open, that a new job is being submitted;
+		      0: none */
 };
 void job_door_finish(struct job_door *door);
 

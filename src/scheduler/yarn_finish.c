@@ -18,7 +18,9 @@ enum { DIAGNOSTICS_CAP = 4000 }; /* bytes; the ResourceManager keeps them in mem
  * refuses it, and then nothing is published or removed. Until the history is there, clients ask the
  * AM, which answers as long as this lasts. The job's own directory is
  * removed last, when nothing is being written into it any more: who finds it and the job not ended
- * may write there (yarn_start.c). What else fails is noted, and the rest done all the same.
+ * may write there (yarn_start.c). Where the history could not be published the directory stays,
+ * with the journal that is kept there: the next client publishes that. What else fails is noted,
+ * and the rest done all the same.
  */
 struct yarn_finish {
 	struct yarn *yarn;
@@ -26,6 +28,7 @@ struct yarn_finish {
 	struct history_upload *upload;
 	int pending;	 /* of what is done at the same time */
 	bool is_refused; /* the end, by the ResourceManager */
+	bool is_due;	 /* the history, which a client publishes once the store takes it again */
 	void (*done)(void *data);
 	void *data;
 };
@@ -43,7 +46,7 @@ static void part_done(struct yarn_finish *finish)
 {
 	if (--finish->pending > 0)
 		return;
-	if (finish->yarn->store && !finish->is_refused)
+	if (finish->yarn->store && !finish->is_refused && !finish->is_due)
 		store_start(finish->yarn->store, store_remove(""), on_removed, finish);
 	else
 		finish->done(finish->data);
@@ -106,9 +109,13 @@ static void unregister(struct yarn_finish *finish, const struct scheduler_end *e
 
 static void on_published(void *data, const struct err *err)
 {
+	struct yarn_finish *finish = data;
+
 	if (err)
 		log_warning("the history is not published: %s", err_message(err));
-	part_done(data);
+	/* A place that is another user's stays that. */
+	finish->is_due = err && err->kind != ERR_DENIED;
+	part_done(finish);
 }
 
 static void publish(struct yarn_finish *finish, const char *history)

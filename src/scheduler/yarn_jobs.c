@@ -161,6 +161,36 @@ static int open_known(const char *id, struct job_door *door)
 	return -1;
 }
 
+/* What the ResourceManager knows counts, whatever HDFS cannot give. `why`: what that is. */
+static void take_end(struct job_door *door, const report_proto *report, const struct err *why)
+{
+	struct cause cause = {0};
+	char *text cleanup_free = yarn_diagnose(report, door->am_attempt > 0, &cause);
+
+	cause_finish(&cause);
+	door->end_state = yarn_job_state(report);
+	door->end_ms = report->finishtime > 0 ? report->finishtime : clock_wall_ms();
+	door->end_message =
+		why->message
+			? mem_printf("%s (its journal cannot be read: %s)", text, err_message(why))
+			: mem_printf("%s (its journal is not published yet)", text);
+}
+
+/* Without the last line of its journal. */
+static bool has_told_end(const struct job_door *door, const report_proto *report)
+{
+	return report && !yarn_mirror_is_final(door->job_dir) &&
+	       job_state_is_final(yarn_job_state(report));
+}
+
+/* Without a description nothing is shown of a job. */
+static bool has_description(const char *mirror)
+{
+	char *path cleanup_free = fs_join(mirror, "job.json");
+
+	return fs_exists(path);
+}
+
 static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_door *door,
 		     struct err *err)
 {
@@ -190,7 +220,9 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 	 * others here may have heard since it has told. */
 	made.am_attempt = yarn_mirror_attempt(made.job_dir);
 	bool is_past = attempt > 0 && attempt < made.am_attempt;
-	if (yarn_mirror_settle(made.job_dir, cluster, id, report, &why) < 0) {
+	if (yarn_mirror_settle(made.job_dir, cluster, id, report, &why) < 0 &&
+	    !(why.kind == ERR_UNREACHABLE && has_told_end(&made, report) &&
+	      has_description(made.job_dir))) {
 		rmdir(made.job_dir); /* nothing is in it, then */
 		job_door_finish(&made);
 		if (!report && why.kind == ERR_NOT_FOUND)
@@ -201,6 +233,8 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 		return err_copy(err, &why);
 	}
 	made.ended = yarn_mirror_is_final(made.job_dir);
+	if (has_told_end(&made, report))
+		take_end(&made, report, &why);
 	char *told cleanup_free = report && !is_past ? address_of(report) : NULL;
 	if (!made.ended && made.am_attempt > 0)
 		made.address = yarn_mirror_address(made.job_dir, told);

@@ -347,11 +347,13 @@ static int read_kept(struct store *store, const struct journal_found *found, str
 }
 
 /* What the last of its AMs kept for the next one is more than what was followed here, if anything
- * was. Under the lock. */
-static int take_kept(const struct hadoop_cluster *cluster, const char *mirror, struct err *err)
+ * was. Under the lock. `once`: a store that does not answer is not waited for. */
+static int take_kept(const struct hadoop_cluster *cluster, const char *mirror, bool once,
+		     struct err *err)
 {
 	struct journal_found found cleanup_journal_found = {.before = INT_MAX};
-	struct store *store = yarn_store_open(cluster, cluster->job_dir, NULL, err);
+	struct store *store = once ? yarn_store_open_once(cluster, cluster->job_dir, err)
+				   : yarn_store_open(cluster, cluster->job_dir, NULL, err);
 	struct str bytes cleanup_str = {0};
 	int result = store ? find_kept(store, &found, err) : -1;
 	bool is_newer = found.attempt > 0 && found.attempt >= yarn_mirror_attempt(mirror);
@@ -452,11 +454,14 @@ static int take_end(struct store *job_dir, const struct hadoop_cluster *cluster,
 		/* Of a store that is none, the ResourceManager's word has to do. */
 		if (missing.kind == ERR_UNREACHABLE || (!report && missing.kind != ERR_NOT_FOUND))
 			return err_copy(err, &missing);
-		if (yarn_has_am_still(report))
+		/* It publishes, unless it could not, and has left. */
+		if (yarn_has_am_still(report)) {
+			take_kept(cluster, mirror, true, NULL);
 			return 0;
+		}
 		if (!report && check_cluster(mirror, cluster, err) < 0)
 			return -1;
-		int taken = take_kept(cluster, mirror, &gone);
+		int taken = take_kept(cluster, mirror, false, &gone);
 		/* Who has published it in the meantime has removed what was kept. */
 		bytes = yarn_kept_journal(cluster, mirror, report, &length, NULL);
 		if (!bytes && taken < 0)

@@ -239,7 +239,8 @@ static int make_checkpoint_dir(const struct hadoop_cluster *cluster, struct stor
 /* While files are written, which takes half a second, YARN starts the AM. An AM that has ended its
  * job by then has removed the directory, with files in it that were being written: the client
  * removes the files that it wrote after that, and files that it could not write are no loss. The
- * directory of a job whose AM was killed stays: the first client that looks publishes its journal.
+ * directory of a job whose AM was killed, or could not publish its journal, stays: the first client
+ * that looks publishes that.
  */
 static int submit(const struct hadoop_cluster *cluster, struct store *own, const struct job *job,
 		  const struct job_door *door, struct err *err)
@@ -257,7 +258,7 @@ static int submit(const struct hadoop_cluster *cluster, struct store *own, const
 	}
 	if (await_acceptance(cluster, job->id, &has_finished, err) < 0)
 		return -1;
-	if (has_finished)
+	if (has_finished && yarn_mirror_kept(cluster, NULL) == 0)
 		store_run(own, store_remove(job->id), NULL);
 	return 0;
 }

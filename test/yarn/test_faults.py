@@ -147,5 +147,24 @@ def test_the_name_node_is_down_at_submit(tony):
     assert count(tony.cluster.rm("apps")) == count(before)
 
 
+def test_a_job_succeeds_while_there_is_no_data_node(tony):
+    """Its AM cannot publish it, and leaves. The ResourceManager's word counts until the journal that the AM has kept
+    can be read, which is then published."""
+    job = start(tony, 1)
+    tony.cluster.kill("dn")
+    try:
+        (tony.directory / "go").touch()
+        assert job.ended_application()["finalStatus"] == "SUCCEEDED"
+        wait_until(lambda: not job.processes(), "its AM to leave")
+        answer = tony.run("wait", job.id)
+        assert answer.returncode == 0 and f"{job.id} succeeded: " in answer.stdout, answer.stdout + answer.stderr
+    finally:
+        tony.cluster.restart("dn")
+    wait_until(lambda: tony.run("list").returncode == 0 and "summary.json" in tony.cluster.list(job.history), "its history")
+    tony.forget()
+    status = job.status()
+    assert (status["state"], status["tasks"][0]["state"]) == ("succeeded", "succeeded")
+
+
 def count(apps):
     return len((apps["apps"] or {}).get("app", []))

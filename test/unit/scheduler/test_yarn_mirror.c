@@ -8,8 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "hadoop/webhdfs.h"
+#include "scheduler/journal_note.h"
 #include "scheduler/yarn_client.h"
 
 #define ID	"application_1_0001"
@@ -140,6 +143,35 @@ static void a_job_that_others_publish_meanwhile_is_what_they_published(void **st
 	assert_string_equal(kept, journal);
 }
 
+/* An AM that could not publish has left what it kept, though it may still be at work. */
+static void what_an_am_kept_is_known_while_it_may_publish(void **state)
+{
+	struct job *job = bed_job();
+	char *description cleanup_free = job_to_text(job);
+	bed_journal(state, job, true);
+	char *journal cleanup_free = scratch_read(state, "journal.jsonl");
+	struct str value cleanup_str = {0};
+	assert_int_equal(journal_note_encode(0, journal, strlen(journal), &value), 0);
+	char *hex cleanup_free = webhdfs_attribute_encode(value.text, value.length);
+	char *notes cleanup_free =
+		mem_printf(JSON("200", "{\"XAttrs\":[{\"name\":\"user.tony.journal-1\","
+				       "\"value\":\"%s\"}]}"),
+			   hex);
+	const struct web_step steps[] = {
+		NOT_PUBLISHED,
+		{"/j?op=GETXATTRS", notes},
+		{"/j?op=LISTSTATUS", LIST()},
+	};
+	Hadoop__ApplicationReportProto report = killed();
+	report.yarn_application_state = HADOOP__YARN_APPLICATION_STATE_PROTO__FINISHED;
+	report.finishtime = clock_wall_ms();
+	char *mirror cleanup_free =
+		settle(state, steps, array_length(steps), description, &report, 0);
+
+	job_destroy(job);
+	assert_true(yarn_mirror_is_final(mirror));
+}
+
 /* promise: S44 */
 static void the_end_of_a_job_is_not_read_from_another_users_entry(void **state)
 {
@@ -242,6 +274,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(a_job_that_others_publish_meanwhile_is_what_they_published),
+		scratch_test(what_an_am_kept_is_known_while_it_may_publish),
 		scratch_test(the_end_of_a_job_is_not_read_from_another_users_entry),
 		scratch_test(a_job_is_not_described_by_another_users_entry),
 		scratch_test(another_users_job_says_nothing_of_how_the_cluster_is_reached),
