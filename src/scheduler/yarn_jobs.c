@@ -161,7 +161,7 @@ static int open_known(const char *id, struct job_door *door)
 	return -1;
 }
 
-/* What the ResourceManager knows counts, whatever HDFS cannot give. `why`: what that is. */
+/* The ResourceManager's word counts, whatever HDFS cannot give. `why`: what that is. */
 static void take_end(struct job_door *door, const report_proto *report, const struct err *why)
 {
 	struct cause cause = {0};
