@@ -32,6 +32,7 @@
 
 static const char *const modes[] = {"GANG", "FCFS", NULL};
 static const char *const isolations[] = {"none", "pid-namespace", NULL};
+static const char *const execution_types[] = {"guaranteed", "opportunistic", NULL};
 static const char *const audiences[] = {"owner", "group", "all", NULL};
 static const char *const ui_paths[] = {"strip", "keep", NULL};
 static const char *const ui_origins[] = {"own-origin", "shared-origin", NULL};
@@ -338,6 +339,13 @@ static const struct key type_keys[] = {
 		"epoch, and costs no retry. Unset: the type has as many tasks as it asks for."},
 	{"tony.<type>.node-label", KEY_TEXT, .since = TONY_L, .schedulers = YARN, .note = NO_LABELS,
 	 .doc = "The node label expression for this type. Unset: tony.application.node-label."},
+	{"tony.<type>.execution-type", KEY_CHOICE, "guaranteed", .choices = execution_types,
+	 .since = OURS, .schedulers = YARN, .note = NO_YARN,
+	 .doc = "opportunistic, for an elastic type: the tasks beyond tony.<type>.min-instances "
+		"are asked for as opportunistic containers. A node runs these on what guaranteed "
+		"ones leave unused, beside the queue's share, and kills them when one of those "
+		"needs the room; that costs no retry. guaranteed: all are as the queue gives "
+		"them."},
 	{"tony.<type>.placement-spec", KEY_TEXT, .since = TONY_N, .schedulers = YARN,
 	 .note = NO_PLACEMENT,
 	 .doc = "YARN placement constraint of this type. Unset: tony.containers.placement-spec."},

@@ -41,13 +41,15 @@ static void set_resource(Hadoop__ResourceProto *resource, const struct container
 	}
 }
 
-/* Said, though it is the default: a ResourceManager on which opportunistic containers are enabled
- * throws at a request without it. */
-static void set_execution_type(Hadoop__ExecutionTypeRequestProto *type)
+/* Said, though guaranteed is the default: a ResourceManager on which opportunistic containers are
+ * enabled throws at a request without it. */
+static void set_execution_type(Hadoop__ExecutionTypeRequestProto *type, bool is_opportunistic)
 {
 	hadoop__execution_type_request_proto__init(type);
-	type->has_execution_type = true;
-	type->execution_type = HADOOP__EXECUTION_TYPE_PROTO__GUARANTEED;
+	type->has_execution_type = type->has_enforce_execution_type = true;
+	type->execution_type = is_opportunistic ? HADOOP__EXECUTION_TYPE_PROTO__OPPORTUNISTIC
+						: HADOOP__EXECUTION_TYPE_PROTO__GUARANTEED;
+	type->enforce_execution_type = is_opportunistic;
 }
 
 static void free_resource(Hadoop__ResourceProto *resource)
@@ -73,7 +75,7 @@ struct asks *asks_create(const struct container_kind *kinds, size_t count,
 		kind->is = &kinds[i];
 		kind->is_single = kinds[i].placement || (kinds[i].tags && kinds[i].tags->count > 0);
 		set_resource(&kind->resource, &kinds[i]);
-		set_execution_type(&kind->execution_type);
+		set_execution_type(&kind->execution_type, kinds[i].is_opportunistic);
 	}
 	return asks;
 }

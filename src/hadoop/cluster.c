@@ -107,6 +107,8 @@ static json_t *type_to_json(const struct hadoop_cluster_type *type)
 	json_set_list(object, "environment", &type->environment);
 	json_set_text(object, "placement", type->placement);
 	json_set_list(object, "allocation_tags", &type->allocation_tags);
+	if (type->is_opportunistic)
+		json_set_bool(object, "opportunistic", true);
 	return object;
 }
 
@@ -254,6 +256,7 @@ static int read_type(const struct hadoop_cluster *cluster, const json_t *object,
 	    json_read_list(object, "environment", &type->environment, err) < 0 ||
 	    json_read_text(object, "placement", &type->placement, err) < 0 ||
 	    json_read_list(object, "allocation_tags", &type->allocation_tags, err) < 0 ||
+	    json_read_bool(object, "opportunistic", &type->is_opportunistic, err) < 0 ||
 	    field_check_list("allocation_tags", &type->allocation_tags, LIST_CAP, err) < 0 ||
 	    (type->placement && field_check_text("placement", type->placement, err) < 0))
 		return -1;

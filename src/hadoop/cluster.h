@@ -51,6 +51,8 @@ struct hadoop_cluster_type {
 	struct str_list environment;
 	char *placement; /* placement constraint, as the user wrote it; NULL: none */
 	struct str_list allocation_tags;
+	/* Those of its containers that the job can do without are opportunistic. */
+	bool is_opportunistic;
 };
 
 struct hadoop_cluster {

@@ -340,6 +340,8 @@ static int describe_kind(struct yarn *yarn, size_t number, struct err *err)
 		.node_label = type->node_label,
 		.tags = &more->allocation_tags,
 	};
+	yarn->kinds[yarn->job->type_count + number] = yarn->kinds[number];
+	yarn->kinds[yarn->job->type_count + number].is_opportunistic = true;
 	if (!placement)
 		return 0;
 	yarn->placements[number] = placement_parse(placement, strlen(placement), err);
@@ -351,12 +353,13 @@ static int describe_kinds(struct yarn *yarn, struct err *err)
 {
 	const struct job *job = yarn->job;
 
-	yarn->kinds = mem_alloc_array(job->type_count, sizeof(*yarn->kinds));
+	yarn->kind_count = 2 * job->type_count;
+	yarn->kinds = mem_alloc_array(yarn->kind_count, sizeof(*yarn->kinds));
 	yarn->placements = mem_alloc_array(job->type_count, sizeof(*yarn->placements));
-	yarn->asked = mem_alloc_array(job->type_count, sizeof(*yarn->asked));
-	yarn->asked_count = mem_alloc_array(job->type_count, sizeof(*yarn->asked_count));
-	yarn->given = mem_alloc_array(job->type_count, sizeof(*yarn->given));
-	for (size_t i = 0; i < job->type_count; i++)
+	yarn->asked = mem_alloc_array(yarn->kind_count, sizeof(*yarn->asked));
+	yarn->asked_count = mem_alloc_array(yarn->kind_count, sizeof(*yarn->asked_count));
+	yarn->given = mem_alloc_array(yarn->kind_count, sizeof(*yarn->given));
+	for (size_t i = 0; i < yarn->kind_count; i++)
 		TAILQ_INIT(&yarn->asked[i]);
 	yarn->cluster = hadoop_cluster_from_json(job->engine, job->stores, err);
 	if (!yarn->cluster)
@@ -400,7 +403,7 @@ static int open_master(struct yarn *yarn, struct err *err)
 		.port = colon ? atoi(colon + 1) : 0,
 		.tracking_url = url,
 		.kinds = yarn->kinds,
-		.kind_count = yarn->job->type_count,
+		.kind_count = yarn->kind_count,
 		.nodes = yarn->cluster->nodes,
 		.racks = yarn->cluster->racks,
 		.events = {.data = yarn,

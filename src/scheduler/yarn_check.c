@@ -212,6 +212,31 @@ static const char *own_or_common(const struct job *job, const char *type, const 
 	return own ? own : job_config_format(job, "tony.containers.%s", what);
 }
 
+/* A container that may be taken away at any time is only for what the job can do without. */
+static int describe_execution(const struct job *job, const struct job_type *from,
+			      struct hadoop_cluster_type *type, struct err *err)
+{
+	const char *wanted = job_config_format(job, "tony.%s.execution-type", from->name);
+
+	type->is_opportunistic = str_equal(wanted, "opportunistic");
+	if (!type->is_opportunistic)
+		return 0;
+	if (!job_type_is_elastic(from))
+		return err_set(err, ERR_CONFIG,
+			       "tony.%s.execution-type: opportunistic containers are killed "
+			       "whenever their node needs the room, and the job cannot do without "
+			       "a %s; write guaranteed, or say in tony.%s.min-instances how many "
+			       "it needs",
+			       from->name, from->name, from->name);
+	if (type->placement || type->allocation_tags.count > 0)
+		return err_set(err, ERR_CONFIG,
+			       "tony.%s.execution-type: YARN places no opportunistic containers by "
+			       "placement-spec or allocation-tags; write guaranteed, or take these "
+			       "out",
+			       from->name);
+	return 0;
+}
+
 static int describe_type(const struct job *job, const struct job_type *from,
 			 struct hadoop_cluster_type *type, struct err *err)
 {
@@ -219,7 +244,7 @@ static int describe_type(const struct job *job, const struct job_type *from,
 
 	type->placement = mem_strdup(own_or_common(job, from->name, "placement-spec"));
 	str_split(&type->allocation_tags, tags ? tags : "", ',');
-	if (add_amounts(job, from, type, err) < 0)
+	if (describe_execution(job, from, type, err) < 0 || add_amounts(job, from, type, err) < 0)
 		return -1;
 	return add_docker(job, from->docker_image, &type->environment, err);
 }

@@ -17,28 +17,39 @@ enum {
 
 /* ---- asking ------------------------------------------------------------------------------- */
 
-static void say_wanted(struct yarn *yarn, size_t type)
+static void say_wanted(struct yarn *yarn, size_t kind)
 {
-	int32_t count = yarn->asked_count[type];
+	int32_t count = yarn->asked_count[kind];
 
-	if (yarn->is_registered && application_master_wanted(yarn->master, type) != count)
-		application_master_want(yarn->master, type, count);
+	if (yarn->is_registered && application_master_wanted(yarn->master, kind) != count)
+		application_master_want(yarn->master, kind, count);
 }
 
 static void say_all_wanted(struct yarn *yarn)
 {
-	for (size_t i = 0; i < yarn->job->type_count; i++)
+	for (size_t i = 0; i < yarn->kind_count; i++)
 		say_wanted(yarn, i);
 	yarn_pump_soon(yarn);
 }
 
+/* Only a task that the job can do without may be taken away at any time. */
+static size_t kind_of(const struct yarn_container *container)
+{
+	const struct yarn *yarn = container->yarn;
+	size_t type = container->request.type;
+	bool opportunistic =
+		container->request.is_optional && yarn->cluster->types[type].is_opportunistic;
+
+	return opportunistic ? yarn->job->type_count + type : type;
+}
+
 static void queue(struct yarn_container *container)
 {
-	struct yarn_queue *asked = &container->yarn->asked[container->request.type];
+	struct yarn_queue *asked = &container->yarn->asked[kind_of(container)];
 	struct yarn_container *before = TAILQ_LAST(asked, yarn_queue);
 
 	container->state = YARN_ASKED;
-	container->yarn->asked_count[container->request.type]++;
+	container->yarn->asked_count[kind_of(container)]++;
 	while (before && before->request.is_optional && !container->request.is_optional)
 		before = TAILQ_PREV(before, yarn_queue, queued);
 	if (before)
@@ -49,8 +60,8 @@ static void queue(struct yarn_container *container)
 
 static void unqueue(struct yarn_container *container)
 {
-	container->yarn->asked_count[container->request.type]--;
-	TAILQ_REMOVE(&container->yarn->asked[container->request.type], container, queued);
+	container->yarn->asked_count[kind_of(container)]--;
+	TAILQ_REMOVE(&container->yarn->asked[kind_of(container)], container, queued);
 }
 
 /* ---- time --------------------------------------------------------------------------------- */
@@ -178,7 +189,7 @@ static void refuse(struct yarn_container *container, const char *text)
 
 void yarn_gang_refuse_all(struct yarn *yarn, const char *text)
 {
-	for (size_t i = 0; i < yarn->job->type_count; i++) {
+	for (size_t i = 0; i < yarn->kind_count; i++) {
 		struct yarn_container *container;
 		while ((container = TAILQ_FIRST(&yarn->asked[i])))
 			refuse(container, text);
@@ -220,26 +231,27 @@ static char *too_large(const struct yarn *yarn, const struct container_kind *kin
 	return NULL;
 }
 
-static void judge(struct yarn *yarn, size_t type)
+static void judge(struct yarn *yarn, size_t number)
 {
-	const struct container_kind *kind = &yarn->kinds[type];
+	const struct container_kind *kind = &yarn->kinds[number];
 	struct yarn_container *container;
 
-	if (!yarn->limits || TAILQ_EMPTY(&yarn->asked[type]))
+	if (!yarn->limits || TAILQ_EMPTY(&yarn->asked[number]))
 		return;
 	char *why cleanup_free = unknown_amount(yarn, kind);
 	if (!why)
 		why = too_large(yarn, kind);
 	if (!why)
 		return;
-	char *text cleanup_free = mem_printf("a %s needs %s", yarn->job->types[type].name, why);
-	while ((container = TAILQ_FIRST(&yarn->asked[type])))
+	char *text cleanup_free = mem_printf(
+		"a %s needs %s", yarn->job->types[number % yarn->job->type_count].name, why);
+	while ((container = TAILQ_FIRST(&yarn->asked[number])))
 		refuse(container, text);
 }
 
 void yarn_gang_judge_all(struct yarn *yarn)
 {
-	for (size_t i = 0; i < yarn->job->type_count; i++)
+	for (size_t i = 0; i < yarn->kind_count; i++)
 		judge(yarn, i);
 	say_all_wanted(yarn);
 }
@@ -271,10 +283,25 @@ static char *missing_amount(const struct container_kind *kind, const Hadoop__Res
 	return NULL;
 }
 
-void yarn_gang_take(struct yarn *yarn, size_t type, const Hadoop__ContainerProto *proto)
+/* A ResourceManager without opportunistic containers takes an ask for one as any other. */
+static void note_guaranteed(struct yarn *yarn, size_t kind, const Hadoop__ContainerProto *proto)
 {
-	struct yarn_container *container = TAILQ_FIRST(&yarn->asked[type]);
-	char *missing cleanup_free = missing_amount(&yarn->kinds[type], proto->resource);
+	if (!yarn->kinds[kind].is_opportunistic || yarn->is_guaranteed_noted ||
+	    proto->execution_type == HADOOP__EXECUTION_TYPE_PROTO__OPPORTUNISTIC)
+		return;
+	char *text cleanup_free = mem_printf(
+		"tony.%s.execution-type: the ResourceManager gives guaranteed containers in place "
+		"of opportunistic ones: it has no "
+		"yarn.resourcemanager.opportunistic-container-allocation.enabled",
+		yarn->job->types[kind % yarn->job->type_count].name);
+	yarn->is_guaranteed_noted = true;
+	yarn->listener.noted(yarn->listener.data, text);
+}
+
+void yarn_gang_take(struct yarn *yarn, size_t kind, const Hadoop__ContainerProto *proto)
+{
+	struct yarn_container *container = TAILQ_FIRST(&yarn->asked[kind]);
+	char *missing cleanup_free = missing_amount(&yarn->kinds[kind], proto->resource);
 
 	if (!container || missing) {
 		application_master_release(yarn->master, proto->id);
@@ -283,10 +310,11 @@ void yarn_gang_take(struct yarn *yarn, size_t type, const Hadoop__ContainerProto
 		return;
 	}
 	struct yarn_gang *gang = container->gang;
+	note_guaranteed(yarn, kind, proto);
 	unqueue(container);
 	yarn_container_fill(container, proto);
 	if (proto->resource)
-		yarn->given[type] = proto->resource->memory;
+		yarn->given[kind] = proto->resource->memory;
 	container->state = YARN_HELD;
 	gang->held++;
 	yarn_pump_soon(yarn);

@@ -94,7 +94,10 @@ struct yarn {
 	struct hadoop_cluster *cluster;
 	struct credentials credentials; /* of the AM's own container */
 	struct str task_tokens;		/* a task's credentials, as bytes */
-	struct container_kind *kinds;	/* of the types, in their order */
+	/* Of the types, in their order; and, in the same order behind them, opportunistic ones.
+	 * All lists "by kind" have as many entries. */
+	struct container_kind *kinds;
+	size_t kind_count;
 	Hadoop__PlacementConstraintProto **placements;
 	struct application_master *master;
 	struct node_managers *nodes;
@@ -109,7 +112,7 @@ struct yarn {
 	struct yarn_container **tasks; /* each task's, newest first */
 	size_t task_count;
 	struct map *containers;	  /* by id, from HELD on */
-	struct yarn_queue *asked; /* by type: first come, first served */
+	struct yarn_queue *asked; /* by kind: first come, first served */
 	int32_t *asked_count;	  /* likewise */
 	struct yarn_gang_queue gangs;
 	int64_t gang_patience_ms, gang_pause_ms; /* of a gang's first try: see yarn_gang.c */
@@ -118,9 +121,10 @@ struct yarn {
 	size_t releasing;   /* containers whose end was ordered and has not come */
 	char *waiting;	    /* as last told */
 	int64_t waiting_at; /* when */
-	int64_t *given;	    /* by type: MiB that a container has after rounding; 0: none came yet */
+	int64_t *given;	    /* by kind: MiB that a container has after rounding; 0: none came yet */
 	int64_t short_since; /* the queue cannot give what is asked for since then; 0: it can */
 	char *headroom;	     /* what it can give, in words; NULL: enough, as far as is known */
+	bool is_guaranteed_noted; /* there are no opportunistic containers, and the owner knows */
 	bool is_over;
 	struct event
 		*unheard; /* when what was adopted must have been heard of; NULL: not yet set */
@@ -147,8 +151,8 @@ void yarn_gang_ask(struct yarn *yarn, const struct scheduler_request *requests, 
 /* After registration: what was asked for before it is judged by the cluster's limits. */
 void yarn_gang_judge_all(struct yarn *yarn);
 void yarn_gang_refuse_all(struct yarn *yarn, const char *text); /* what is still asked for */
-/* A container for one of the type came. */
-void yarn_gang_take(struct yarn *yarn, size_t type, const Hadoop__ContainerProto *proto);
+/* A container of the kind came. */
+void yarn_gang_take(struct yarn *yarn, size_t kind, const Hadoop__ContainerProto *proto);
 /* It ended, or is not wanted any more, before the AM heard of it. */
 void yarn_gang_lose(struct yarn_container *container); /* is asked for again */
 void yarn_gang_lose_held(struct yarn *yarn);	       /* all that came for no use */

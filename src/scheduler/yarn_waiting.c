@@ -18,6 +18,11 @@ static bool is_optional(const struct yarn_gang *gang)
 	return TAILQ_FIRST(&gang->members)->request.is_optional;
 }
 
+static int32_t count_opportunistic(const struct yarn *yarn, size_t type)
+{
+	return yarn->asked_count[yarn->job->type_count + type];
+}
+
 /* How many of the type, needed or optional, are asked for; the optional ones come last. */
 static int32_t count_asked(const struct yarn *yarn, size_t type, bool optional)
 {
@@ -27,7 +32,7 @@ static int32_t count_asked(const struct yarn *yarn, size_t type, bool optional)
 	for (; container && container->request.is_optional;
 	     container = TAILQ_PREV(container, yarn_queue, queued))
 		count++;
-	return optional ? count : yarn->asked_count[type] - count;
+	return optional ? count + count_opportunistic(yarn, type) : yarn->asked_count[type] - count;
 }
 
 /* "worker x 2, ps x 1"; the caller frees. */
@@ -169,6 +174,11 @@ static char *list_reasons(const struct yarn *yarn)
 	struct str_list reasons cleanup_str_list = {0};
 
 	for (size_t i = 0; i < yarn->job->type_count; i++) {
+		if (count_opportunistic(yarn, i) > 0)
+			str_list_add_format(
+				&reasons,
+				"%s: opportunistic, from a node that has room in its queue",
+				yarn->job->types[i].name);
 		if (yarn->asked_count[i] == 0)
 			continue;
 		add_rounding(yarn, i, &reasons);

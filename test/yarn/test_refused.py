@@ -41,6 +41,17 @@ def test_task_with_too_many_gpus(tony):
     refused(tony, CAPACITY, {"tony.worker.gpus": 3}, "worker:0", "3 of yarn.io/gpu", "2")
 
 
+def test_opportunistic_container_for_a_task_that_the_job_needs(tony):
+    refused(tony, CONFIG, {"tony.worker.execution-type": "opportunistic"}, "tony.worker.execution-type",
+            "tony.worker.min-instances")
+
+
+def test_opportunistic_container_with_a_placement_constraint(tony):
+    refused(tony, CONFIG, {"tony.application.framework": "generic", "tony.worker.instances": 2, "tony.worker.min-instances": 1,
+                           "tony.worker.execution-type": "opportunistic", "tony.worker.placement-spec": "notin,node,w"},
+            "tony.worker.execution-type", "placement-spec")
+
+
 def test_am_larger_than_the_largest_container(tony):
     refused(tony, CAPACITY, {"tony.am.memory": "10g"}, "tony.am", "10.0 GiB", "4.0 GiB")
 

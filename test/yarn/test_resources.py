@@ -326,3 +326,22 @@ def test_framework_that_the_nodes_lack_is_told_before_a_program_runs(tony, tmp_p
     assert job.wait() == 1
     cause = job.status()["cause"]
     assert f"train.py imports xgboost, which {PYTHON} of this machine does not have" in cause["text"], cause
+
+
+def execution_type(tony, task):
+    """As the node tells it that runs the task's container."""
+    port = json.loads((tony.cluster.directory / "cluster.json").read_text())["ports"]["nm-web"]
+    url = f"http://{task['host']}:{port}/ws/v1/node/containers/{task['container']}?user.name={tony.cluster.user}"
+    with tony.cluster.open(url) as answer:
+        return json.load(answer)["container"]["executionType"]
+
+
+def test_what_a_job_can_do_without_may_be_opportunistic(tony):
+    job = tony.submit({"tony.application.framework": "generic", "tony.application.elastic-settle-time": "200ms",
+                       "tony.worker.instances": 2, "tony.worker.min-instances": 1,
+                       "tony.worker.execution-type": "opportunistic"},
+                      "--executes", f"./exit_after.sh {tony.directory}/go 0")
+    tasks = [job.wait_task(f"worker:{index}") for index in range(2)]
+    assert sorted(execution_type(tony, task) for task in tasks) == ["GUARANTEED", "OPPORTUNISTIC"]
+    (tony.directory / "go").touch()
+    assert job.wait() == 0

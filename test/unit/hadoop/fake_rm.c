@@ -112,8 +112,6 @@ static void log_ask(struct str *log, const Hadoop__ResourceRequestProto *ask)
 
 	assert_int_equal(ask->allocation_request_id, ask->priority->priority);
 	assert_true(ask->relax_locality);
-	assert_int_equal(ask->execution_type_request->execution_type,
-			 HADOOP__EXECUTION_TYPE_PROTO__GUARANTEED);
 	str_append_format(log, "ask p%d n%d %dm %dc", ask->priority->priority, ask->num_containers,
 			  (int)size->memory, size->virtual_cores);
 	if (!str_equal(ask->resource_name, "*"))
@@ -121,6 +119,10 @@ static void log_ask(struct str *log, const Hadoop__ResourceRequestProto *ask)
 	for (size_t i = 0; i < size->n_resource_value_map; i++)
 		str_append_format(log, " %s=%d", size->resource_value_map[i]->key,
 				  (int)size->resource_value_map[i]->value);
+	assert_true(ask->execution_type_request->has_execution_type);
+	if (ask->execution_type_request->execution_type ==
+	    HADOOP__EXECUTION_TYPE_PROTO__OPPORTUNISTIC)
+		str_append(log, " opportunistic");
 	if (ask->node_label_expression)
 		str_append_format(log, " label=%s", ask->node_label_expression);
 	str_append(log, "; ");

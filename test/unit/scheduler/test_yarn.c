@@ -24,7 +24,9 @@ struct bed {
 	struct job job;
 	struct job_type types[TYPES];
 	struct hadoop_amount fpga;
-	const char *placement; /* of workers; NULL: none */
+	/* Of workers: */
+	const char *placement; /* NULL: none */
+	bool is_opportunistic;
 	struct scheduler *scheduler;
 	struct str told;
 	struct cause cause; /* of the last end or preemption */
@@ -145,6 +147,7 @@ static void describe_cluster(struct bed *bed)
 	};
 
 	types[WORKER].placement = (char *)bed->placement;
+	types[WORKER].is_opportunistic = bed->is_opportunistic;
 	types[PS].amounts = &bed->fpga;
 	types[PS].amount_count = bed->fpga.value > 0;
 	str_list_add(&cluster.rm, bed->rm.server.address);
@@ -160,8 +163,8 @@ static void describe_cluster(struct bed *bed)
 	str_list_finish(&cluster.hdfs.name_nodes);
 }
 
-static struct bed *open_placed(void **state, enum job_mode mode, int64_t fpgas,
-			       const char *placement)
+static struct bed *open_with(void **state, enum job_mode mode, int64_t fpgas, const char *placement,
+			     bool is_opportunistic)
 {
 	struct bed *bed = mem_alloc(sizeof(*bed));
 	struct err err cleanup_err = {0};
@@ -171,6 +174,7 @@ static struct bed *open_placed(void **state, enum job_mode mode, int64_t fpgas,
 	bed->base = event_base_new();
 	bed->fpga = (struct hadoop_amount){(char *)"yarn.io/fpga", fpgas};
 	bed->placement = placement;
+	bed->is_opportunistic = is_opportunistic;
 	rm_open(&bed->rm, bed->base);
 	rm_open(&bed->node, bed->base);
 	bed->rm.token = "amrm";
@@ -202,7 +206,7 @@ static struct bed *open_placed(void **state, enum job_mode mode, int64_t fpgas,
 
 static struct bed *open_bed(void **state, enum job_mode mode, int64_t fpgas)
 {
-	return open_placed(state, mode, fpgas, NULL);
+	return open_with(state, mode, fpgas, NULL, false);
 }
 
 static void close_bed(struct bed *bed)
@@ -402,6 +406,52 @@ static void what_a_job_can_do_without_is_told_alone_and_comes_last(void **state)
 	close_bed(bed);
 }
 
+static Hadoop__ContainerProto *give_opportunistic(struct bed *bed)
+{
+	int kind = TYPES + WORKER + 1;
+	Hadoop__ContainerProto *container =
+		rm_give(&bed->rm, kind, kind, 4, "127.0.0.1", port_of_node(bed));
+
+	container->has_execution_type = true;
+	return container;
+}
+
+static void guaranteed_containers_in_place_of_opportunistic_ones_are_noted(void **state)
+{
+	struct bed *bed = open_with(state, JOB_MODE_GANG, 0, NULL, true);
+
+	ask_for(bed, 2, 1, true);
+	rm_wait(&bed->rm, "ask p3 n1 128m 1c opportunistic; ");
+	give_opportunistic(bed);
+	wait_told(bed, "noted: tony.worker.execution-type: the ResourceManager gives guaranteed "
+		       "containers in place of opportunistic ones");
+	wait_told(bed, "allocated worker:2/1\n");
+	close_bed(bed);
+}
+
+static void only_what_a_job_can_do_without_is_opportunistic(void **state)
+{
+	struct bed *bed = open_with(state, JOB_MODE_GANG, 0, NULL, true);
+
+	ask_for(bed, 2, 1, true);
+	request(bed, 0, 2);
+	rm_wait(&bed->rm, "ask p1 n2 128m 1c; ask p3 n1 128m 1c opportunistic; ");
+	give(bed, 2);
+	give(bed, 3);
+	wait_told(bed, "can run with fewer; waits for 1 more containers (worker x 1) of queue ml: "
+		       "worker: opportunistic, from a node that has room in its queue\n");
+	rm_give_node_token(&bed->rm, "127.0.0.1", port_of_node(bed), "nm");
+	give_opportunistic(bed)->execution_type = HADOOP__EXECUTION_TYPE_PROTO__OPPORTUNISTIC;
+	wait_told(bed, "allocated worker:2/1\n");
+	wait_told(bed, "nothing waits\n");
+	assert_false(is_told(bed, "noted"));
+	launch(bed, 2);
+	rm_end(&bed->rm, 4, -108, "Container Killed to make room for Guaranteed Container.");
+	wait_told(bed, "ended worker:2/1\n");
+	assert_cause(bed, CAUSE_PREEMPTED, "its node made room for other containers");
+	close_bed(bed);
+}
+
 static void without_a_gang_each_is_told(void **state)
 {
 	struct bed *bed = open_bed(state, JOB_MODE_FCFS, 0);
@@ -465,7 +515,7 @@ static void what_the_queue_has_left_for_the_user_is_told(void **state)
 
 static void a_placement_that_is_waited_for_is_told(void **state)
 {
-	struct bed *bed = open_placed(state, JOB_MODE_GANG, 0, "notin,node,worker");
+	struct bed *bed = open_with(state, JOB_MODE_GANG, 0, "notin,node,worker", false);
 
 	((struct yarn *)bed->scheduler)->node_count = 3;
 	request(bed, 0, 2);
@@ -770,6 +820,8 @@ int main(void)
 		scratch_test(what_ended_between_two_ams_is_told),
 		scratch_test(a_gang_is_told_when_it_is_complete),
 		scratch_test(what_a_job_can_do_without_is_told_alone_and_comes_last),
+		scratch_test(only_what_a_job_can_do_without_is_opportunistic),
+		scratch_test(guaranteed_containers_in_place_of_opportunistic_ones_are_noted),
 		scratch_test(without_a_gang_each_is_told),
 		scratch_test(a_gang_that_stands_still_is_given_back),
 		scratch_test(what_a_container_costs_after_rounding_is_told),
