@@ -29,7 +29,8 @@ static int ask(const struct rm_web *web, const char *path, struct str *body, str
 	for (size_t i = 0; i < web->addresses->count && result < 0; i++) {
 		const char *whole = web->addresses->items[i];
 		const char *scheme = strstr(whole, "://");
-		err_finish(err);
+		if (err)
+			err_finish(err);
 		str_truncate(body, 0);
 		result = http_stream(scheme ? scheme + 3 : whole, web->tls, path, web->timeout_ms,
 				     gather, body, err);
@@ -56,14 +57,13 @@ int rm_web_conf(const struct rm_web *web, const char *key, char **value)
 	return 0;
 }
 
-json_t *rm_web_scheduler(const struct rm_web *web)
+json_t *rm_web_scheduler(const struct rm_web *web, struct err *err)
 {
 	struct str body cleanup_str = {0};
-	struct err err cleanup_err = {0};
 
-	return ask(web, "/ws/v1/cluster/scheduler", &body, &err) < 0
+	return ask(web, "/ws/v1/cluster/scheduler", &body, err) < 0
 		       ? NULL
-		       : json_parse(str_text(&body), body.length, NULL);
+		       : json_parse(str_text(&body), body.length, err);
 }
 
 /* ---- queues ------------------------------------------------------------------------------- */

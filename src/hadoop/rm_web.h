@@ -13,9 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "base/str.h"
 
-#define RM_WEB_CAP (16u << 20) /* bytes of an answer */
+#define RM_WEB_CAP (64u << 20) /* bytes of an answer; a queue takes up to 100 KiB */
 
 struct tls_context;
 
@@ -28,8 +29,9 @@ struct rm_web {
 /* -1: none answers in time, or lets this user ask. *value NULL: the key is not set. The caller
  * frees. */
 int rm_web_conf(const struct rm_web *web, const char *key, char **value);
-/* NULL: likewise. For the next two; json_decref(). */
-json_t *rm_web_scheduler(const struct rm_web *web);
+/* NULL: likewise, and `err` says why. For the next two, and scheduler/yarn_rest.h; json_decref().
+ */
+json_t *rm_web_scheduler(const struct rm_web *web, struct err *err);
 
 enum rm_web_making {
 	RM_WEB_MAKES_NONE,

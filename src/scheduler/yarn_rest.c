@@ -4,10 +4,9 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "net/http_client.h"
-#include "net/http_url.h"
+#include "hadoop/rm_web.h"
+#include "hadoop/webhdfs_client.h"
 #include "net/tls.h"
-#include "net/url.h"
 
 #define TIMEOUT_MS 10000
 #define DEPTH_CAP  32
@@ -261,78 +260,48 @@ static void add_tree(const struct answer *answer, const json_t *object, const ch
 		add_tree(answer, json_item_of(children, i), path, is_fair, depth + 1);
 }
 
-int yarn_rest_parse(const char *body, size_t length, const char *user,
-		    struct scheduler_queues *queues, struct err *err)
+static int read_answer(const json_t *all, const char *user, struct scheduler_queues *queues,
+		       struct err *err)
 {
 	const struct answer answer = {user, queues};
-	json_t *all cleanup_json = json_parse(body, length, err);
 	const json_t *info = json_object_get(json_object_get(all, "scheduler"), "schedulerInfo");
 	const json_t *root = json_object_get(info, "rootQueue");
 
-	if (!all)
-		return -1;
 	if (!json_is_object(info))
 		return err_set(err, ERR_INPUT, "this says nothing of a scheduler");
 	add_tree(&answer, root ? root : info, "", root != NULL, 0);
 	return 0;
 }
 
+int yarn_rest_parse(const char *body, size_t length, const char *user,
+		    struct scheduler_queues *queues, struct err *err)
+{
+	json_t *all cleanup_json = json_parse(body, length, err);
+
+	return all ? read_answer(all, user, queues, err) : -1;
+}
+
 /* ---- asking ------------------------------------------------------------------------------- */
 
-static bool gather(void *data, const char *bytes, size_t length)
-{
-	struct str *body = data;
-
-	str_append_bytes(body, bytes, length);
-	return body->length <= YARN_REST_CAP;
-}
-
-/* `user` is believed where the cluster is without security. */
-static int ask(const char *address, struct tls_context *tls, const char *user, struct str *body,
+static int ask(const struct hadoop_cluster *cluster, struct scheduler_queues *queues,
 	       struct err *err)
 {
-	struct str target cleanup_str = {0};
+	struct rm_web web = {.addresses = &cluster->rm_web, .timeout_ms = TIMEOUT_MS};
+	bool is_https = str_starts_with(cluster->rm_web.items[0], "https:");
 
-	str_append(&target, "/ws/v1/cluster/scheduler?user.name=");
-	http_url_encode(&target, user, "");
-	return http_stream(address, tls, target.text, TIMEOUT_MS, gather, body, err);
-}
-
-static int ask_url(const struct hadoop_cluster *cluster, const char *text, struct str *body,
-		   struct err *err)
-{
-	struct net_url url cleanup_net_url = {0};
-	struct tls_context *tls = NULL;
-
-	if (net_url_parse(text, &url, err) < 0)
+	if (is_https)
+		web.tls = tls_context_create_client(cluster->hdfs.authorities, WEBHDFS_TRUST_REMEDY,
+						    err);
+	if (is_https && !web.tls)
 		return -1;
-	if (url.is_tls) {
-		tls = tls_context_create_client(cluster->hdfs.authorities, WEBHDFS_TRUST_REMEDY,
-						err);
-		if (!tls)
-			return -1;
-	}
-	int result = ask(url.address, tls, cluster->user, body, err);
-	tls_context_destroy(tls);
-	return result;
+	json_t *all cleanup_json = rm_web_scheduler(&web, err);
+	tls_context_destroy(web.tls);
+	return all ? read_answer(all, cluster->user, queues, err) : -1;
 }
 
-/* One of a pair stands by, and sends those who ask to the other. */
 int yarn_rest_add(const struct hadoop_cluster *cluster, struct scheduler_queues *queues,
 		  struct err *err)
 {
-	int result = -1;
-
-	for (size_t i = 0; i < cluster->rm_web.count && result < 0; i++) {
-		struct str body cleanup_str = {0};
-		if (err)
-			err_finish(err);
-		result = ask_url(cluster, cluster->rm_web.items[i], &body, err);
-		if (result == 0)
-			result = yarn_rest_parse(str_text(&body), body.length, cluster->user,
-						 queues, err);
-		if (result < 0)
-			err_wrap(err, "the ResourceManager's web service");
-	}
-	return result;
+	return ask(cluster, queues, err) < 0 ? err_wrap(err, "the ResourceManager's web service")
+					     : 0;
 }

@@ -13,8 +13,6 @@
 #include "hadoop/cluster.h"
 #include "scheduler/resources.h"
 
-#define YARN_REST_CAP (64u << 20) /* bytes of the answer */
-
 /* Fills in what is said of those `queues`, for the cluster's user. */
 int yarn_rest_add(const struct hadoop_cluster *cluster, struct scheduler_queues *queues,
 		  struct err *err);

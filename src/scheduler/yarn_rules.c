@@ -67,7 +67,7 @@ static void open_web(const struct hadoop_cluster *cluster, struct yarn_rules *ru
 	if (rules->addresses.count > 0 && (!is_https || rules->web.tls))
 		ask(rules, LEAST_MEMORY);
 	if (rules->is_told)
-		rules->scheduler = rm_web_scheduler(&rules->web);
+		rules->scheduler = rm_web_scheduler(&rules->web, NULL);
 }
 
 struct yarn_rules *yarn_rules_ask(const struct hadoop_cluster *cluster, const struct job *job,
