@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
@@ -232,8 +233,22 @@ static void go_to(struct webhdfs_call *call, const char *location)
 		exchange(call, STAGE_CONTENT);
 }
 
+static bool is_without_location(const struct http_response *response)
+{
+	json_t *answer cleanup_json = json_parse(response->body, response->length, NULL);
+
+	return json_is_null(json_object_get(answer, "Location"));
+}
+
 static void take_location(struct webhdfs_call *call, const struct http_response *response)
 {
+	struct webhdfs_async *client = call->client;
+
+	if (response->status != 307 && !client->takes_redirects && is_without_location(response)) {
+		client->takes_redirects = true;
+		exchange(call, STAGE_ASK);
+		return;
+	}
 	struct err err cleanup_err = {0};
 	char *location cleanup_free =
 		response->status == 307 ? mem_strdup(response->location)
@@ -453,10 +468,10 @@ static void append_target(const struct webhdfs_call *call, struct str *target)
 	if (call->on_bytes)
 		str_append_format(target, "&offset=%lld&length=%lld", (long long)call->offset,
 				  (long long)call->left);
-	if (is_content(call) && !call->client->options.http_fs)
-		str_append(target, "&noredirect=true");
-	else if (webhdfs_op_sends(call->question.op))
+	if (call->client->options.http_fs && webhdfs_op_sends(call->question.op))
 		str_append(target, "&data=true");
+	else if (asks_for_place(call) && !call->client->takes_redirects)
+		str_append(target, "&noredirect=true");
 }
 
 static const char *method(const struct webhdfs_call *call)

@@ -66,6 +66,10 @@ struct webhdfs_async {
 	struct webhdfs_options options;
 	struct tls_context *tls; /* NULL: not needed so far */
 	size_t active;		 /* the address that answered last */
+	/* Routers of a federation, of some versions, ask their NameNode with the parameters that
+	 * they have got, and understand nothing but a redirect: with noredirect=true they answer
+	 * {"Location": null}. */
+	bool takes_redirects;
 	/* The connection by which it did, for questions that may be repeated; NULL: none. */
 	struct http_client *kept;
 	const char *kept_server; /* of the options */

@@ -186,7 +186,12 @@ static void test_create_in_two_steps(void **state)
 	     /* A NameNode that does not know noredirect. */
 	     {"op=CREATE",
 	      "307 X\r\n" CLOSE "Location: http://@/there?x=y\r\nContent-Length: 0\r\n\r\n"},
-	     {"PUT /there?x=y ", JSON("201", "")}, {"op=CREATE", LOCATION},
+	     {"PUT /there?x=y ", JSON("201", "")},
+	     /* A router, that knows of noredirect, but not where the content is. */
+	     {"op=CREATE&user.name=alice&overwrite=true&permission=600&noredirect=true ",
+	      JSON("200", "{\"Location\":null}")},
+	     {"op=CREATE&user.name=alice&overwrite=true&permission=600 ",
+	      "307 X\r\n" CLOSE "Location: http://@/data\r\nContent-Length: 0\r\n\r\n"},
 	     {"PUT /data", JSON("201", "")});
 	assert_int_equal(CALL(&bed, write, "/a", &replace, "hello", 5), 0);
 	assert_int_equal(CALL(&bed, write, "/a", &replace, " you", 4), 0);
