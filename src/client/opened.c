@@ -80,6 +80,7 @@ void opened_finish(struct opened *opened)
 	free(opened->journal_path);
 	free(opened->id);
 	free(opened->told);
+	free(opened->waiting);
 	job_door_finish(&opened->door);
 }
 
@@ -141,8 +142,6 @@ static int tell_waiting(struct opened *opened, journal_visit *on_line, void *dat
 	const char *text = opened->view->is_final ? NULL : opened->door.waiting;
 	int64_t now = clock_monotonic_ms();
 
-	if (text || opened->view->sequence == 0)
-		mem_replace(&opened->view->waiting, mem_strdup(text));
 	if (!on_line || str_equal(text, opened->told))
 		return 0;
 	if (text &&
@@ -154,7 +153,34 @@ static int tell_waiting(struct opened *opened, journal_visit *on_line, void *dat
 	return show_waiting(text, on_line, data, err);
 }
 
-int opened_read(struct opened *opened, journal_visit *on_line, void *data, struct err *err)
+static void swap_waiting(struct opened *opened)
+{
+	char *waiting = opened->view->waiting;
+
+	opened->view->waiting = opened->waiting;
+	opened->waiting = waiting;
+}
+
+/* While there is no AM its engine's word is shown in place of the journal's. */
+static void show_engines_waiting(struct opened *opened)
+{
+	const char *text = opened->view->is_final ? NULL : opened->door.waiting;
+
+	if (!text)
+		return;
+	swap_waiting(opened);
+	mem_replace(&opened->view->waiting, mem_strdup(text));
+	opened->shows_engines = true;
+}
+
+static void show_journals_waiting(struct opened *opened)
+{
+	if (opened->shows_engines)
+		swap_waiting(opened);
+	opened->shows_engines = false;
+}
+
+static int read_journal(struct opened *opened, journal_visit *on_line, void *data, struct err *err)
 {
 	struct journal_line line;
 	int more = 0;
@@ -173,6 +199,14 @@ int opened_read(struct opened *opened, journal_visit *on_line, void *data, struc
 	if (more == 0)
 		take_end(opened);
 	return more;
+}
+
+int opened_read(struct opened *opened, journal_visit *on_line, void *data, struct err *err)
+{
+	show_journals_waiting(opened);
+	int result = read_journal(opened, on_line, data, err);
+	show_engines_waiting(opened);
+	return result;
 }
 
 int64_t opened_wait_ms(const struct opened *opened, int64_t timeout_ms)

@@ -21,6 +21,9 @@ struct opened {
 	char *told;	  /* door.waiting, as it was told last; NULL: nothing is waited for */
 	int64_t told_ms;  /* monotonic */
 	int unheard;	  /* AMs that were found, one after the other, and did not answer */
+	/* The view's waiting is door.waiting, and this is the journal's. */
+	bool shows_engines;
+	char *waiting;
 };
 #define cleanup_opened __attribute__((cleanup(opened_finish)))
 

@@ -124,8 +124,9 @@ struct hadoop_cluster *yarn_cluster_of(const char *id, struct err *err);
 char *yarn_mirror_path(const char *id, struct err *err);
 char *yarn_mirror(const char *id, struct err *err);
 int yarn_mirror_write(const char *mirror, const char *name, const char *text, struct err *err);
-/* The journal that is there is forgotten when it is an earlier attempt's: each writes its own. */
-int yarn_mirror_begin(const char *mirror, int attempt, struct err *err);
+/* The ResourceManager has begun this attempt. Once its AM has come, the journal that is there is
+ * forgotten when it is an earlier attempt's: each writes its own. */
+int yarn_mirror_begin(const char *mirror, int attempt, bool has_come, struct err *err);
 /* The address of the AM whose journal this is: as `told` by the ResourceManager; NULL: as it was
  * told before. A ResourceManager that was started anew does not know it until the AM has registered
  * with it again. The caller frees; NULL: not known. */

@@ -212,14 +212,11 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 	yarn_cluster_adopt(cluster, made.job_dir);
 	struct err why cleanup_err = {0};
 	int attempt = yarn_am_attempt(report);
-	if (attempt > 0 && yarn_mirror_begin(made.job_dir, attempt, err) < 0) {
+	char *told cleanup_free = report ? address_of(report) : NULL;
+	if (attempt > 0 && yarn_mirror_begin(made.job_dir, attempt, told, err) < 0) {
 		job_door_finish(&made);
 		return -1;
 	}
-	/* A ResourceManager that was just started anew may not know; and of an AM that follows
-	 * others here may have heard since it has told. */
-	made.am_attempt = yarn_mirror_attempt(made.job_dir);
-	bool is_past = attempt > 0 && attempt < made.am_attempt;
 	if (yarn_mirror_settle(made.job_dir, cluster, id, report, &why) < 0 &&
 	    !(why.kind == ERR_UNREACHABLE && has_told_end(&made, report) &&
 	      has_description(made.job_dir))) {
@@ -235,9 +232,12 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 	made.ended = yarn_mirror_is_final(made.job_dir);
 	if (has_told_end(&made, report))
 		take_end(&made, report, &why);
-	char *told cleanup_free = report && !is_past ? address_of(report) : NULL;
+	made.am_attempt = yarn_mirror_attempt(made.job_dir);
+	/* A ResourceManager that was just started anew may not know; and of an AM that follows
+	 * others here may have heard since it has told. */
+	bool is_past = attempt > 0 && attempt < made.am_attempt;
 	if (!made.ended && made.am_attempt > 0)
-		made.address = yarn_mirror_address(made.job_dir, told);
+		made.address = yarn_mirror_address(made.job_dir, is_past ? NULL : told);
 	if (!made.ended && report)
 		made.waiting = yarn_waiting(report);
 	if (report)

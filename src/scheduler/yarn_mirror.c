@@ -214,7 +214,7 @@ int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err)
 }
 
 /* Under the lock. What another process has heard meanwhile of the next AM stays. */
-static int begin(const char *mirror, int attempt, struct err *err)
+static int begin(const char *mirror, int attempt, bool has_come, struct err *err)
 {
 	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
 	char *number cleanup_free = mem_printf("%d", attempt);
@@ -222,17 +222,19 @@ static int begin(const char *mirror, int attempt, struct err *err)
 	if (yarn_mirror_attempt(mirror) >= attempt)
 		return 0;
 	unlink(address);
+	if (!has_come)
+		return 0;
 	/* Who reads the old one has it open. */
 	if (unlink(journal) < 0 && errno != ENOENT)
 		return err_set_errno(err, "%s", journal);
 	return yarn_mirror_write(mirror, "attempt", number, err);
 }
 
-int yarn_mirror_begin(const char *mirror, int attempt, struct err *err)
+int yarn_mirror_begin(const char *mirror, int attempt, bool has_come, struct err *err)
 {
 	int held cleanup_close = lock(mirror, err);
 
-	return held < 0 ? -1 : begin(mirror, attempt, err);
+	return held < 0 ? -1 : begin(mirror, attempt, has_come, err);
 }
 
 char *yarn_mirror_address(const char *mirror, const char *told)
@@ -363,7 +365,7 @@ static int take_kept(const struct hadoop_cluster *cluster, const char *mirror, b
 	store_close(store);
 	if (result < 0 || !is_newer)
 		return result;
-	return begin(mirror, found.attempt, err) < 0
+	return begin(mirror, found.attempt, true, err) < 0
 		       ? -1
 		       : append(mirror, str_text(&bytes), bytes.length, 1, err);
 }
@@ -502,6 +504,22 @@ void yarn_mirror_clear_up(const char *mirror, const struct hadoop_cluster *clust
 		clear_up(job_dir, cluster, mirror);
 }
 
+/* An AM that follows another may wait long for its container: as far as the one before has come is
+ * in its journal. */
+static void read_before(const struct hadoop_cluster *cluster, const char *mirror,
+			const Hadoop__ApplicationReportProto *report)
+{
+	struct err err cleanup_err = {0};
+	bool waits =
+		report->yarn_application_state == HADOOP__YARN_APPLICATION_STATE_PROTO__ACCEPTED;
+
+	if (!waits || yarn_am_attempt(report) <= yarn_mirror_attempt(mirror) + 1)
+		return;
+	int held cleanup_close = lock(mirror, &err);
+	if (held < 0 || take_kept(cluster, mirror, true, &err) < 0)
+		log_debug("%s: %s", fs_basename(mirror), err_message(&err));
+}
+
 int yarn_mirror_settle(const char *mirror, const struct hadoop_cluster *cluster, const char *id,
 		       const Hadoop__ApplicationReportProto *report, struct err *err)
 {
@@ -512,7 +530,9 @@ int yarn_mirror_settle(const char *mirror, const struct hadoop_cluster *cluster,
 		return -1;
 	if (yarn_kept_description(job_dir, cluster, mirror, report, err) < 0)
 		return err_wrap(err, "%s has no description any more", id);
-	if (report && !job_state_is_final(yarn_job_state(report)))
+	if (report && !job_state_is_final(yarn_job_state(report))) {
+		read_before(cluster, mirror, report);
 		return 0;
+	}
 	return settle_journal(job_dir, cluster, mirror, report, err);
 }

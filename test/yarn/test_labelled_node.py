@@ -1,11 +1,13 @@
 """What takes a node of its own: labels, and jobs that compete. The suite's fourth node is reached by its
 label only and offers 4096 MB, so that this file alone decides how full it is."""
 
+import json
 import signal
 
 import kit
 import pytest
 from program import PATIENCE_S, wait_until
+from test_am_restart import identity, kill_am, wait_am
 from tony_rows import NO_RETRIES
 
 HOST = f"127.0.0.{kit.LABELLED_NODE + 1}"
@@ -140,3 +142,24 @@ def test_a_task_moves_before_its_node_is_decommissioned(tony):
     assert f"{HOST} is decommissioned in 2 m 00 s: worker:0 moves now" in notes
     assert f"{HOST} is not decommissioned after all" in notes
     assert (status["retries"], status["infrastructure_retries"]) == (0, 1)
+
+
+def test_a_job_is_told_as_it_was_while_its_next_am_waits_for_a_container(tony):
+    job = tony.submit({"tony.worker.instances": 1, "tony.am.node-label": "fast", "tony.task.executor.am-timeout": "10m"},
+                      "--executes", go_command(tony))
+    before = identity(job.wait_task("worker:0"))
+    tony.cluster.kit("decommission", kit.LABELLED_NODE, "--timeout", 120)
+    try:
+        kill_am(job)
+        status = wait_until(lambda: "the application master waits" in ((now := job.status()).get("waiting") or "") and now,
+                            "the job to wait for its next AM")
+        assert status["state"] == "running"
+        assert identity(status["tasks"][0])[1:] == before[1:]   # its processes only an AM knows
+        elsewhere = tony.run("status", "--json", job.id, env={"TONY_STATE_DIR": str(tony.directory / "elsewhere")})
+        assert identity(json.loads(elsewhere.stdout)["tasks"][0])[1:] == before[1:]
+    finally:
+        tony.cluster.kit("recommission", kit.LABELLED_NODE)
+    wait_am(job, 2)
+    assert identity(job.wait_task("worker:0")) == before
+    (tony.directory / "go").touch()
+    assert job.wait() == 0

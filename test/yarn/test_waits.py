@@ -37,3 +37,16 @@ def test_a_job_beyond_the_queues_share_for_application_masters(tony):
     assert LIMIT not in json.dumps(second.status()) and not listed(tony)[second.id].get("waiting")
     assert "worker:0" in tony.run("events", second.id).stdout
     tony.run("kill", second.id)
+
+
+def test_a_job_whose_user_has_no_more_of_the_queue(tony):
+    """The ResourceManager says nothing of it to the AM but how much is left."""
+    job = tony.submit({"tony.application.framework": "generic", "tony.application.elastic-settle-time": "200ms",
+                       "tony.worker.instances": 3, "tony.worker.min-instances": 1, "tony.worker.memory": "512m",
+                       "tony.application.queue": "mine"}, "--executes", f"./exit_after.sh {tony.directory}/go 0")
+    job.wait_task("worker:0")
+    wait_until(lambda: re.search(r"can run with fewer; waits for \d more containers \(worker x \d\) of queue mine: user \S+ can "
+                                 r"have .* more, and a worker takes 512 MiB$", job.status().get("waiting") or ""),
+               "the reason to be told")
+    (tony.directory / "go").touch()
+    assert job.wait() == 0

@@ -839,11 +839,17 @@ static void each_attempt_of_the_am_has_its_own_journal(void **state)
 	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
 	char *mirror cleanup_free = yarn_mirror("application_1_0001", &err);
 	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
-	assert_success(yarn_mirror_begin(mirror, 1, &err), &err);
+	assert_success(yarn_mirror_begin(mirror, 1, true, &err), &err);
 	assert_success(yarn_mirror_write(mirror, "journal.jsonl", "{}\n", &err), &err);
-	assert_success(yarn_mirror_begin(mirror, 1, &err), &err);
+	assert_success(yarn_mirror_begin(mirror, 1, true, &err), &err);
 	assert_true(fs_exists(journal));
-	assert_success(yarn_mirror_begin(mirror, 2, &err), &err);
+	assert_success(yarn_mirror_write(mirror, "address", "h0:4000", &err), &err);
+	/* The next one may wait long for its container. */
+	assert_success(yarn_mirror_begin(mirror, 2, false, &err), &err);
+	assert_null(yarn_mirror_address(mirror, NULL));
+	assert_int_equal(yarn_mirror_attempt(mirror), 1);
+	assert_true(fs_exists(journal));
+	assert_success(yarn_mirror_begin(mirror, 2, true, &err), &err);
 	assert_false(fs_exists(journal));
 }
 
@@ -855,9 +861,9 @@ static void what_is_known_of_the_next_am_stays(void **state)
 	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
 	char *mirror cleanup_free = yarn_mirror("application_1_0001", &err);
 	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
-	assert_success(yarn_mirror_begin(mirror, 2, &err), &err);
+	assert_success(yarn_mirror_begin(mirror, 2, true, &err), &err);
 	assert_success(yarn_mirror_write(mirror, "journal.jsonl", "{}\n", &err), &err);
-	assert_success(yarn_mirror_begin(mirror, 1, &err), &err);
+	assert_success(yarn_mirror_begin(mirror, 1, true, &err), &err);
 	assert_int_equal(yarn_mirror_attempt(mirror), 2);
 	assert_true(fs_exists(journal));
 }
