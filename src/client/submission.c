@@ -262,7 +262,8 @@ int submission_run(const struct submission_options *chosen, const struct str_lis
 	opened.id = mem_strdup(description.job->id);
 	opened.journal_path = fs_join(opened.door.job_dir, "journal.jsonl");
 	opened.view = job_view_create(description.job);
-	opened.heard_ms = clock_monotonic_ms();
+	/* An AM elsewhere may be there already, or have ended the job: it is looked for at once. */
+	opened.heard_ms = opened.ops->traits->remote_am ? 0 : clock_monotonic_ms();
 	bool has_started = !has_failed_to_start(&opened);
 	if (has_started)
 		upkeep_start(opened.ops, description.job);

@@ -192,6 +192,8 @@ static bool is_over(const struct watch *watch)
 
 static int run(struct watch *watch)
 {
+	if (opened_look_for_am(watch->opened, watch->err) < 0)
+		return -1;
 	for (;;) {
 		follow_drain(watch->follow);
 		watch_output_hide(watch->output);
