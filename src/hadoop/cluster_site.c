@@ -245,6 +245,8 @@ static void name_nodes_finish(struct name_nodes *found)
 }
 #define cleanup_name_nodes __attribute__((cleanup(name_nodes_finish)))
 
+#define ANY_HOST "0.0.0.0:"
+
 /* Routers stand for NameNodes of a nameservice, and have a web port of their own. */
 static bool is_router(const struct reader *reader, const char *rpc)
 {
@@ -275,12 +277,13 @@ static int add_name_node(const struct reader *reader, const char *rpc, const cha
 
 	if (check_address(reader, "dfs.namenode.rpc-address", rpc) < 0)
 		return -1;
+	const char *common = hadoop_site_get(reader->site, key);
 	if (own && *suffix)
 		web = mem_strdup(own);
-	else if (is_router(reader, rpc))
+	else if (is_router(reader, rpc) && str_starts_with(common, ANY_HOST)) /* not set */
 		web = web_of_router(reader, rpc, https);
 	else
-		web = mem_strdup(hadoop_site_get(reader->site, key));
+		web = mem_strdup(common);
 	if (check_address(reader, key, web) < 0)
 		return -1;
 	char *reached cleanup_free = reachable(web, host);
@@ -393,7 +396,7 @@ static void on_link(void *data, const char *key, const char *value)
 
 	if (is_root || (str_starts_with(kind, "link.") && *path == '/'))
 		hdfs_access_add_link(table->hdfs, mem_strdup(path), mem_strdup(value));
-	else if (str_starts_with(kind, "linkRegx."))
+	else if (str_starts_with(kind, "link"))
 		mem_replace(&table->unknown, mem_strdup(key));
 }
 
@@ -412,6 +415,13 @@ static int read_links(const struct reader *reader, const char *fs, const char *n
 	struct table table = {&reader->cluster->hdfs, strlen(prefix), NULL};
 
 	hadoop_site_each(reader->site, prefix, on_link, &table);
+	if (!table.unknown && reader->cluster->hdfs.link_count > HDFS_LINKS_MAX) {
+		char *why cleanup_free =
+			mem_printf("its mount table has %zu links, and tony takes "
+				   "%d at most",
+				   reader->cluster->hdfs.link_count, HDFS_LINKS_MAX);
+		return err_view(reader, fs, why);
+	}
 	if (!table.unknown)
 		return 0;
 	char *why cleanup_free = mem_printf("tony does not follow %s", table.unknown);
@@ -419,8 +429,10 @@ static int read_links(const struct reader *reader, const char *fs, const char *n
 	return err_view(reader, fs, why);
 }
 
-/* Where jobs' files are: in the file system of the user's home. NULL: `err`. The caller frees. */
-static char *find_home(const struct reader *reader, const char *fs, const char *name)
+/* Where jobs' files are: in the file system of the user's home. NULL: it is not in HDFS, `err` if
+ * it is needed. The caller frees. */
+static char *find_home(const struct reader *reader, const char *fs, const char *name,
+		       bool is_needed)
 {
 	struct hdfs_access *hdfs = &reader->cluster->hdfs;
 	const char *prefix = hadoop_site_get_format(reader->site, MOUNT_TABLE "%s.homedir", name);
@@ -430,6 +442,8 @@ static char *find_home(const struct reader *reader, const char *fs, const char *
 
 	if (url && str_starts_with(url, HDFS_SCHEME))
 		return mem_steal(&url);
+	if (!is_needed)
+		return NULL;
 	char *why cleanup_free =
 		hdfs->link_count == 0
 			? mem_printf("there is no mount table " MOUNT_TABLE "%s.link./...", name)
@@ -457,9 +471,9 @@ static char *view_name(const struct reader *reader, const char *fs)
 		       : NULL;
 }
 
-/* *home: of a view; NULL: `fs` is none. */
+/* *home: of a view; NULL: `fs` is none, or with `staging` the home is not in HDFS. */
 static int read_view(const struct reader *reader, const char *fs, const struct str_list *http_fs,
-		     char **home)
+		     const char *staging, char **home)
 {
 	char *name cleanup_free = view_name(reader, fs);
 
@@ -476,8 +490,8 @@ static int read_view(const struct reader *reader, const char *fs, const struct s
 				"and to no mount table");
 	reader->cluster->hdfs.view = mem_strndup(fs, strcspn(fs, ":") + strlen("://") +
 							     strcspn(strstr(fs, "://") + 3, "/"));
-	*home = find_home(reader, fs, name);
-	return *home ? 0 : -1;
+	*home = find_home(reader, fs, name, !staging);
+	return *home || staging ? 0 : -1;
 }
 
 /* ---- the file system ---------------------------------------------------------------------- */
@@ -527,7 +541,7 @@ static int read_file_system(const struct reader *reader, const struct str_list *
 	const char *fs = hadoop_site_get(reader->site, "fs.defaultFS");
 	char *home cleanup_free = NULL;
 
-	if (read_view(reader, fs, http_fs, &home) < 0)
+	if (read_view(reader, fs, http_fs, staging, &home) < 0)
 		return -1;
 	bool is_hdfs = home || str_starts_with(fs, HDFS_SCHEME);
 	if (!is_hdfs && !staging)

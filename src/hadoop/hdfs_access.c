@@ -13,7 +13,6 @@ _Static_assert(FIELD_LINES_CAP >= TLS_AUTHORITIES_CAP, "all authorities find roo
 #define NAME "hdfs"
 
 #define OTHERS_CAP 64
-#define LINKS_CAP  4096
 #define HDFS	   "hdfs:"
 #define VIEW	   "viewfs:"
 
@@ -222,7 +221,7 @@ int hdfs_access_read(struct hdfs_access *access, const json_t *stores, struct er
 	*access = (struct hdfs_access){0};
 	if (fields_read(fields, array_length(fields), object, access, err) == 0 &&
 	    read_array(access, object, "others", OTHERS_CAP, read_other, err) == 0 &&
-	    read_array(access, object, "links", LINKS_CAP, read_link, err) == 0) {
+	    read_array(access, object, "links", HDFS_LINKS_MAX, read_link, err) == 0) {
 		if (access->webhdfs.count > 0)
 			return 0;
 		err_set(err, ERR_INPUT, "webhdfs: has no address");

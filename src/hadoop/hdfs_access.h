@@ -17,6 +17,8 @@ struct hdfs_other {
 	struct str_list webhdfs; /* not empty */
 };
 
+#define HDFS_LINKS_MAX 4096
+
 /* Of a mount table of ViewFS. */
 struct hdfs_link {
 	char *path; /* "/data", or "/" */

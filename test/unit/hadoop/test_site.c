@@ -485,6 +485,51 @@ static void mount_tables_have_several_names(void **state)
 	}
 }
 
+/* Its files need no HDFS, then. */
+static void a_mount_table_may_lead_the_home_elsewhere_where_jobs_are_staged(void **state)
+{
+	struct err err cleanup_err = {0};
+	struct hadoop_cluster *cluster = staged_cluster_of(
+		state,
+		CONFIGURATION(P("fs.defaultFS", "viewfs://cl") LINK("/user", "s3a://bucket/")),
+		CONFIGURATION(""), "/shared", &err);
+
+	assert_string_equal(err_message(&err), "no error");
+	assert_string_equal(cluster->home, "/shared/alice");
+	hadoop_cluster_destroy(cluster);
+}
+
+static void a_mount_table_of_too_many_links_is_refused(void **state)
+{
+	struct err err cleanup_err = {0};
+	struct str core cleanup_str = {0};
+
+	str_append(&core, "<configuration>" P("fs.defaultFS", "viewfs://cl"));
+	for (int i = 0; i <= HDFS_LINKS_MAX; i++)
+		str_append_format(&core,
+				  "<property><name>fs.viewfs.mounttable.cl.link./user/%d</name>"
+				  "<value>hdfs://nn/u</value></property>",
+				  i);
+	str_append(&core, "</configuration>");
+	assert_null(cluster_of(state, core.text, CONFIGURATION(""), &err));
+	assert_message_has(&err, "its mount table has 4097 links, and tony takes 4096 at most");
+}
+
+/* A port like that of a router makes none of it. */
+static void a_name_node_with_a_web_address_is_no_router(void **state)
+{
+	struct err err cleanup_err = {0};
+	struct hadoop_cluster *cluster =
+		cluster_of(state,
+			   CONFIGURATION(P("fs.defaultFS", "hdfs://nn:8888")
+						 P("dfs.namenode.http-address", "nn:9870")),
+			   CONFIGURATION(""), &err);
+
+	assert_string_equal(err_message(&err), "no error");
+	assert_list(&cluster->hdfs.webhdfs, "http://nn:9870");
+	hadoop_cluster_destroy(cluster);
+}
+
 static void what_is_wrong_is_named(void **state)
 {
 	static const struct {
@@ -508,6 +553,9 @@ static void what_is_wrong_is_named(void **state)
 		{CONFIGURATION(P("fs.defaultFS", "viewfs://cl") LINK("/user", "hdfs://nn/")
 				       P("fs.viewfs.mounttable.cl.linkRegx.^/x", "hdfs://nn/y")),
 		 CONFIGURATION(""), "tony does not follow fs.viewfs.mounttable.cl.linkRegx.^/x"},
+		{CONFIGURATION(P("fs.defaultFS", "viewfs://cl") LINK("/user", "hdfs://nn/")
+				       P("fs.viewfs.mounttable.cl.linkNfly../data", "hdfs://nn/y")),
+		 CONFIGURATION(""), "tony does not follow fs.viewfs.mounttable.cl.linkNfly../data"},
 		{CONFIGURATION(P("fs.defaultFS", "hdfs://nn") P("dfs.webhdfs.enabled", "false")),
 		 CONFIGURATION(""), "dfs.webhdfs.enabled is false"},
 		{CONFIGURATION(P("fs.defaultFS", "hdfs://nn") P("hadoop.rpc.protection", "none")),
@@ -664,6 +712,9 @@ int main(void)
 		scratch_test(routers_stand_for_name_nodes),
 		scratch_test(a_mount_table_is_resolved),
 		scratch_test(mount_tables_have_several_names),
+		scratch_test(a_mount_table_may_lead_the_home_elsewhere_where_jobs_are_staged),
+		scratch_test(a_mount_table_of_too_many_links_is_refused),
+		scratch_test(a_name_node_with_a_web_address_is_no_router),
 		scratch_test(what_is_wrong_is_named),
 		scratch_test(every_member_survives),
 		scratch_test(a_cluster_with_a_directory_for_jobs),
