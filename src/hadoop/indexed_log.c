@@ -21,17 +21,23 @@ static unsigned char *read_list(const struct tfile_input *input, int64_t end, in
 				size_t *length, struct err *err)
 {
 	static const unsigned char magic[] = {0xac, 0xed, 0, 5};
-	unsigned char size[4];
+	unsigned char size[4], begin[sizeof(magic)];
 	int64_t at = end - owner - (int64_t)sizeof(size);
 
 	if (at < 0 || input->read(input->data, at, size, sizeof(size), err) < 0)
 		return NULL;
 	*length = (size_t)size[0] << 24 | (size_t)size[1] << 16 | (size_t)size[2] << 8 | size[3];
-	if (*length < sizeof(magic) || *length > INDEXED_LOG_LIST_CAP || (int64_t)*length > at)
+	if (*length < sizeof(magic) || (int64_t)*length > at ||
+	    input->read(input->data, at - (int64_t)*length, begin, sizeof(begin), err) < 0 ||
+	    memcmp(begin, magic, sizeof(magic)) != 0)
 		return NULL;
+	if (*length > INDEXED_LOG_LIST_CAP) {
+		err_set(err, ERR_INPUT, "%s: its list of logs takes %zu MiB, and tony reads %d",
+			input->name, *length >> 20, INDEXED_LOG_LIST_CAP >> 20);
+		return NULL;
+	}
 	unsigned char *list = mem_alloc(*length);
-	if (input->read(input->data, at - (int64_t)*length, list, *length, err) == 0 &&
-	    memcmp(list, magic, sizeof(magic)) == 0)
+	if (input->read(input->data, at - (int64_t)*length, list, *length, err) == 0)
 		return list;
 	free(list);
 	return NULL;

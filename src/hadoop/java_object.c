@@ -250,7 +250,6 @@ static const struct java_value *take_object(struct java_stream *stream)
 	if (!class)
 		return NULL;
 	struct java_value *object = add_handle(stream, JAVA_OBJECT);
-	object->class = class;
 	return take_data(stream, class, object, 0) ? object : NULL;
 }
 

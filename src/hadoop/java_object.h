@@ -21,8 +21,7 @@ enum java_kind { JAVA_NULL, JAVA_NUMBER, JAVA_TEXT, JAVA_OBJECT, JAVA_CLASS };
 struct java_value {
 	enum java_kind kind;
 	int64_t number; /* of fields that are no objects; of a float or double the bits */
-	char *text;	/* without a NUL; of an object or a class, its class's name */
-	const struct java_value *class; /* of an object */
+	char *text;	/* without a NUL; of a class, its name */
 	/* Of an object its fields, those of the uppermost class first; of a class what they are. */
 	struct java_member *members;
 	size_t member_count;

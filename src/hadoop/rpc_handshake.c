@@ -72,12 +72,17 @@ static int refuse_offers(const struct rpc_handshake *handshake, const Hadoop__Rp
 {
 	struct str offers cleanup_str = {0};
 
-	for (size_t i = 0; i < message->n_auths; i++)
+	bool is_kerberos = false;
+
+	for (size_t i = 0; i < message->n_auths; i++) {
 		str_append_format(&offers, "%s%s %s", i > 0 ? ", " : "", message->auths[i]->method,
 				  message->auths[i]->mechanism);
+		is_kerberos = is_kerberos || str_equal(message->auths[i]->method, "KERBEROS");
+	}
 	char *text cleanup_free = str_printable(str_text(&offers), offers.length);
-	return err_set(err, ERR_DENIED,
-		       "the server asks for a proof that we cannot give (it takes: %s; we have %s)",
+	return err_set(err, ERR_DENIED, "the server asks for %s (it takes: %s; we have %s)",
+		       is_kerberos ? "Kerberos, which this version of tony does not speak"
+				   : "a proof that we cannot give",
 		       message->n_auths > 0 ? text : "nothing",
 		       handshake->token ? "a token" : "no token");
 }
