@@ -14,7 +14,8 @@ void follow_destroy(struct follow *follow); /* NULL is fine */
 /* Watching twice, or what is not there, is fine. */
 void follow_add(struct follow *follow, const char *path);
 
-/* Readable when something changed; for callers with a poll loop of their own. */
+/* Readable when something changed; for callers with a poll loop of their own. May be -1, which
+ * poll() passes over. */
 int follow_fd(const struct follow *follow);
 /* Forgets the changes seen so far. Call before looking at the files. */
 void follow_drain(struct follow *follow);

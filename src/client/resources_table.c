@@ -165,7 +165,7 @@ static char *note_of(const struct resources_choice *choice, const struct schedul
 	struct str_list notes cleanup_str_list = {0};
 
 	if (scheduler_queue_is_called(queue, choice->queue))
-		str_list_add(&notes, "jobs that name no queue go here");
+		str_list_add(&notes, "tony.application.queue names it");
 	if (queue->access == QUEUE_ACCESS_DENIED)
 		str_list_add(&notes, "you may not submit jobs here");
 	if (queue->makes_queues)

@@ -33,8 +33,8 @@ static void refuse_scheduler(const char *name, struct err *err)
 		if (ops->traits->tells_resources)
 			str_list_add(&names, ops->traits->name);
 	char *all cleanup_free = str_list_join(&names, ", ");
-	err_set(err, ERR_USAGE,
-		"--scheduler: \"%s\" is none that tells what it has; write one of %s", name, all);
+	err_set(err, ERR_USAGE, "--scheduler: \"%s\" lists no nodes and queues; write one of %s",
+		name, all);
 }
 
 const struct scheduler_client_ops *schedulers_choose(const char *name, char **queue,

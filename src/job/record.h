@@ -15,13 +15,17 @@
  *   note     text task?                          something a person should know
  *   output   task attempt lines bytes text       so much of a container's output was lost, in all
  *   checkpoints  task text trouble? since_ms?    they cannot be stored or fetched since then;
- * without `trouble` they can again store    text trouble? since_ms              likewise, of what
- * is kept of the job while it runs waiting  text?                               why containers are
- * not there; absent: no more final    state message cause? notices_due? notices? history_trouble?
- * ended_ms? the last line of a journal; the cause, when no AM could say it. notices_due: it is
- * repeated with `notices`, {of text failed?} each, once those are told who asked for that. Once
- * more, with that trouble, where no history of the job could be published. A repeated line has the
- * time of the first in ended_ms
+ *                                                without `trouble` they can again
+ *   store    text trouble? since_ms              likewise, of what is kept of the job while it runs
+ *   waiting  text?                               why containers are not there; absent: no more
+ *   final    state message cause? notices_due? notices? history_trouble? ended_ms?
+ *                                                the last line of a journal; the cause, when no AM
+ *                                                could say it. notices_due: it is repeated with
+ *                                                `notices`, {of text failed?} each, once those are
+ *                                                told who asked for that. Once more, with that
+ *                                                trouble, where no history of the job could be
+ *                                                published. A repeated line has the time of the
+ *                                                first in ended_ms
  */
 #ifndef TONY_JOB_RECORD_H
 #define TONY_JOB_RECORD_H

@@ -41,9 +41,9 @@ void yarn_diagnostics_lines(const char *diagnostics, struct str_list *lines);
  * `has_begun`: it had come so far that it wrote its journal. */
 void yarn_diagnostics_judge_am(const char *diagnostics, bool has_begun, struct cause *cause);
 
-/* Why an application that was accepted has no AM yet: "the application master waits in queue ml:
- * ...", in YARN's own words after the colon. `diagnostics`: NULL or empty: YARN tells nothing. The
- * caller frees. */
+/* Why an application that was accepted has no AM yet: "the application master waits for a
+ * container in queue ml: ...", in YARN's own words after the colon. `diagnostics`: NULL or empty:
+ * YARN tells nothing. The caller frees. */
 char *yarn_diagnostics_waiting(const char *diagnostics, const char *queue);
 
 /* "container_...", as a NodeManager names the container that has failed; NULL: it does not. The

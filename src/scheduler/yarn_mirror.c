@@ -513,7 +513,7 @@ static void read_before(const struct hadoop_cluster *cluster, const char *mirror
 	bool waits =
 		report->yarn_application_state == HADOOP__YARN_APPLICATION_STATE_PROTO__ACCEPTED;
 
-	if (!waits || yarn_am_attempt(report) <= yarn_mirror_attempt(mirror) + 1)
+	if (!waits || yarn_am_attempt(report) <= yarn_mirror_attempt(mirror))
 		return;
 	int held cleanup_close = lock(mirror, &err);
 	if (held < 0 || take_kept(cluster, mirror, true, &err) < 0)

@@ -402,7 +402,7 @@ static int check_found(const struct search *search, struct err *err)
 	if (queue->has_state && queue->state != HADOOP__QUEUE_STATE_PROTO__Q_RUNNING)
 		return err_set(err, ERR_CAPACITY,
 			       "tony.application.queue: the queue \"%s\" is %s: it takes no jobs",
-			       found->name,
+			       found->is_new && queue->queuename ? queue->queuename : found->name,
 			       queue->state == HADOOP__QUEUE_STATE_PROTO__Q_DRAINING ? "draining"
 										     : "stopped");
 	if (check_labels(search->cluster, search->job, queue, err) < 0)

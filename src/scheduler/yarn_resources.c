@@ -59,9 +59,11 @@ static char *note_of(const node_report *node)
 	if (node->node_state == HADOOP__NODE_STATE_PROTO__NS_RUNNING)
 		return NULL;
 	if (node->node_state == HADOOP__NODE_STATE_PROTO__NS_DECOMMISSIONING &&
-	    node->decommissioning_timeout > 0)
-		return mem_printf("%s, in %" PRIu32 " s at the latest", word,
-				  node->decommissioning_timeout);
+	    node->decommissioning_timeout > 0) {
+		char *after cleanup_free =
+			str_format_duration(INT64_C(1000) * node->decommissioning_timeout);
+		return mem_printf("%s, %s after that began at the latest", word, after);
+	}
 	return health ? mem_printf("%s: %s", word, health) : mem_strdup(word);
 }
 

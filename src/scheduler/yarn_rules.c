@@ -28,7 +28,7 @@ struct yarn_rules {
 
 /* ---- asking ------------------------------------------------------------------------------- */
 
-/* Each once. */
+/* Each once. Of one that it did not answer this machine's files have the value. */
 static const char *ask(struct yarn_rules *rules, const char *key)
 {
 	const char *known = map_get(rules->told, key);
@@ -36,8 +36,11 @@ static const char *ask(struct yarn_rules *rules, const char *key)
 
 	if (known)
 		return known;
-	rules->is_told = rm_web_conf(&rules->web, key, &value) == 0;
-	map_set(rules->told, key, mem_strdup(value ? value : ""));
+	bool is_answered = rm_web_conf(&rules->web, key, &value) == 0;
+	const char *here =
+		!is_answered && rules->files ? hadoop_site_get(rules->files, key) : value;
+	rules->is_told = rules->is_told || is_answered;
+	map_set(rules->told, key, mem_strdup(here ? here : ""));
 	return map_get(rules->told, key);
 }
 
@@ -117,13 +120,14 @@ static int64_t number_of(struct yarn_rules *rules, const char *key, int64_t othe
 	const char *text = text_of(rules, key);
 	size_t digits = text ? strspn(text, "0123456789") : 0;
 	char *number cleanup_free = digits > 0 ? mem_strndup(text, digits) : NULL;
-	const char *unit = text + digits;
 	int64_t value;
 
 	if (!number || str_parse_int(number, 0, INT32_MAX, &value) < 0)
 		return otherwise;
+	const char *unit = text + digits;
 	unit += strspn(unit, " ");
-	return str_equal(unit, "Gi") || str_equal(unit, "G") ? value * 1024 : value;
+	bool is_memory = strstr(key, YARN_MEMORY) != NULL;
+	return is_memory && (str_equal(unit, "Gi") || str_equal(unit, "G")) ? value * 1024 : value;
 }
 
 /* Of a resource's two keys the newer one counts; `old`: NULL: it has only that one. */

@@ -9,6 +9,7 @@ enum {
 	WAITING_MS = 1000, /* a gang of thousands grows in many steps: not each is told */
 	/* The first answers to an AM tell a headroom of nothing. */
 	SHORT_MS = 2000,
+	RENEW_MS = 10000,
 };
 
 /* ---- how many ----------------------------------------------------------------------------- */
@@ -83,8 +84,7 @@ static int64_t at_least_0(int64_t value)
 	return value < 0 ? 0 : value;
 }
 
-/* "can have 512 MiB more of queue ml, and a worker takes 1.0 GiB"; NULL: there is enough for one.
- */
+/* "512 MiB more, and a worker takes 1.0 GiB"; NULL: there is enough for one. */
 static char *shortage_of(const struct yarn *yarn, size_t type,
 			 const Hadoop__ResourceProto *headroom)
 {
@@ -120,7 +120,7 @@ static char *find_shortage(const struct yarn *yarn, const Hadoop__ResourceProto 
 	return text;
 }
 
-/* It changes with every container of the queue: the first number stands until there is enough. */
+/* It changes with every container of the queue: a number stands for a while. */
 void yarn_waiting_take_headroom(struct yarn *yarn, const Hadoop__ResourceProto *headroom)
 {
 	char *shortage cleanup_free = find_shortage(yarn, headroom);
@@ -133,8 +133,12 @@ void yarn_waiting_take_headroom(struct yarn *yarn, const Hadoop__ResourceProto *
 	}
 	if (yarn->short_since == 0)
 		yarn->short_since = now;
-	if (!yarn->headroom && now - yarn->short_since >= SHORT_MS)
-		yarn->headroom = mem_printf("user %s can have %s", yarn->cluster->user, shortage);
+	if (now - yarn->short_since < SHORT_MS ||
+	    (yarn->headroom && now - yarn->headroom_at < RENEW_MS))
+		return;
+	yarn->headroom_at = now;
+	mem_replace(&yarn->headroom,
+		    mem_printf("user %s can have %s", yarn->cluster->user, shortage));
 }
 
 /* ---- why ---------------------------------------------------------------------------------- */

@@ -164,6 +164,7 @@ def test_a_job_succeeds_while_there_is_no_data_node(tony):
     tony.forget()
     status = job.status()
     assert (status["state"], status["tasks"][0]["state"]) == ("succeeded", "succeeded")
+    assert "worker:0" in tony.run("logs", "--executor", "worker:0", job.id).stdout
 
 
 def count(apps):

@@ -105,7 +105,7 @@ static void queues_and_what_they_leave_to_the_user(void **state)
 		      "MOST                         FOR YOU                     NOTE\n"
 		      "ml      -      open     2 of 5   1        4.0 GiB, 4 vcores, 1 GPU  "
 		      "12.0 GiB, 24 vcores, 6 GPUs  5.0 GiB, 11 vcores, 3 GPUs  "
-		      "jobs that name no queue go here\n"
+		      "tony.application.queue names it\n"
 		      "ml      fast   open     -        -        -                         "
 		      "4.0 GiB, 8 vcores, 2 GPUs    4.0 GiB, 8 vcores, 2 GPUs   -\n"
 		      "closed  -      stopped  -        -        -                         "
@@ -119,7 +119,7 @@ static void a_queue_by_its_path_and_its_part_of_a_label(void **state)
 		"QUEUE  LABEL  STATE  RUNNING  WAITING  IN USE  MOST                       FOR YOU "
 		"                   NOTE\n"
 		"ml     fast   open   2 of 5   1        -       4.0 GiB, 8 vcores, 2 GPUs  4.0 "
-		"GiB, 8 vcores, 2 GPUs  jobs that name no queue go here\n";
+		"GiB, 8 vcores, 2 GPUs  tony.application.queue names it\n";
 
 	assert_queues("root.ml", &only_fast, expected);
 	assert_queues(NULL, &only_fast, expected);

@@ -508,6 +508,10 @@ static void what_the_queue_has_left_for_the_user_is_told(void **state)
 	yarn->short_since = 1;
 	wait_told(bed, "waits for 2 of 2 containers (worker x 2) of queue ml: user alice can have "
 		       "100 MiB more, and a worker takes 128 MiB\n");
+	bed->rm.headroom = 1;
+	yarn->headroom_at = 1; /* long ago */
+	wait_told(bed, "waits for 2 of 2 containers (worker x 2) of queue ml: user alice can have "
+		       "1 MiB more, and a worker takes 128 MiB\n");
 	bed->rm.headroom = 128;
 	wait_told(bed, "waits for 2 of 2 containers (worker x 2) of queue ml\n");
 	close_bed(bed);

@@ -172,6 +172,42 @@ static void what_an_am_kept_is_known_while_it_may_publish(void **state)
 	assert_true(yarn_mirror_is_final(mirror));
 }
 
+/* Also on a machine that has followed the AM before, and stopped. */
+static void what_an_am_kept_is_known_while_the_next_one_waits(void **state)
+{
+	struct err err cleanup_err = {0};
+	struct job *job = bed_job();
+	char *description cleanup_free = job_to_text(job);
+	bed_journal(state, job, false);
+	char *journal cleanup_free = scratch_read(state, "journal.jsonl");
+	struct str value cleanup_str = {0};
+	assert_int_equal(journal_note_encode(0, journal, strlen(journal), &value), 0);
+	char *hex cleanup_free = webhdfs_attribute_encode(value.text, value.length);
+	char *notes cleanup_free =
+		mem_printf(JSON("200", "{\"XAttrs\":[{\"name\":\"user.tony.journal-1\","
+				       "\"value\":\"%s\"}]}"),
+			   hex);
+	const struct web_step steps[] = {
+		{"/j?op=GETXATTRS", notes},
+		{"/j?op=LISTSTATUS", LIST()},
+	};
+	Hadoop__ApplicationReportProto report = killed();
+	Hadoop__ApplicationAttemptIdProto second = HADOOP__APPLICATION_ATTEMPT_ID_PROTO__INIT;
+	second.attemptid = 2;
+	report.currentapplicationattemptid = &second;
+	report.yarn_application_state = HADOOP__YARN_APPLICATION_STATE_PROTO__ACCEPTED;
+	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
+	char *followed cleanup_free = yarn_mirror(ID, &err);
+	assert_success(yarn_mirror_begin(followed, 1, true, &err), &err);
+	char *mirror cleanup_free =
+		settle(state, steps, array_length(steps), description, &report, 0);
+
+	job_destroy(job);
+	char *path cleanup_free = fs_join(mirror, "journal.jsonl");
+	char *kept cleanup_free = fs_read_file(path, 4096, NULL, NULL);
+	assert_string_equal(kept, journal);
+}
+
 /* promise: S44 */
 static void the_end_of_a_job_is_not_read_from_another_users_entry(void **state)
 {
@@ -275,6 +311,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		scratch_test(a_job_that_others_publish_meanwhile_is_what_they_published),
 		scratch_test(what_an_am_kept_is_known_while_it_may_publish),
+		scratch_test(what_an_am_kept_is_known_while_the_next_one_waits),
 		scratch_test(the_end_of_a_job_is_not_read_from_another_users_entry),
 		scratch_test(a_job_is_not_described_by_another_users_entry),
 		scratch_test(another_users_job_says_nothing_of_how_the_cluster_is_reached),

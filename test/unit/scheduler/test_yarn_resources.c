@@ -284,7 +284,7 @@ static void each_node_says_what_is_free_or_why_nothing_is(void **state)
 		"n1:45454 ready free=8192/8/0",
 		"n2 ready free=5120/5/1 label=fast",
 		"n3 unhealthy free=0/0/0 (UNHEALTHY: 1/1 local-dirs are bad)",
-		"n4 draining free=0/0/0 (DECOMMISSIONING, in 40 s at the latest)",
+		"n4 draining free=0/0/0 (DECOMMISSIONING, 40.0 s after that began at the latest)",
 		"n5 drained free=0/0/0 (DECOMMISSIONED)",
 	};
 
@@ -299,7 +299,7 @@ static void vcores_that_are_not_counted_are_all_free(void **state)
 		"n1:45454 ready free=8192/8/0",
 		"n2 ready free=5120/8/1 label=fast",
 		"n3 unhealthy free=0/0/0 (UNHEALTHY: 1/1 local-dirs are bad)",
-		"n4 draining free=0/0/0 (DECOMMISSIONING, in 40 s at the latest)",
+		"n4 draining free=0/0/0 (DECOMMISSIONING, 40.0 s after that began at the latest)",
 		"n5 drained free=0/0/0 (DECOMMISSIONED)",
 	};
 
