@@ -19,6 +19,7 @@
 
 static const char *job_dir;
 static bool has_ended;
+static const char *held_back; /* NULL: it is not told why */
 
 static char *page(const struct job *job)
 {
@@ -30,7 +31,9 @@ static const struct scheduler_client_ops *find_job(const char *id, struct job_do
 {
 	static const struct scheduler_client_ops ops = {.traits = &yarn_traits, .page = page};
 
-	*door = (struct job_door){.job_dir = mem_strdup(job_dir), .ended = has_ended};
+	*door = (struct job_door){.job_dir = mem_strdup(job_dir),
+				  .ended = has_ended,
+				  .waiting = mem_strdup(held_back)};
 	*full_id = mem_strdup(id);
 	return &ops;
 }
@@ -123,6 +126,18 @@ static void what_is_known_is_told_while_the_am_is_away(void **state)
 	job_destroy(job);
 }
 
+static void why_the_am_is_held_back_is_told(void **state)
+{
+	held_back = "the application master waits for a container in queue ml";
+	struct asked asked = start(state, false);
+	held_back = NULL;
+
+	expect_member(&asked, "/v1/job", "waiting",
+		      "the application master waits for a container in queue ml; yarn tells more: "
+		      "http://rm:8088/proxy/" BED_ID "/");
+	stop(&asked);
+}
+
 static void one_that_has_ended_waits_for_nobody(void **state)
 {
 	struct job *job = bed_job();
@@ -151,6 +166,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(what_is_known_is_told_while_the_am_is_away),
+		scratch_test(why_the_am_is_held_back_is_told),
 		scratch_test(one_that_has_ended_waits_for_nobody),
 		scratch_test(files_that_cannot_be_read_are_said_so),
 	};
