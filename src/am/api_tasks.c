@@ -95,8 +95,9 @@ static void take_checkpoint_trouble(struct api_task *task, const char *trouble, 
 
 	if ((since_ms > 0) == (trouble != NULL))
 		return;
+	int64_t now = clock_wall_ms();
 	if (trouble)
-		since_ms = clock_wall_ms() - lasts_ms;
+		since_ms = lasts_ms < now ? now - lasts_ms : 1; /* whatever an executor says */
 	task->trouble_since_ms = trouble ? since_ms : 0;
 	task->api->host.checkpoint_trouble(task->api->host.data, task->number, trouble, since_ms);
 }
