@@ -266,9 +266,15 @@ static int look_in_file(struct upload_file *file, const char *id,
 	int found = file->file ? container_log_list(file->file, id, &files, err) : 0;
 	if (found > 0)
 		add_upload(container, &files);
-	for (size_t i = 0; file->indexed && i < indexed_log_uploads(file->indexed); i++)
-		if (indexed_log_list(file->indexed, i, id, &files) > 0)
-			add_upload(container, &files);
+	size_t all = 0;
+	for (size_t i = 0; file->indexed && i < indexed_log_uploads(file->indexed) &&
+			   all < CONTAINER_LOG_FILES_MAX;
+	     i++) {
+		if (indexed_log_list(file->indexed, i, id, &files) == 0)
+			continue;
+		all += files.count + 1; /* an upload costs, too */
+		add_upload(container, &files);
+	}
 	return found < 0 ? -1 : 0;
 }
 

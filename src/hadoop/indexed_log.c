@@ -1,5 +1,6 @@
 #include "hadoop/indexed_log.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,7 +112,7 @@ static void add_file(const struct indexed_log *log, const struct java_value *fil
 	const char *name = java_text(file, "fileName");
 	struct tfile_region region;
 
-	if (!name || !*name || strchr(name, '/') ||
+	if (!name || !*name || strlen(name) > NAME_MAX || strchr(name, '/') ||
 	    !java_number(file, "startIndex", &region.offset) ||
 	    !java_number(file, "fileCompressedSize", &region.stored) ||
 	    !java_number(file, "fileSize", &region.raw) || region.offset < 0 || region.stored < 0 ||

@@ -104,12 +104,7 @@ static const struct java_value *take_next(struct java_stream *stream)
 {
 	struct tfile_bytes code;
 
-	if (!tfile_take_bytes(&stream->bytes, 1, &code) || stream->depth == JAVA_DEPTH_CAP)
-		return NULL;
-	stream->depth++;
-	const struct java_value *value = take_content(stream, *code.at);
-	stream->depth--;
-	return value;
+	return tfile_take_bytes(&stream->bytes, 1, &code) ? take_content(stream, *code.at) : NULL;
 }
 
 /* A class has written this by itself: objects, which `owner` gets (NULL: nobody), and bare bytes.
@@ -284,7 +279,7 @@ static const struct java_value *take_reference(struct java_stream *stream)
 	return stream->handles[handle - FIRST_HANDLE];
 }
 
-static const struct java_value *take_content(struct java_stream *stream, unsigned char code)
+static const struct java_value *take_kind_of_content(struct java_stream *stream, unsigned char code)
 {
 	switch (code) {
 	case TC_NULL:
@@ -304,6 +299,16 @@ static const struct java_value *take_content(struct java_stream *stream, unsigne
 	default:
 		return NULL;
 	}
+}
+
+static const struct java_value *take_content(struct java_stream *stream, unsigned char code)
+{
+	if (stream->depth == JAVA_DEPTH_CAP)
+		return NULL;
+	stream->depth++;
+	const struct java_value *value = take_kind_of_content(stream, code);
+	stream->depth--;
+	return value;
 }
 
 /* ---- the whole ---------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "hadoop/aggregated.h"
+#include "hadoop/java_object.h"
 #include "tfile_maker.h"
 
 #define APPLICATION "application_1795269657940_0001"
@@ -375,6 +376,25 @@ static void a_damaged_list_does_no_harm(void **state)
 	log_store_destroy(store);
 }
 
+/* Classes within what a class writes of itself, and objects likewise. */
+static void objects_within_objects_have_an_end(void **state)
+{
+	static const char class[] = "\x72\0\1a\0\0\0\0\0\0\0\0\3\0\0";
+
+	for (int objects = 0; objects < 2; objects++) {
+		struct str bytes cleanup_str = {0};
+		struct err err cleanup_err = {0};
+		str_append_bytes(&bytes, "\xac\xed\0\5\x73", 5);
+		for (int i = 0; i < 100000; i++) {
+			str_append_bytes(&bytes, class, sizeof(class) - 1);
+			if (objects)
+				str_append_bytes(&bytes, "\x78\x70\x73", 3);
+		}
+		assert_null(java_stream_read(bytes.text, bytes.length, &err));
+		assert_int_equal(err.kind, ERR_INPUT);
+	}
+}
+
 static void another_file_does_no_harm(void **state)
 {
 	struct str text cleanup_str = {0};
@@ -413,6 +433,7 @@ int main(void)
 		scratch_test(an_indexed_file),
 		scratch_test(an_indexed_file_that_is_added_to),
 		scratch_test(a_damaged_list_does_no_harm),
+		scratch_test(objects_within_objects_have_an_end),
 		scratch_test(another_file_does_no_harm),
 		scratch_test(archives_are_named),
 	};
