@@ -17,9 +17,14 @@ static bool is_disabled(const struct hadoop_cluster *cluster)
 	if (cluster->rm_web.count > 0 && net_url_is_https(cluster->rm_web.items[0]))
 		web.tls = tls_context_create_client(cluster->hdfs.authorities, WEBHDFS_TRUST_REMEDY,
 						    NULL);
+	char *scheduler cleanup_free = NULL;
 	rm_web_conf(&web, HANDLER, &value);
+	if (str_equal_nocase(value, "scheduler"))
+		rm_web_conf(&web, "yarn.resourcemanager.scheduler.class", &scheduler);
 	tls_context_destroy(web.tls);
-	return str_equal_nocase(value, "disabled");
+	/* The FairScheduler has none of its own. */
+	bool is_fair = scheduler && str_ends_with(scheduler, ".FairScheduler");
+	return is_fair || str_equal_nocase(value, "disabled");
 }
 
 /* The key of the job's that needs a handler; NULL: none does. The caller frees. */
@@ -46,7 +51,7 @@ int yarn_check_handler(const struct hadoop_cluster *cluster, const struct job *j
 		return 0;
 	return err_set(err, ERR_CONFIG,
 		       "%s: the cluster takes no placement constraints and no allocation tags "
-		       "(" HANDLER " is \"disabled\"); take the key out, or have an administrator "
-		       "set the handler to \"scheduler\"",
+		       "(" HANDLER "); take the key out, or have an administrator set the handler "
+		       "to \"scheduler\", with a FairScheduler to \"placement-processor\"",
 		       key);
 }

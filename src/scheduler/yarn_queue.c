@@ -428,12 +428,29 @@ static int check_room(const struct search *search, const Hadoop__ResourceProto *
 	return 0;
 }
 
+/* A FairScheduler that is asked for "a..b" ends its ResourceManager. */
+static int check_name(const char *name, struct err *err)
+{
+	size_t length = strlen(name);
+	bool is_one = length > 0 && *name != '.' && name[length - 1] != '.' && !strstr(name, "..");
+
+	for (size_t i = 0; i < length; i++)
+		is_one = is_one && (unsigned char)name[i] > ' ' && name[i] != '/' && name[i] != 127;
+	if (is_one)
+		return 0;
+	char *printable cleanup_free = str_printable(name, length);
+	return err_set(err, ERR_CONFIG,
+		       "tony.application.queue: \"%s\" is no name of a queue; write one such as ml "
+		       "or root.teams.ml, without blanks",
+		       printable);
+}
+
 int yarn_check_queue(struct hadoop_cluster *cluster, struct job *job,
 		     const Hadoop__ResourceProto *largest, struct err *err)
 {
 	ProtobufCMessage *all cleanup_message = NULL;
 
-	if (ask(cluster, (char[]){"root"}, &all, err) < 0)
+	if (check_name(job->queue, err) < 0 || ask(cluster, (char[]){"root"}, &all, err) < 0)
 		return -1;
 	const queue_info *root = info_of(all);
 	if (!root)

@@ -9,12 +9,13 @@
 #include "hadoop/webhdfs_client.h"
 #include "net/tls.h"
 
-#define ASK_TIMEOUT_MS	  3000 /* a firewall may swallow what is asked */
-#define FAIR_INCREMENT	  1024 /* MiB; no file of Hadoop's has this default */
-#define LEAST_MEMORY	  "yarn.scheduler.minimum-allocation-mb"
-#define UNKNOWN		  0
-#define CAPACITY_MAPPINGS "yarn.scheduler.capacity.queue-mappings"
-#define CAPACITY_OVERRIDE CAPACITY_MAPPINGS "-override.enable"
+#define ASK_TIMEOUT_MS	    3000 /* a firewall may swallow what is asked */
+#define FAIR_INCREMENT	    1024 /* MiB; no file of Hadoop's has this default */
+#define LEAST_MEMORY	    "yarn.scheduler.minimum-allocation-mb"
+#define UNKNOWN		    0
+#define CAPACITY_MAPPINGS   "yarn.scheduler.capacity.queue-mappings"
+#define CAPACITY_CALCULATOR "yarn.scheduler.capacity.resource-calculator"
+#define CAPACITY_OVERRIDE   CAPACITY_MAPPINGS "-override.enable"
 
 struct yarn_rules {
 	struct str_list addresses; /* of the ResourceManager's web service */
@@ -110,6 +111,14 @@ void yarn_rules_cleanup(struct yarn_rules **rules)
 bool yarn_rules_is_fair(const struct yarn_rules *rules)
 {
 	return rules->is_fair;
+}
+
+bool yarn_rules_counts_all(const struct yarn_rules *rules)
+{
+	const char *calculator =
+		rules->files ? hadoop_site_get(rules->files, CAPACITY_CALCULATOR) : NULL;
+
+	return calculator && str_ends_with(calculator, ".DominantResourceCalculator");
 }
 
 /* ---- rounding ----------------------------------------------------------------------------- */

@@ -20,6 +20,9 @@ void yarn_rules_destroy(struct yarn_rules *rules);
 void yarn_rules_cleanup(struct yarn_rules **rules);
 
 bool yarn_rules_is_fair(const struct yarn_rules *rules);
+/* Does the CapacityScheduler look at all resources, and not at memory alone? As far as this
+ * machine's capacity-scheduler.xml tells. */
+bool yarn_rules_counts_all(const struct yarn_rules *rules);
 
 /* How much of the resource a container gets that asks for `value`, where none may have more than
  * `most`. `value` itself, as far as is known. */

@@ -63,7 +63,7 @@ static int64_t most_of(const struct yarn_queue_found *found, const struct yarn_p
 static bool counts_vcores(const struct yarn_queue_found *found,
 			  const Hadoop__ResourceProto *largest)
 {
-	if (yarn_rules_is_fair(found->rules))
+	if (yarn_rules_is_fair(found->rules) || yarn_rules_counts_all(found->rules))
 		return true;
 	for (size_t i = 0; i < largest->n_resource_value_map; i++) {
 		const char *name = largest->resource_value_map[i]->key;
@@ -311,14 +311,19 @@ static double share_of(const struct yarn_amount *amount, int64_t value)
 	return all > 0 ? (double)value / (double)all : 0;
 }
 
+#define LIMIT_CAP 1e15 /* beyond it a limit is none */
+
 /* user-limit-factor times what is guaranteed to the queue, rounded as the scheduler does. */
 static int64_t user_limit_of(const struct yarn_queue_found *found, double factor,
 			     const Hadoop__ResourceProto *guaranteed, const char *name)
 {
 	int64_t least = yarn_rules_least(found->rules, name);
 	int64_t own = yarn_resource_value(guaranteed, name);
-	int64_t limit = (int64_t)((double)(own > least ? own : least) * factor);
+	double product = (double)(own > least ? own : least) * factor;
 
+	if (product >= LIMIT_CAP)
+		return INT64_MAX;
+	int64_t limit = (int64_t)product;
 	return least > 0 ? (limit + least - 1) / least * least : limit;
 }
 

@@ -621,27 +621,38 @@ static void requests_are_rounded_as_the_site_files_say(void **state)
 	"yarn.resourcemanager.placement-constraints.handler</name><value>" value                   \
 	"</value></property></configuration>"
 
+#define CONF_OF_SCHEDULER "GET /conf?name=yarn.resourcemanager.scheduler.class "
+#define SCHEDULER(name)                                                                            \
+	"200 OK\r\n\r\n<configuration><property><name>yarn.resourcemanager.scheduler.class</name>" \
+	"<value>org.apache.hadoop.yarn.server.resourcemanager.scheduler." name                     \
+	"Scheduler</value></property></configuration>"
+
 static void constraints_need_a_cluster_that_takes_them(void **state)
 {
 	static const struct {
 		const char *key, *answer;
 		bool is_refused;
+		const char *scheduler; /* its answer; NULL: it is not asked */
 	} cases[] = {
 		{"tony.worker.placement-spec", HANDLER("disabled"), true},
 		{"tony.containers.allocation-tags", HANDLER("disabled"), true},
 		{"tony.application.placement-spec", HANDLER("disabled"), true},
-		{"tony.worker.placement-spec", HANDLER("scheduler"), false},
+		{"tony.worker.placement-spec", HANDLER("scheduler"), false,
+		 SCHEDULER("capacity.Capacity")},
+		{"tony.worker.placement-spec", HANDLER("scheduler"), true, SCHEDULER("fair.Fair")},
+		{"tony.worker.placement-spec", HANDLER("placement-processor"), false},
 		{"tony.worker.placement-spec", "404 Not Found\r\n\r\nno", false},
 		{"tony.worker.placement-spec", "200 OK\r\n\r\n<html>", false},
 	};
 
 	for (size_t i = 0; i < array_length(cases); i++) {
-		const struct web_step step = {CONF_OF_HANDLER, cases[i].answer};
+		const struct web_step steps[] = {{CONF_OF_HANDLER, cases[i].answer},
+						 {CONF_OF_SCHEDULER, cases[i].scheduler}};
 		struct hadoop_cluster *cluster = make_cluster();
 		struct job *job = make_job();
 		struct web_server server;
 		struct err err cleanup_err = {0};
-		web_server_start(&server, &step, 1);
+		web_server_start(&server, steps, cases[i].scheduler ? 2 : 1);
 		str_list_finish(&cluster->rm_web);
 		str_list_add(&cluster->rm_web, server.url);
 		configure(job, cases[i].key, "a");
@@ -659,7 +670,8 @@ static void constraints_need_a_cluster_that_takes_them(void **state)
 		if (cases[i].is_refused) {
 			assert_int_equal(err.kind, ERR_CONFIG);
 			assert_message_has(&err, cases[i].key);
-			assert_message_has(&err, "placement-constraints.handler is \"disabled\"");
+			assert_message_has(&err,
+					   "placement-constraints.handler); take the key out");
 		}
 		web_server_finish(&server);
 		hadoop_cluster_destroy(cluster);
