@@ -419,7 +419,8 @@ struct scheduler_client_ops {
 	 * removes door->job_dir. */
 	int (*prepare)(const struct job *job, struct job_door *door, struct err *err);
 	/* Starts the AM. 0: it is up, or it could not start and the job's journal ends with a final
-	 * record that says why. -1: no process of the job runs, and door->job_dir is removed. */
+	 * record that says why. -1: no process of the job runs, and door->job_dir is removed;
+	 * or, ERR_UNREACHABLE, that is not known, and it stays. */
 	int (*start)(const struct job *job, struct job_door *door, struct err *err);
 	/* After a submission, where nobody waits: removes some of what ended jobs have left, and
 	 * of what stage() has sent and no job has used for `max_age_ms` (0: none of that). */

@@ -247,8 +247,9 @@ static int await_acceptance(const struct hadoop_cluster *cluster, const char *id
 	}
 }
 
+/* *has_begun: something may be in the store, or at the ResourceManager. */
 static int make_checkpoint_dir(const struct hadoop_cluster *cluster, struct store *own,
-			       const struct job *job, struct err *err)
+			       const struct job *job, bool *has_begun, struct err *err)
 {
 	char *url cleanup_free = yarn_url_within(cluster, job->checkpoint_dir);
 	char *resumed cleanup_free = yarn_resumed_name(cluster, job);
@@ -258,6 +259,7 @@ static int make_checkpoint_dir(const struct hadoop_cluster *cluster, struct stor
 	if (resumed &&
 	    store_run(own, store_make_directories(resumed, DIRECTORY_PERMISSION), err) < 0)
 		return -1;
+	*has_begun = *has_begun || resumed;
 	struct store *store cleanup_yarn_store = yarn_store_at(cluster, url, NULL, err);
 	return store ? store_run(store, store_make_directories("", DIRECTORY_PERMISSION), err) : -1;
 }
@@ -269,13 +271,15 @@ static int make_checkpoint_dir(const struct hadoop_cluster *cluster, struct stor
  * client that looks publishes that.
  */
 static int submit(const struct hadoop_cluster *cluster, struct store *own, const struct job *job,
-		  const struct job_door *door, struct err *err)
+		  const struct job_door *door, bool *has_begun, struct err *err)
 {
 	char *description cleanup_free = job_to_text(job);
 	bool has_finished = false;
 
-	if (make_checkpoint_dir(cluster, own, job, err) < 0 ||
-	    yarn_submit(cluster, job, door->token, description, err) < 0)
+	if (make_checkpoint_dir(cluster, own, job, has_begun, err) < 0)
+		return -1;
+	*has_begun = true;
+	if (yarn_submit(cluster, job, door->token, description, err) < 0)
 		return -1;
 	if (fill_directory(own, cluster, job, door->job_dir, err) < 0) {
 		if (!has_ended(cluster, job->id))
@@ -298,11 +302,13 @@ static void remove_submission(const struct hadoop_cluster *cluster, struct store
 	char *output cleanup_free = yarn_output_name(job->id);
 	char *resumed cleanup_free = yarn_resumed_name(cluster, job);
 
-	store_run(own, store_remove(checkpoints), NULL);
-	store_run(own, store_remove(output), NULL);
-	if (resumed)
-		store_run(own, store_remove(resumed), NULL);
-	store_run(own, store_remove(job->id), NULL);
+	const char *const names[] = {job->id, checkpoints, output, resumed};
+	struct err err cleanup_err = {0};
+
+	/* A store that does not answer is not waited for again. */
+	for (size_t i = 0; i < array_length(names) && err.kind != ERR_UNREACHABLE; i++)
+		if (names[i])
+			store_run(own, store_remove(names[i]), &err);
 }
 
 /* Its owner hears of the failure from the submission. */
@@ -315,18 +321,33 @@ static void forgo_notices(const struct job *job, const char *mirror)
 	yarn_mirror_write(mirror, "job.json", description, NULL);
 }
 
+/* A ResourceManager that went away may have taken the application: nothing of it is removed. */
+static int say_unknown(const char *id, struct err *err)
+{
+	char *why cleanup_free = mem_strdup(err_message(err));
+
+	return err_set(err, ERR_UNREACHABLE,
+		       "%s; the job may run all the same: tony status %s says so once the "
+		       "ResourceManager answers, tony kill %s ends it",
+		       why, id, id);
+}
+
 int yarn_start(const struct job *job, struct job_door *door, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
 		hadoop_cluster_from_json(job->engine, job->stores, err);
 	struct store *own cleanup_yarn_store = cluster ? yarn_store_own(cluster, err) : NULL;
+	struct err failure cleanup_err = {0};
+	bool has_begun = false;
 
-	if (own && submit(cluster, own, job, door, err) == 0)
+	if (own && submit(cluster, own, job, door, &has_begun, err) == 0)
 		return 0;
-	forgo_notices(job, door->job_dir);
-	yarn_kill(door, NULL, NULL);
-	if (own)
+	if (has_begun) {
+		forgo_notices(job, door->job_dir);
+		if (yarn_kill(door, NULL, &failure) < 0 && failure.kind == ERR_UNREACHABLE)
+			return say_unknown(job->id, err);
 		remove_submission(cluster, own, job);
+	}
 	fs_remove_tree(door->job_dir, NULL);
 	return -1;
 }
