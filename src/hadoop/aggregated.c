@@ -235,6 +235,10 @@ static int open_file(struct upload_file *file, struct err *err)
 		.name = file->path, .length = file->length, .data = file, .read = read_file};
 	struct err problem cleanup_err = {0}, other cleanup_err = {0};
 
+	if (file->length == 0)
+		return err_set(err, ERR_NOT_FOUND,
+			       "%s is empty: its NodeManager has not stored the logs (yet)",
+			       file->path);
 	if (!file->file && !file->indexed)
 		file->file = tfile_open(&input, &problem);
 	if (file->file || file->indexed)
