@@ -12,7 +12,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/secret.h"
-#include "base/timer.h"
 #include "hadoop/container.h"
 #include "history/layout.h"
 #include "net/socket_owner.h"
@@ -24,7 +23,6 @@
 #define FILE_PERMISSION	     0600
 #define ACCEPT_TIMEOUT_MS    60000
 #define ACCEPT_POLL_MS	     20
-#define LOOK_MS		     100
 
 /* ---- prepare ------------------------------------------------------------------------------ */
 
@@ -32,9 +30,6 @@
  * by then needs none of them. */
 struct writes {
 	struct store *store; /* the job's directory */
-	const struct hadoop_cluster *cluster;
-	const char *id;
-	struct event *look; /* whether the job has ended */
 	int files[4];
 	size_t count, pending;
 	struct err err; /* the first failure */
@@ -98,41 +93,13 @@ static int begin_writes(struct writes *writes, const struct job *job, const char
 	return write_config(writes, job, err);
 }
 
-static bool has_ended(const struct hadoop_cluster *cluster, const char *id)
-{
-	Hadoop__GetApplicationReportResponseProto *response = yarn_report(cluster, id, NULL);
-	ProtobufCMessage *message cleanup_message = (ProtobufCMessage *)response;
-
-	return response && job_state_is_final(yarn_job_state(response->application_report));
-}
-
-static void on_look(evutil_socket_t fd, short what, void *data)
-{
-	struct writes *writes = data;
-
-	if (has_ended(writes->cluster, writes->id))
-		event_base_loopbreak(store_loop(writes->store));
-	else
-		timer_start(writes->look, LOOK_MS);
-}
-
-static void await_writes(struct writes *writes)
-{
-	if (writes->pending == 0)
-		return;
-	writes->look = evtimer_new(store_loop(writes->store), on_look, writes);
-	timer_start(writes->look, LOOK_MS);
-	event_base_dispatch(store_loop(writes->store));
-	event_free(writes->look);
-}
-
 static int write_files(struct writes *writes, const struct job *job, const char *mirror,
 		       struct err *err)
 {
 	int result = begin_writes(writes, job, mirror, err);
 
 	if (result == 0)
-		await_writes(writes);
+		event_base_dispatch(store_loop(writes->store));
 	if (result == 0 && writes->err.message)
 		result = err_copy(err, &writes->err);
 	err_finish(&writes->err);
@@ -147,7 +114,7 @@ static int fill_directory(struct store *own, const struct hadoop_cluster *cluste
 {
 	struct store *store cleanup_yarn_store =
 		yarn_store_open(cluster, cluster->job_dir, NULL, err);
-	struct writes writes = {.store = store, .cluster = cluster, .id = job->id};
+	struct writes writes = {.store = store};
 
 	if (!store ||
 	    store_run(own, store_make_directories(job->id, DIRECTORY_PERMISSION), err) < 0)
@@ -247,6 +214,14 @@ static int await_acceptance(const struct hadoop_cluster *cluster, const char *id
 	}
 }
 
+static bool has_ended(const struct hadoop_cluster *cluster, const char *id)
+{
+	Hadoop__GetApplicationReportResponseProto *response = yarn_report(cluster, id, NULL);
+	ProtobufCMessage *message cleanup_message = (ProtobufCMessage *)response;
+
+	return response && job_state_is_final(yarn_job_state(response->application_report));
+}
+
 /* *has_begun: something may be in the store, or at the ResourceManager. */
 static int make_checkpoint_dir(const struct hadoop_cluster *cluster, struct store *own,
 			       const struct job *job, bool *has_begun, struct err *err)
@@ -265,8 +240,8 @@ static int make_checkpoint_dir(const struct hadoop_cluster *cluster, struct stor
 }
 
 /* While files are written, which takes half a second, YARN starts the AM. An AM that has ended its
- * job by then has removed the directory, or will, with files in it that were being written: the
- * client removes the files that it wrote after that, and files that it did not write are no loss.
+ * job by then has removed the directory, with files in it that were being written: the client
+ * removes the files that it wrote after that, and files that it could not write are no loss.
  * The directory of a job whose AM was killed, or could not publish its journal, stays: the first
  * client that looks publishes that.
  */
