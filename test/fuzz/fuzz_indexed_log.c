@@ -4,25 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "hadoop/indexed_log.h"
 
 #define CONTAINER "container_1795269657940_0003_01_000004" /* of the first file of the corpus */
 #define PARTS	  64 /* of one log: a few bytes may unpack to thousands of times that */
-
-struct bytes {
-	const uint8_t *bytes;
-	size_t length;
-};
-
-static int read_bytes(void *data, int64_t offset, void *to, size_t length, struct err *err)
-{
-	const struct bytes *bytes = data;
-
-	if (offset < 0 || length > bytes->length || (size_t)offset > bytes->length - length)
-		abort();
-	memcpy(to, bytes->bytes + offset, length);
-	return 0;
-}
 
 static void read_log(const struct container_log_file *log)
 {

@@ -5,26 +5,12 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "bytes.h"
 #include "hadoop/container_log.h"
 
 #define VALUE_CAP                                                                                  \
 	(1 << 20) /* bytes read of one value: a few may unpack to thousands of times that */
 #define ENTRIES 64
-
-struct bytes {
-	const uint8_t *bytes;
-	size_t length;
-};
-
-static int read_bytes(void *data, int64_t offset, void *to, size_t length, struct err *err)
-{
-	const struct bytes *bytes = data;
-
-	if (offset < 0 || length > bytes->length || (size_t)offset > bytes->length - length)
-		abort();
-	memcpy(to, bytes->bytes + offset, length);
-	return 0;
-}
 
 static void read_log(const struct container_log_file *log)
 {
