@@ -18,8 +18,7 @@
 #define CAPACITY_OVERRIDE   CAPACITY_MAPPINGS "-override.enable"
 
 struct yarn_rules {
-	struct str_list addresses; /* of the ResourceManager's web service */
-	struct rm_web web;
+	struct rm_web web;	   /* the ResourceManager's; its addresses are the cluster's */
 	bool is_told;		   /* it answers */
 	struct map *told;	   /* key -> its value there, "" where it is not set */
 	struct hadoop_site *files; /* this machine's; NULL: they cannot be read */
@@ -57,18 +56,15 @@ static const char *text_of(struct yarn_rules *rules, const char *key)
 
 static void open_web(const struct hadoop_cluster *cluster, struct yarn_rules *rules)
 {
-	bool is_https = false;
+	bool is_there = cluster->rm_web.count > 0;
+	bool is_https = is_there && str_starts_with(cluster->rm_web.items[0], "https:");
 
-	for (size_t i = 0; i < cluster->rm_web.count; i++) {
-		str_list_add(&rules->addresses, cluster->rm_web.items[i]);
-		is_https = str_starts_with(cluster->rm_web.items[i], "https:");
-	}
 	rules->told = map_create(free);
-	rules->web = (struct rm_web){.addresses = &rules->addresses, .timeout_ms = ASK_TIMEOUT_MS};
+	rules->web = (struct rm_web){.addresses = &cluster->rm_web, .timeout_ms = ASK_TIMEOUT_MS};
 	if (is_https)
 		rules->web.tls = tls_context_create_client(cluster->hdfs.authorities,
 							   WEBHDFS_TRUST_REMEDY, NULL);
-	if (rules->addresses.count > 0 && (!is_https || rules->web.tls))
+	if (is_there && (!is_https || rules->web.tls))
 		ask(rules, LEAST_MEMORY);
 	if (rules->is_told)
 		rules->scheduler = rm_web_scheduler(&rules->web, NULL);
@@ -95,7 +91,6 @@ struct yarn_rules *yarn_rules_ask(const struct hadoop_cluster *cluster, const st
 void yarn_rules_destroy(struct yarn_rules *rules)
 {
 	tls_context_destroy(rules->web.tls);
-	str_list_finish(&rules->addresses);
 	map_destroy(rules->told);
 	hadoop_site_destroy(rules->files);
 	json_decref(rules->scheduler);

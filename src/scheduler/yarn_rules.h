@@ -12,7 +12,8 @@
 
 struct yarn_rules;
 
-/* `scheduler_type`: as an RPC told it; NULL: it did not (before Hadoop 3.3). */
+/* The cluster is to outlive them. `scheduler_type`: as an RPC told it; NULL: it did not (before
+ * Hadoop 3.3). */
 struct yarn_rules *yarn_rules_ask(const struct hadoop_cluster *cluster, const struct job *job,
 				  const char *scheduler_type);
 void yarn_rules_destroy(struct yarn_rules *rules);
