@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 
-	limits_lower();
+	limits_take();
 	/* No node's openssl.cnf: it can load modules, which a static program cannot, and then there
 	 * is neither randomness nor TLS. */
 	OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);

@@ -108,7 +108,7 @@ static void hold_closed_streams(void)
 int main(int argc, char **argv)
 {
 	hold_closed_streams();
-	limits_lower();
+	limits_take();
 	log_open("tony", LOG_LEVEL_WARNING);
 	int code = run(argc, argv);
 	errno = 0; /* it is of another call where an earlier flush failed */

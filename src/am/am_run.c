@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "am/am_internal.h"
 #include "am/listen.h"
-#include "am/open_files.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
@@ -17,11 +17,14 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/random.h"
+#include "base/str.h"
 #include "framework/framework.h"
 #include "history/layout.h"
 #include "job/record.h"
 #include "job/view.h"
 #include "scheduler/launch.h"
+
+enum { OPEN_FILES_BESIDES = 192 }; /* for people who look, logs, files and the scheduler */
 
 #define RESERVE_BYTES	   65536
 #define RESERVE_TASK_BYTES 1536	 /* of each task: its end, what of its output is lost, its use */
@@ -408,13 +411,29 @@ static void adopt(struct am *am)
 	});
 }
 
+/* An AM holds a connection for each executor. */
+static int check_open_files(size_t tasks, struct err *err)
+{
+	size_t needed = tasks + OPEN_FILES_BESIDES;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
+	    limit.rlim_cur >= needed)
+		return 0;
+	return err_set(err, ERR_INPUT,
+		       "the application master may have %llu files open, and for %zu task%s it "
+		       "needs %zu: raise the hard limit (ulimit -Hn) where it runs, or ask for "
+		       "fewer tasks",
+		       (unsigned long long)limit.rlim_cur, tasks, str_plural(tasks), needed);
+}
+
 /* What cannot go well is not begun. */
 static void submit(struct am *am)
 {
 	struct err err cleanup_err = {0};
 	struct cause cause = {.kind = CAUSE_AM_FAILED};
 
-	if (open_files_check(machine_task_count(am->machine), &err) < 0) {
+	if (check_open_files(machine_task_count(am->machine), &err) < 0) {
 		cause.text = err_message(&err);
 		am_feed(am, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
 	} else {
@@ -438,7 +457,6 @@ static void begin(struct am *am)
 
 static int serve(struct am *am, struct err *err)
 {
-	open_files_raise();
 	if (open_all(am, err) < 0)
 		return -1;
 	/* The job's own line follows at once, and is synced. */

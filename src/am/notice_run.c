@@ -21,7 +21,6 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/shell.h"
-#include "scheduler/launch.h"
 
 enum { GRACE_MS = 5000, EXIT_NO_EXEC = 127 };
 #define OUTPUT_CAP ((int64_t)1 << 20) /* bytes of the command's output that are kept */
@@ -41,7 +40,6 @@ static _Noreturn void become(const char *shell, const char *command, const char 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setsid();
 	proc_reset_signals();
-	launch_restore_open_files();
 	limits_restore();
 	dup2(input, STDIN_FILENO);
 	dup2(output, STDOUT_FILENO);

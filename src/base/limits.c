@@ -5,21 +5,31 @@
 #include <stdbool.h>
 #include <sys/resource.h>
 
-static struct {
-	bool is_lowered;
-	rlim_t before;
-} core_limit;
+#include "base/mem.h"
 
-void limits_lower(void)
+static struct own_limit {
+	int resource;
+	bool is_full; /* as much as is allowed; else none */
+	bool is_changed;
+	rlim_t before; /* the soft limit, once it is changed */
+} own_limits[] = {
+	{.resource = RLIMIT_CORE},
+	{.resource = RLIMIT_NOFILE, .is_full = true},
+};
+
+void limits_take(void)
 {
 	struct rlimit limit;
 
 	signal(SIGXFSZ, SIG_IGN);
-	if (getrlimit(RLIMIT_CORE, &limit) < 0)
-		return;
-	core_limit.before = limit.rlim_cur;
-	limit.rlim_cur = 0;
-	core_limit.is_lowered = setrlimit(RLIMIT_CORE, &limit) == 0;
+	for (size_t i = 0; i < array_length(own_limits); i++) {
+		struct own_limit *own = &own_limits[i];
+		if (getrlimit(own->resource, &limit) < 0)
+			continue;
+		own->before = limit.rlim_cur;
+		limit.rlim_cur = own->is_full ? limit.rlim_max : 0;
+		own->is_changed = setrlimit(own->resource, &limit) == 0;
+	}
 }
 
 void limits_restore(void)
@@ -27,9 +37,12 @@ void limits_restore(void)
 	int error = errno;
 	struct rlimit limit;
 
-	if (core_limit.is_lowered && getrlimit(RLIMIT_CORE, &limit) == 0) {
-		limit.rlim_cur = core_limit.before;
-		setrlimit(RLIMIT_CORE, &limit);
+	for (size_t i = 0; i < array_length(own_limits); i++) {
+		const struct own_limit *own = &own_limits[i];
+		if (!own->is_changed || getrlimit(own->resource, &limit) < 0)
+			continue;
+		limit.rlim_cur = own->before;
+		setrlimit(own->resource, &limit);
 	}
 	signal(SIGXFSZ, SIG_DFL);
 	errno = error;

@@ -5,6 +5,9 @@
  * may, as if its user's shell had started it. Where the kernel passes dumps to a program
  * (core_pattern with a '|'), that program decides.
  *
+ * Open files. tony's own processes may have as many as the hard limit allows; what they start gets
+ * the soft one that there was, since programs with select() rely on a low one.
+ *
  * Sizes of files (ulimit -f). A write beyond the limit fails with EFBIG in tony's own processes;
  * SIGXFSZ, which would kill them, is ignored there. A program that they start has the signal's
  * default.
@@ -12,12 +15,12 @@
 #ifndef TONY_BASE_LIMITS_H
 #define TONY_BASE_LIMITS_H
 
-/* Of this process, and of those that it forks: the soft limit of a core dump is 0, and SIGXFSZ
- * is ignored. Called once, first in main(). */
-void limits_lower(void);
+/* Of this process, and of those that it forks: no core dump, as many open files as may be, and
+ * SIGXFSZ is ignored. Called once, first in main(). */
+void limits_take(void);
 
-/* Between fork() and exec(): the soft limit that this process was started with (without
- * limits_lower() it stays as it is), and SIGXFSZ's default. Keeps errno. */
+/* Between fork() and exec(): the soft limits that this process was started with (without
+ * limits_take() they stay as they are), and SIGXFSZ's default. Keeps errno. */
 void limits_restore(void);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
@@ -555,17 +554,6 @@ bool job_output_wait(struct job_output *output, int64_t timeout_ms)
 
 /* ---- life --------------------------------------------------------------------------------- */
 
-/* Every file that is read stays open, with its index. */
-static void raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 struct job_output *job_output_open(struct opened *opened, const struct job_output_choice *choice,
 				   struct follow *follow, job_output_visit *visit, void *data,
 				   struct err *err)
@@ -583,10 +571,8 @@ struct job_output *job_output_open(struct opened *opened, const struct job_outpu
 	output->names_tasks = !is_one_task(output);
 	output->is_alone = is_one_program(output);
 	output->logs = opened_logs(opened, err);
-	if (output->logs && check_tasks(output, err) == 0) {
-		raise_file_limit();
+	if (output->logs && check_tasks(output, err) == 0)
 		return output;
-	}
 	job_output_close(output);
 	return NULL;
 }

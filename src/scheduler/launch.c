@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -124,20 +123,6 @@ static void write_record(const struct launch *launch, bool is_limited)
 	_exit(launch_exit_code(&err, EXIT_NO_EXEC));
 }
 
-void launch_restore_open_files(void)
-{
-	const char *before = getenv("TONY_OPEN_FILES");
-	struct rlimit limit;
-	int64_t soft;
-
-	if (!before || str_parse_int(before, 1, INT64_MAX, &soft) < 0 ||
-	    getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = (rlim_t)soft;
-	setrlimit(RLIMIT_NOFILE, &limit);
-	unsetenv("TONY_OPEN_FILES");
-}
-
 static void redirect(int input, int output)
 {
 	dup2(input, STDIN_FILENO);
@@ -160,7 +145,6 @@ static _Noreturn void become_executor(const struct launch *launch, const char *w
 	fcntl(launch->lifeline, F_SETFD, 0);
 	write_record(launch, is_limited);
 	tell_limit(launch, is_limited);
-	launch_restore_open_files();
 	limits_restore();
 	set_environment(launch);
 	if (chdir(work) < 0)

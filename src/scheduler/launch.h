@@ -27,10 +27,6 @@ struct launch {
 	int ledger, shared_ledger, lifeline;
 };
 
-/* Between fork() and exec(): the limit that was there before the AM raised it for its own sake;
- * programs with select() rely on a low one. */
-void launch_restore_open_files(void);
-
 /* How an executor or an AM leaves that met a full disk or quota before it could begin: its log may
  * be on that disk, too. The codes are those of errno. */
 enum { LAUNCH_NO_SPACE = ENOSPC, LAUNCH_NO_QUOTA = EDQUOT };

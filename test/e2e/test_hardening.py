@@ -63,6 +63,22 @@ def test_core_limit_is_of_tony_alone(tony, soft):
         wait_until(lambda: core_limits(follower.pid) == no_core(), "the client to lower its limit")
 
 
+def test_few_open_files_are_the_programs_alone(tony):
+    """Of a user's shell: tony's own processes have more, also those of another AM."""
+    tony.enter = ["bash", "-c", 'ulimit -Sn 12 && exec "$@"', "bash"]
+    job = tony.submit({"tony.worker.instances": 1, "tony.am.retry-count": 3, "tony.am.retry-delay": "10ms"},
+                      "--executes", "ulimit -Sn; exec sleep 1000")
+    task = job.wait_task("worker:0")
+    job.wait_log("worker:0", "12\n")
+    job.kill_am()
+    wait_until(lambda: job.status()["am_attempt"] == 2, "the next AM")
+    os.kill(task["executor_pid"], signal.SIGKILL)
+    task = job.wait_task("worker:0", attempt=2)
+    wait_until(lambda: job.logs("worker:0") == "12\n12\n", "the second program")
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert {resource.prlimit(pid, resource.RLIMIT_NOFILE) for pid in own_processes(job, task)} == {(hard, hard)}
+
+
 @pytest.mark.promise("S29")
 def test_core_limit_in_a_pid_namespace_and_under_horovod(tony):
     """A program is started by another process there."""

@@ -70,7 +70,7 @@ static void lower_core_limit(void)
 	getrlimit(RLIMIT_CORE, &limit);
 	limit.rlim_cur = 8192;
 	setrlimit(RLIMIT_CORE, &limit);
-	limits_lower();
+	limits_take();
 }
 
 static void start_host(struct bed *bed)
