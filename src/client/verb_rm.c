@@ -23,16 +23,8 @@ static const struct opt options[] = {
 /* No job is told any more, but a bucket may have half a history of it. */
 static int remove_rest(struct clearing *clearing, const char *id, struct err *err)
 {
-	const struct str_list *away = &clearing->stores.away;
 	struct err why cleanup_err = {0};
 
-	if (away->count > 0) {
-		err_finish(err);
-		return err_set(err, ERR_UNREACHABLE,
-			       "no job \"%s\" is known here, and %s, which may have it, does not "
-			       "answer",
-			       id, away->items[0]);
-	}
 	const struct removal *removal = &clearing->removal;
 	int result = clearing_remove(clearing, NULL, id, NULL, &why);
 	if (result == 0 && removal->removed.count == 0) {

@@ -18,6 +18,8 @@
 
 #define COPY_MS (7 * (int64_t)86400000) /* for which a copy is kept */
 
+enum { PATIENCE_MS = 3000 }; /* with a server that may have the job */
+
 /* ---- finding ------------------------------------------------------------------------------ */
 
 char *stored_job_find(struct history_store *store, const char *id, const char *user,
@@ -179,22 +181,34 @@ static int check_ended(struct history_store *store, const char *path, struct err
 				   fs_basename(path));
 }
 
+/* It was not found, because of `why`. */
+static int fail(const struct job_stores *stores, const char *id, const struct err *why,
+		struct err *err)
+{
+	if (why->kind != ERR_NOT_FOUND || stores->away.count == 0)
+		return err_copy(err, why);
+	return err_set(err, ERR_UNREACHABLE,
+		       "no job \"%s\" is known here, and %s, which may have it, does not answer",
+		       id, stores->away.items[0]);
+}
+
 static int find(const char *id, struct job_door *door, char **full_id, struct err *err)
 {
 	struct job_stores stores cleanup_job_stores = {0};
 	struct history_store *store;
 	struct removal unseen cleanup_removal = {0};
+	struct err why cleanup_err = {0};
 
-	if (job_stores_open(NULL, &stores, err) < 0)
+	if (job_stores_open_within(NULL, PATIENCE_MS, &stores, err) < 0)
 		return -1;
 	char *path cleanup_free =
 		scheduler_client_begins_id(id) ? job_stores_find(&stores, id, &store, NULL) : NULL;
-	char *whole cleanup_free = path ? mem_strdup(id) : complete(&stores, id, err);
+	char *whole cleanup_free = path ? mem_strdup(id) : complete(&stores, id, &why);
 	if (whole && !path)
-		path = job_stores_find(&stores, whole, &store, err);
-	char *directory cleanup_free = path ? stored_jobs_copy(whole, err) : NULL;
+		path = job_stores_find(&stores, whole, &store, &why);
+	char *directory cleanup_free = path ? stored_jobs_copy(whole, &why) : NULL;
 	if (!directory)
-		return -1;
+		return fail(&stores, id, &why, err);
 	stored_jobs_age(clock_wall_ms() - COPY_MS, &unseen); /* nobody looks at a job for ever */
 	if (!is_copy_of(directory, store, path) &&
 	    (removal_remove_folder(&unseen, directory, NULL, err) < 0 ||

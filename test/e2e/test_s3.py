@@ -216,8 +216,10 @@ def test_a_bucket_that_is_not_there_is_told_at_submission(tony, bucket):
     assert answer.returncode == 5 and "Connection refused" in answer.stderr and not job
     answer = tony.run("list", "--all")
     assert answer.returncode == 0 and "jobs in S3 are not looked at" in answer.stderr
-    answer = tony.run("rm", "nosuch")
-    assert answer.returncode == 5 and 'no job "nosuch" is known here, and s3://jobs/team, which may have it, does not' in answer.stderr, answer
+    for verb in ("rm", "logs", "status", "events"):
+        answer = tony.run(verb, "nosuch")
+        assert answer.returncode == 5 and 'no job "nosuch" is known here, and s3://jobs/team, which may have it, does not' in answer.stderr, answer
+        assert answer.stderr.count("Connection refused") == (2 if verb == "rm" else 1), answer
 
 
 def test_a_server_that_says_nothing_is_told_at_submission_within_seconds(tony, bucket):
