@@ -7,6 +7,7 @@ import signal
 
 import pytest
 from program import PATIENCE_S, wait_until
+from test_full import WELL_AGAIN, expect_end, metric, submit_writer, told
 
 CLUSTER = {"--nodes": 3, "--heartbeat-ms": 100, "--expiry-ms": 10000, "--recovery": None}
 PYTORCH = {"tony.application.framework": "pytorch", "tony.am.retry-delay": "10ms"}
@@ -164,7 +165,60 @@ def test_a_job_succeeds_while_there_is_no_data_node(tony):
     tony.forget()
     status = job.status()
     assert (status["state"], status["tasks"][0]["state"]) == ("succeeded", "succeeded")
-    assert "worker:0" in tony.run("logs", "--executor", "worker:0", job.id).stdout
+    # A NodeManager tries once to store the logs, and removes them.
+    answer = tony.run("logs", "--executor", "worker:0", job.id)
+    assert "worker:0" in answer.stdout or "its NodeManager has not stored the logs" in answer.stderr, answer
+
+
+def expect_trouble(tony, job, *words):
+    """Of the checkpoints of its only task, and of what is kept of the job: wherever users look."""
+    for kind in WELL_AGAIN:
+        wait_until(lambda kind=kind: told(job, kind), f"the trouble of {kind} to be told")
+        [event] = told(job, kind)
+        assert event["trouble"] and any(word in event["text"] for word in words), event
+    status = tony.run("status", job.id).stdout
+    for [event] in (told(job, kind) for kind in WELL_AGAIN):
+        assert event["text"] in status, status
+    assert metric(job, "tony_task_store_trouble_milliseconds") > 0 and metric(job, "tony_job_store_trouble_milliseconds") > 0
+
+
+def expect_success(tony, job, end):
+    expect_end(job, WELL_AGAIN)
+    assert "warning" not in tony.run("status", job.id).stdout
+    assert metric(job, "tony_task_store_trouble_milliseconds") == metric(job, "tony_job_store_trouble_milliseconds") == 0
+    end.touch()
+    assert job.wait() == 0
+    first = f"/user/{tony.cluster.user}/.tony/checkpoints/{job.id}/first"
+    assert tony.cluster.get(first) == b"first\n"
+
+
+def test_safe_mode_under_a_job(tony):
+    """The NameNode takes nothing for a while: told until it is over."""
+    job, go, end = submit_writer(tony)
+    tony.cluster.kit("hdfs", "dfsadmin", "-safemode", "enter")
+    try:
+        go.touch()
+        expect_trouble(tony, job, "in safe mode")
+    finally:
+        tony.cluster.kit("hdfs", "dfsadmin", "-safemode", "leave")
+    expect_success(tony, job, end)
+
+
+def test_hdfs_is_full_under_a_job(tony):
+    """Each DataNode keeps more for others than its disk has."""
+    job, go, end = submit_writer(tony)
+    site = tony.cluster.directory / "conf/hdfs-site.xml"
+    before = site.read_text()
+    site.write_text(before.replace("</configuration>", "<property><name>dfs.datanode.du.reserved</name>"
+                                   f"<value>{1 << 60}</value></property></configuration>"))
+    try:
+        tony.cluster.restart("dn")
+        go.touch()
+        expect_trouble(tony, job, "Failed to find datanode", "could only be written to 0 of the 1 minReplication nodes")
+    finally:
+        site.write_text(before)
+        tony.cluster.restart("dn")
+    expect_success(tony, job, end)
 
 
 def count(apps):
