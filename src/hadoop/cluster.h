@@ -72,6 +72,7 @@ struct hadoop_cluster {
 	/* RPC: see struct rpc_options. */
 	unsigned protections; /* of SASL_* (sasl.h), from hadoop.rpc.protection */
 	bool require_sasl;    /* the cluster uses Kerberos */
+	char *rm_principal, *rm_principal_pattern; /* NULL: not set */
 	int64_t connect_timeout_ms, call_timeout_ms;
 	int64_t retry_interval_ms, max_wait_ms; /* yarn.resourcemanager.connect.*; -1: for ever */
 	int64_t client_wait_ms; /* the same for the client, which a person waits for */

@@ -191,6 +191,21 @@ static int read_protections(const struct reader *reader)
 	return 0;
 }
 
+/* NULL: not set, or to nothing. The caller frees. */
+static char *read_text(const struct reader *reader, const char *key)
+{
+	const char *text = hadoop_site_get(reader->site, key);
+
+	return text && *text ? mem_strdup(text) : NULL;
+}
+
+static void read_principals(const struct reader *reader)
+{
+	reader->cluster->rm_principal = read_text(reader, "yarn.resourcemanager.principal");
+	reader->cluster->rm_principal_pattern =
+		read_text(reader, "yarn.resourcemanager.principal.pattern");
+}
+
 static int read_rpc(const struct reader *reader)
 {
 	struct hadoop_cluster *cluster = reader->cluster;
@@ -207,6 +222,7 @@ static int read_rpc(const struct reader *reader)
 	};
 
 	cluster->require_sasl = str_equal_nocase(authentication, "kerberos");
+	read_principals(reader);
 	for (size_t i = 0; i < array_length(times); i++)
 		if (hadoop_site_int(reader->site, times[i].key, times[i].min, MS_CAP,
 				    times[i].value, reader->err) < 0)

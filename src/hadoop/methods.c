@@ -14,7 +14,8 @@ enum { ONCE = false, REPEATABLE = true };
 					    is_idempotent}
 
 const struct rpc_service RM_CLIENT = {"ResourceManager",
-				      "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"};
+				      "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB",
+				      "yarn.resourcemanager.principal"};
 METHOD(RM_GET_NEW_APPLICATION, "getNewApplication", get_new_application, REPEATABLE);
 METHOD(RM_SUBMIT_APPLICATION, "submitApplication", submit_application, REPEATABLE);
 METHOD(RM_GET_APPLICATION_REPORT, "getApplicationReport", get_application_report, REPEATABLE);

@@ -50,7 +50,7 @@ struct rpc_client {
 	struct event_base *base;
 	struct rpc_options options; /* `token` is NULL or points to `token` */
 	struct hadoop_token token;
-	char *user, *principal;
+	char *user, *principal, *principal_pattern;
 	char *all_addresses; /* for messages */
 	unsigned char id[RPC_CLIENT_ID_LENGTH];
 	int32_t last_call_id;
@@ -526,6 +526,8 @@ struct rpc_client *rpc_client_create(struct event_base *base, const struct rpc_o
 	client->all_addresses = str_list_join(&client->options.addresses, ", ");
 	client->options.user = client->user = mem_strdup(options->user);
 	client->options.principal = client->principal = mem_strdup(options->principal);
+	client->options.principal_pattern = client->principal_pattern =
+		mem_strdup(options->principal_pattern);
 	client->options.token = NULL;
 	client->last_call_id = -1;
 	TAILQ_INIT(&client->calls);
@@ -569,5 +571,6 @@ void rpc_client_destroy(struct rpc_client *client)
 	free(client->all_addresses);
 	free(client->user);
 	free(client->principal);
+	free(client->principal_pattern);
 	free(client);
 }

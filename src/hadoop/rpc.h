@@ -25,6 +25,7 @@ struct event_base;
 struct hadoop_token;
 struct rpc_client;
 struct rpc_call;
+struct sasl_mechanism;
 
 #define RPC_FRAME_CAP (128u << 20) /* larger requests and answers fail: ipc.maximum.data.length */
 
@@ -49,21 +50,23 @@ struct rpc_method {
 };
 
 struct rpc_service {
-	const char *what;     /* for messages: "ResourceManager" */
-	const char *protocol; /* the name of the Java interface on the wire */
+	const char *what;	   /* for messages: "ResourceManager" */
+	const char *protocol;	   /* the name of the Java interface on the wire */
+	const char *principal_key; /* of the configuration, where the server has a principal */
 };
 
 /* All is copied. */
 struct rpc_options {
-	const struct rpc_service *service; /* static */
-	struct str_list addresses;	   /* "host:port", host a name or numeric; not empty */
-	const char *user;		   /* who we say we are where nobody proves it */
-	const struct hadoop_token *token;  /* NULL: none */
-	const char *principal; /* what the configuration says the server is, for mechanisms in
-				  which it has one; NULL: nothing */
-	unsigned protections;  /* of SASL_AUTH, SASL_INTEGRITY, SASL_PRIVACY (sasl.h): those that
-				  will do; 0: SASL_AUTH */
-	bool require_sasl;     /* a server that asks for no proof is refused */
+	const struct rpc_service *service;     /* static */
+	struct str_list addresses;	       /* "host:port", host a name or numeric; not empty */
+	const char *user;		       /* who we say we are where nobody proves it */
+	const struct hadoop_token *token;      /* NULL: none */
+	const struct sasl_mechanism *kerberos; /* static; NULL: it cannot be used here */
+	/* The server's principal by the configuration, for Kerberos; NULL: not set. */
+	const char *principal, *principal_pattern;
+	unsigned protections; /* of SASL_AUTH, SASL_INTEGRITY, SASL_PRIVACY (sasl.h): those that
+				 will do; 0: SASL_AUTH */
+	bool require_sasl;    /* a server that asks for no proof is refused */
 	int64_t connect_timeout_ms; /* for name, connection and authentication together; > 0 */
 	int64_t call_timeout_ms;    /* a server that is silent for so long is taken for lost; > 0 */
 	int64_t retry_interval_ms;

@@ -11,11 +11,13 @@
 #include "base/timer.h"
 #include "hadoop/rpc_handshake.h"
 #include "hadoop/sasl.h"
+#include "net/address.h"
 #include "net/dial.h"
 #include "net/wire.h"
 
 enum {
-	LOOK = 128 << 10, /* of what was received, to see what it is */
+	LOOK = 128 << 10,	  /* of what was received, to see what it is */
+	HANDSHAKE_CAP = 64 << 10, /* of a frame, until both know who they are */
 	READ_AT_ONCE = 32 << 10,
 };
 
@@ -26,6 +28,7 @@ struct rpc_connection {
 	const struct rpc_connection_events *events;
 	void *data;
 
+	char *host;	   /* of its address */
 	struct dial *dial; /* NULL: not connecting */
 	bool has_wire;
 	struct wire wire;
@@ -48,6 +51,7 @@ static void free_connection(struct rpc_connection *connection)
 		wire_finish(&connection->wire);
 	rpc_handshake_finish(&connection->handshake);
 	str_finish(&connection->unwrapped);
+	free(connection->host);
 	free(connection);
 }
 
@@ -146,6 +150,16 @@ static void become_ready(struct rpc_connection *connection)
 
 /* ---- what comes --------------------------------------------------------------------------- */
 
+static const char *remedy_of(const struct rpc_connection *connection,
+			     const struct rpc_answer *answer)
+{
+	if (!connection->uses_sasl && strstr(answer->text, "KERBEROS"))
+		return "; this cluster uses Kerberos: set hadoop.security.authentication to "
+		       "kerberos in the core-site.xml that is read here, or copy the cluster's own "
+		       "files";
+	return "";
+}
+
 /* The server tells about the connection as a whole, and closes it. */
 static void take_refusal(struct rpc_connection *connection, const struct rpc_answer *answer)
 {
@@ -158,7 +172,8 @@ static void take_refusal(struct rpc_connection *connection, const struct rpc_ans
 	/* Said by a standby to whoever shows a token, which it cannot know. */
 	if (str_equal(answer->class, "StandbyException"))
 		kind = RPC_REMOTE;
-	end(connection, kind, answer->class, answer->text);
+	char *text cleanup_free = mem_printf("%s%s", answer->text, remedy_of(connection, answer));
+	end(connection, kind, answer->class, text);
 }
 
 static void take_frames(struct rpc_connection *connection, struct str *bytes);
@@ -255,6 +270,15 @@ static void take_frames(struct rpc_connection *connection, struct str *bytes)
 	str_truncate(bytes, bytes->length - at);
 }
 
+static void refuse_size(struct rpc_connection *connection, size_t payload)
+{
+	char *text cleanup_free = mem_printf(
+		"it sends a frame of %zu bytes before it has said who it is; %d are enough",
+		payload, HANDSHAKE_CAP);
+
+	end(connection, RPC_PROTOCOL, NULL, text);
+}
+
 /* True: there may be more to take. */
 static bool take_frame(struct rpc_connection *connection)
 {
@@ -270,6 +294,10 @@ static bool take_frame(struct rpc_connection *connection)
 		rpc_frame_look(evbuffer_pullup(input, (ev_ssize_t)look), look, &payload, &err);
 	if (found < 0) {
 		end_with(connection, &err);
+		return false;
+	}
+	if (payload > HANDSHAKE_CAP && !connection->is_ready) {
+		refuse_size(connection, payload);
 		return false;
 	}
 	if (payload == 0 || have < RPC_FRAME_HEAD + payload)
@@ -375,16 +403,22 @@ struct rpc_connection *rpc_connection_open(struct event_base *base, const char *
 {
 	struct rpc_connection *connection = mem_alloc(sizeof(*connection));
 	const int64_t timeout_ms = options->connect_timeout_ms;
+	int port;
 
 	connection->base = base;
 	connection->options = options;
 	connection->client_id = client_id;
 	connection->events = events;
 	connection->data = data;
+	net_address_split(address, &connection->host, &port, NULL);
 	connection->uses_sasl = options->token || options->require_sasl;
 	connection->handshake = (struct rpc_handshake){
 		.token = options->token,
-		.principal = options->principal,
+		.kerberos = options->kerberos,
+		.peer = {.key = options->service->principal_key,
+			 .name = options->principal,
+			 .pattern = options->principal_pattern,
+			 .host = connection->host},
 		.protections = options->protections ? options->protections : SASL_AUTH,
 		.require_sasl = options->require_sasl,
 	};

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "hadoop/rpc_frame.h"
-#include "hadoop/sasl.h"
+#include "hadoop/sasl_digest.h"
 
 void rpc_handshake_begin(struct str *out)
 {
@@ -50,39 +50,62 @@ static int step(struct rpc_handshake *handshake, const ProtobufCBinaryData *chal
 			 challenge->len, response, &handshake->is_proved, err);
 }
 
-/* The first of the offers that we can take. */
+static bool is_of(const struct sasl_mechanism *mechanism, const Hadoop__SaslAuth *offer)
+{
+	return mechanism && str_equal(mechanism->method, offer->method) &&
+	       str_equal(mechanism->name, offer->mechanism);
+}
+
+static bool is_simple(const Hadoop__SaslAuth *offer)
+{
+	return str_equal(offer->method, "SIMPLE");
+}
+
+static const struct sasl_mechanism *find_mechanism(const struct rpc_handshake *handshake,
+						   const Hadoop__SaslAuth *offer)
+{
+	if (handshake->token && is_of(&sasl_digest_token, offer))
+		return &sasl_digest_token;
+	return is_of(handshake->kerberos, offer) ? handshake->kerberos : NULL;
+}
+
+/* The first of the offers that we can take; SIMPLE only where there is no other. */
 static Hadoop__SaslAuth *choose(const struct rpc_handshake *handshake,
 				const Hadoop__RpcSaslProto *message,
 				const struct sasl_mechanism **mechanism)
 {
+	Hadoop__SaslAuth *simple = NULL;
+
+	*mechanism = NULL;
 	for (size_t i = 0; i < message->n_auths; i++) {
 		Hadoop__SaslAuth *auth = message->auths[i];
 
-		*mechanism = sasl_find(auth->method, auth->mechanism);
-		if (strcmp(auth->method, "TOKEN") == 0 && !handshake->token)
-			continue;
-		if (*mechanism || strcmp(auth->method, "SIMPLE") == 0)
+		*mechanism = find_mechanism(handshake, auth);
+		if (*mechanism)
 			return auth;
+		if (is_simple(auth))
+			simple = auth;
 	}
-	return NULL;
+	return simple;
 }
 
 static int refuse_offers(const struct rpc_handshake *handshake, const Hadoop__RpcSaslProto *message,
 			 struct err *err)
 {
 	struct str offers cleanup_str = {0};
-
-	bool is_kerberos = false;
+	bool has_kerberos = false;
 
 	for (size_t i = 0; i < message->n_auths; i++) {
 		str_append_format(&offers, "%s%s %s", i > 0 ? ", " : "", message->auths[i]->method,
 				  message->auths[i]->mechanism);
-		is_kerberos = is_kerberos || str_equal(message->auths[i]->method, "KERBEROS");
+		has_kerberos = has_kerberos || str_equal(message->auths[i]->method, "KERBEROS");
 	}
 	char *text cleanup_free = str_printable(str_text(&offers), offers.length);
 	return err_set(err, ERR_DENIED, "the server asks for %s (it takes: %s; we have %s)",
-		       is_kerberos ? "Kerberos, which this version of tony does not speak"
-				   : "a proof that we cannot give",
+		       has_kerberos && !handshake->kerberos
+			       ? "Kerberos, and this cluster is configured without "
+				 "(hadoop.security.authentication)"
+			       : "a proof that we cannot give",
 		       message->n_auths > 0 ? text : "nothing",
 		       handshake->token ? "a token" : "no token");
 }
@@ -110,7 +133,7 @@ static int initiate(struct rpc_handshake *handshake, const Hadoop__RpcSaslProto 
 		.token = handshake->token,
 		.protocol = offer->protocol ? offer->protocol : "",
 		.server_id = offer->serverid ? offer->serverid : "",
-		.principal = handshake->principal,
+		.peer = &handshake->peer,
 	};
 	handshake->sasl = mechanism->create(&identity, handshake->protections, err);
 	if (!handshake->sasl)
@@ -143,8 +166,7 @@ static int succeed(struct rpc_handshake *handshake, const Hadoop__RpcSaslProto *
 		return -1;
 	if (!handshake->is_proved)
 		return err_set(err, ERR_DENIED,
-			       "the server has not proved that it knows the secret of our token: "
-			       "it may not be the real one");
+			       "the server has not proved who it is: it may not be the real one");
 	return 1;
 }
 

@@ -7,20 +7,21 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "hadoop/sasl.h"
 #include "proto/rpc.pb-c.h"
 
 struct hadoop_token;
-struct sasl;
 
 /* Initialise with the members of the first part; the texts are borrowed. */
 struct rpc_handshake {
-	const struct hadoop_token *token; /* NULL: none */
-	const char *principal;		  /* of the server; NULL: not told */
+	const struct hadoop_token *token;      /* NULL: none */
+	const struct sasl_mechanism *kerberos; /* NULL: it cannot be used here */
+	struct sasl_peer peer;		       /* for Kerberos */
 	unsigned protections;
 	bool require_sasl;
 
 	struct sasl *sasl; /* NULL once it is over: SIMPLE, nobody has proved anything */
-	bool is_proved;	   /* the server has shown that it knows our secret */
+	bool is_proved;	   /* the server has shown who it is */
 };
 
 /* Appends the first frame. */

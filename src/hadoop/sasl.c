@@ -1,22 +1,5 @@
 #include "hadoop/sasl.h"
 
-#include <string.h>
-
-#include "base/mem.h"
-#include "hadoop/sasl_digest.h"
-
-static const struct sasl_mechanism *const mechanisms[] = {&sasl_digest_token};
-
-const struct sasl_mechanism *sasl_find(const char *method, const char *name)
-{
-	for (size_t i = 0; i < array_length(mechanisms); i++) {
-		if (strcmp(mechanisms[i]->method, method) == 0 &&
-		    strcmp(mechanisms[i]->name, name) == 0)
-			return mechanisms[i];
-	}
-	return NULL;
-}
-
 int sasl_step(struct sasl *sasl, const void *challenge, size_t length, struct str *response,
 	      bool *complete, struct err *err)
 {

@@ -1,9 +1,9 @@
 /*
- * SASL, the client's side, as Hadoop's RPC uses it: bytes in, bytes out, no I/O. A mechanism is a
- * row of a table; DIGEST-MD5 (RFC 2831) proves that we hold a token's password, and that the server
- * knows it too.
+ * SASL, the client's side, as Hadoop's RPC uses it: bytes in, bytes out. A mechanism is a row of
+ * functions: DIGEST-MD5 (RFC 2831) proves that we hold a token's password, and that the server
+ * knows it too. GSSAPI, which proves who we are by Kerberos, is the client's alone
+ * (sasl_gssapi.h), since tony-agent has tokens only.
  *
- *	mechanism = sasl_find("TOKEN", "DIGEST-MD5");     of an offer that we can take
  *	sasl = mechanism->create(&identity, protections, &err);
  *	sasl_step() for each challenge, until the server says SUCCESS
  *
@@ -29,12 +29,20 @@ enum {
 	SASL_PRIVACY = 4,   /* and cannot be read */
 };
 
+/* A server that has a principal of Kerberos, by the configuration. */
+struct sasl_peer {
+	const char *key;     /* for messages: "yarn.resourcemanager.principal" */
+	const char *name;    /* its value: "rm/_HOST@REALM"; NULL: not set */
+	const char *pattern; /* that of KEY.pattern, which goes before: "rm/host*@REALM"; NULL: not
+				set */
+	const char *host;    /* of the address that the server is reached at: a name, or numeric */
+};
+
 /* Who we are, and whom we want to speak to. Borrowed for the time of create(). */
 struct sasl_identity {
 	const struct hadoop_token *token; /* NULL: none; then TOKEN cannot be taken */
 	const char *protocol, *server_id; /* as the server offers them: SaslAuth; not NULL */
-	const char *principal; /* what the configuration says the server is; NULL: nothing.
-				  For mechanisms in which a server has a principal. */
+	const struct sasl_peer *peer;	  /* not NULL where the mechanism is sasl_kerberos */
 };
 
 struct sasl {
@@ -59,9 +67,6 @@ struct sasl_mechanism {
 		      struct err *err);
 	void (*destroy)(struct sasl *sasl);
 };
-
-/* NULL: we have no such mechanism. */
-const struct sasl_mechanism *sasl_find(const char *method, const char *name);
 
 /* Appends what is to be sent in answer to the challenge; nothing at all is an empty answer. With
  * *complete the server has proved itself too, and no step may follow. ERR_DENIED: the server has

@@ -12,6 +12,7 @@
 #include "hadoop/cluster_trust.h"
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
+#include "hadoop/sasl_gssapi.h"
 #include "hadoop/webhdfs_client.h"
 #include "scheduler/yarn_diagnostics.h"
 #include "scheduler/yarn_store.h"
@@ -188,6 +189,9 @@ int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *met
 		.user = cluster->user,
 		.protections = cluster->protections,
 		.require_sasl = cluster->require_sasl,
+		.kerberos = cluster->require_sasl ? &sasl_kerberos : NULL,
+		.principal = cluster->rm_principal,
+		.principal_pattern = cluster->rm_principal_pattern,
 		.connect_timeout_ms = cluster->connect_timeout_ms,
 		.call_timeout_ms = cluster->call_timeout_ms,
 		.retry_interval_ms = cluster->retry_interval_ms,

@@ -98,6 +98,54 @@ static void test_golden_sasl(void **state)
 				 "1001");
 }
 
+/* As a ResourceManager with Kerberos got them. */
+static void test_golden_kerberos(void **state)
+{
+	static const unsigned char token[] = {0xaa, 0xbb};
+	static const struct {
+		Hadoop__SaslState state;
+		size_t length;
+		const char *hex;
+	} rows[] = {
+		{HADOOP__SASL_STATE__SASL_RESPONSE, 0,
+		 "000000100a08021000184122002801041004"
+		 "1a00"},
+		{HADOOP__SASL_STATE__SASL_RESPONSE, 2,
+		 "000000120a08021000184122002801061004"
+		 "1a02aabb"},
+		{HADOOP__SASL_STATE__SASL_WRAP, 2,
+		 "000000120a08021000184122002801061005"
+		 "1a02aabb"},
+		{HADOOP__SASL_STATE__SASL_INITIATE, 2,
+		 "000000370a080210001841220028012b1002"
+		 "1a02aabb"
+		 "2223"
+		 "0a084b45524245524f53"
+		 "1206475353415049"
+		 "1a047961726e"
+		 "22096c6f63616c686f7374"},
+	};
+
+	for (size_t i = 0; i < array_length(rows); i++) {
+		Hadoop__RpcSaslProto message = HADOOP__RPC_SASL_PROTO__INIT;
+		Hadoop__SaslAuth auth = HADOOP__SASL_AUTH__INIT, *auths[] = {&auth};
+		struct str out cleanup_str = {0};
+
+		auth.method = "KERBEROS";
+		auth.mechanism = "GSSAPI";
+		auth.protocol = "yarn";
+		auth.serverid = "localhost";
+		message.state = rows[i].state;
+		message.has_token = 1;
+		message.token = (ProtobufCBinaryData){rows[i].length, (uint8_t *)token};
+		message.auths = auths;
+		message.n_auths = rows[i].state == HADOOP__SASL_STATE__SASL_INITIATE;
+		rpc_frame_add_sasl(&out, &message);
+		char *hex cleanup_free = hex_of(&out);
+		assert_string_equal(hex, rows[i].hex);
+	}
+}
+
 static void test_golden_answer(void **state)
 {
 	struct rpc_answer answer cleanup_rpc_answer = {0};
@@ -247,10 +295,15 @@ static void test_depth(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden_hello),  cmocka_unit_test(test_golden_context),
-		cmocka_unit_test(test_golden_call),   cmocka_unit_test(test_golden_sasl),
-		cmocka_unit_test(test_golden_answer), cmocka_unit_test(test_no_frames),
-		cmocka_unit_test(test_exceptions),    cmocka_unit_test(test_bytes_behind_the_end),
+		cmocka_unit_test(test_golden_hello),
+		cmocka_unit_test(test_golden_context),
+		cmocka_unit_test(test_golden_call),
+		cmocka_unit_test(test_golden_sasl),
+		cmocka_unit_test(test_golden_kerberos),
+		cmocka_unit_test(test_golden_answer),
+		cmocka_unit_test(test_no_frames),
+		cmocka_unit_test(test_exceptions),
+		cmocka_unit_test(test_bytes_behind_the_end),
 		cmocka_unit_test(test_depth),
 	};
 

@@ -214,7 +214,7 @@ static void test_server_that_knows_nothing(void **state)
 	server.lies = false;
 	server.is_silent = true;
 	bed_run(bed, 1);
-	assert_error(&bed->outcomes[1], RPC_DENIED, NULL, "has not proved that it knows");
+	assert_error(&bed->outcomes[1], RPC_DENIED, NULL, "has not proved who it is");
 	assert_int_equal(bed->first.calls, 0);
 }
 

@@ -1,0 +1,206 @@
+#include "hadoop/gssapi.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "hadoop/gssapi_remedy.h"
+
+struct gssapi_context {
+	const struct gssapi *gssapi;
+	void *target;  /* the service's name */
+	void *context; /* NULL: not begun */
+	char *principal;
+};
+
+/* 1.2.840.113554.1.2.2, and what its names are: GSS_KRB5_NT_PRINCIPAL_NAME */
+static const struct gss_oid kerberos = {9, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02"};
+static const struct gss_oid principal_name = {10, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02\x01"};
+
+static const uint32_t flags =
+	GSS_MUTUAL | GSS_REPLAY | GSS_SEQUENCE | GSS_CONFIDENTIALITY | GSS_INTEGRITY;
+
+/* ---- errors ------------------------------------------------------------------------------- */
+
+/* The first line says it. The caller frees. */
+static char *status_text(const struct gssapi *gssapi, uint32_t status, int kind)
+{
+	struct gss_buffer text = {0};
+	uint32_t minor, more = 0;
+
+	if (gssapi->display_status(&minor, status, kind, &kerberos, &more, &text) != GSS_COMPLETE)
+		return mem_printf("error %u", status);
+	char *copy = str_printable(text.value, text.length);
+	gssapi->release_buffer(&minor, &text);
+	return copy;
+}
+
+/* The mechanism's code has the cause where there is one; the major status rarely says more than
+ * that it failed. */
+static int fail(const struct gssapi_context *context, uint32_t major, uint32_t minor,
+		struct err *err)
+{
+	char *text cleanup_free = minor != 0
+					  ? status_text(context->gssapi, minor, GSS_MECHANISM_CODE)
+					  : status_text(context->gssapi, major, GSS_CODE);
+	const char *remedy = gssapi_remedy(text);
+
+	return err_set(err, ERR_DENIED, "Kerberos: %s%s%s", text, remedy ? "; " : "",
+		       remedy ? remedy : "");
+}
+
+static bool has_failed(uint32_t major)
+{
+	return major & (uint32_t)GSS_ERROR_MASK;
+}
+
+static int take_buffer(const struct gssapi_context *context, struct gss_buffer *buffer,
+		       struct str *out)
+{
+	uint32_t minor;
+
+	str_append_bytes(out, buffer->value, buffer->length);
+	context->gssapi->release_buffer(&minor, buffer);
+	return 0;
+}
+
+/* ---- making one --------------------------------------------------------------------------- */
+
+/* Its text, with the realm that krb5.conf gives to a name without one. */
+static int find_principal(struct gssapi_context *context, struct err *err)
+{
+	const struct gssapi *gssapi = context->gssapi;
+	struct gss_buffer text = {0};
+	void *canonical = NULL;
+	uint32_t minor, ignored;
+	uint32_t major = gssapi->canonicalize_name(&minor, context->target, &kerberos, &canonical);
+
+	if (!has_failed(major))
+		major = gssapi->display_name(&minor, canonical, &text, NULL);
+	if (has_failed(major)) {
+		fail(context, major, minor, err);
+	} else {
+		context->principal = str_printable(text.value, text.length);
+		gssapi->release_buffer(&ignored, &text);
+	}
+	if (canonical)
+		gssapi->release_name(&ignored, &canonical);
+	return has_failed(major) ? -1 : 0;
+}
+
+static int name_target(struct gssapi_context *context, const char *principal, struct err *err)
+{
+	struct gss_buffer text = {strlen(principal), (char *)principal};
+	uint32_t minor;
+	const uint32_t major =
+		context->gssapi->import_name(&minor, &text, &principal_name, &context->target);
+
+	if (has_failed(major))
+		return fail(context, major, minor, err);
+	return find_principal(context, err);
+}
+
+struct gssapi_context *gssapi_context_create(const struct gssapi *gssapi, const char *principal,
+					     struct err *err)
+{
+	struct gssapi_context *context = mem_alloc(sizeof(*context));
+
+	context->gssapi = gssapi;
+	if (name_target(context, principal, err) == 0)
+		return context;
+	gssapi_context_destroy(context);
+	return NULL;
+}
+
+const char *gssapi_context_principal(const struct gssapi_context *context)
+{
+	return context->principal;
+}
+
+void gssapi_context_destroy(struct gssapi_context *context)
+{
+	uint32_t minor;
+
+	if (!context)
+		return;
+	if (context->context)
+		context->gssapi->delete_sec_context(&minor, &context->context, NULL);
+	if (context->target)
+		context->gssapi->release_name(&minor, &context->target);
+	free(context->principal);
+	free(context);
+}
+
+/* ---- messages ----------------------------------------------------------------- */
+
+int gssapi_context_step(struct gssapi_context *context, const void *token, size_t length,
+			struct str *out, bool *complete, struct err *err)
+{
+	const uint32_t needed = GSS_MUTUAL | GSS_REPLAY | GSS_SEQUENCE | GSS_INTEGRITY;
+	struct gss_buffer in = {length, (void *)token}, answer = {0};
+	uint32_t minor, granted = 0;
+	const uint32_t major = context->gssapi->init_sec_context(
+		&minor, NULL, &context->context, context->target, &kerberos, flags, 0, NULL, &in,
+		NULL, &answer, &granted, NULL);
+
+	if (has_failed(major)) {
+		uint32_t ignored;
+		context->gssapi->release_buffer(&ignored, &answer);
+		return fail(context, major, minor, err);
+	}
+	take_buffer(context, &answer, out);
+	*complete = !(major & GSS_CONTINUE_NEEDED);
+	if (*complete && (granted & needed) != needed)
+		return err_set(err, ERR_DENIED,
+			       "Kerberos: %s does not prove who it is, or protects nothing",
+			       context->principal);
+	return 0;
+}
+
+size_t gssapi_context_wrap_cap(struct gssapi_context *context, bool is_private, size_t token_cap)
+{
+	uint32_t minor, cap = 0;
+	const uint32_t major = context->gssapi->wrap_size_limit(
+		&minor, context->context, is_private, 0, (uint32_t)token_cap, &cap);
+
+	return has_failed(major) ? 0 : cap;
+}
+
+int gssapi_context_wrap(struct gssapi_context *context, bool is_private, const void *bytes,
+			size_t length, struct str *out, struct err *err)
+{
+	struct gss_buffer in = {length, (void *)bytes}, token = {0};
+	uint32_t minor;
+	int was_private = 0;
+	const uint32_t major = context->gssapi->wrap(&minor, context->context, is_private, 0, &in,
+						     &was_private, &token);
+
+	if (has_failed(major))
+		return fail(context, major, minor, err);
+	if (is_private && !was_private) {
+		context->gssapi->release_buffer(&minor, &token);
+		return err_set(err, ERR_DENIED, "Kerberos: the ticket's key cannot hide anything");
+	}
+	return take_buffer(context, &token, out);
+}
+
+int gssapi_context_unwrap(struct gssapi_context *context, bool is_private, const void *token,
+			  size_t length, struct str *out, struct err *err)
+{
+	struct gss_buffer in = {length, (void *)token}, message = {0};
+	uint32_t minor, quality = 0;
+	int was_private = 0;
+	const uint32_t major = context->gssapi->unwrap(&minor, context->context, &in, &message,
+						       &was_private, &quality);
+
+	if (has_failed(major))
+		return fail(context, major, minor, err);
+	/* The rest of the status: repeated, too old, out of order, one before it is missing. */
+	if (major == GSS_COMPLETE && (was_private || !is_private))
+		return take_buffer(context, &message, out);
+	context->gssapi->release_buffer(&minor, &message);
+	return err_set(err, ERR_DENIED,
+		       major == GSS_COMPLETE
+			       ? "Kerberos: the server sends in clear, though privacy was agreed on"
+			       : "Kerberos: a message was repeated, left out or moved on the way");
+}

@@ -1,0 +1,56 @@
+#include "hadoop/gssapi_remedy.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+#define CONF "krb5.conf (/etc/krb5.conf, or the file that KRB5_CONFIG names)"
+
+/* The texts are those of MIT Kerberos 1.20, in lib/krb5 and lib/gssapi/krb5. */
+static const struct {
+	const char *part, *remedy;
+} remedies[] = {
+	{"Ticket expired", "get a new ticket with kinit"},
+	{"No Kerberos credentials available",
+	 "get a ticket with kinit; KRB5CCNAME names the ticket cache where it is another one"},
+	{"Matching credential not found", "get a ticket of this realm with kinit"},
+	{"Credentials cache permissions incorrect", "see whose file KRB5CCNAME names, then kinit"},
+	{"Bad format in credentials cache", "make a new ticket cache: kdestroy, then kinit"},
+	{"Unknown credential cache type", "set KRB5CCNAME to FILE:PATH, then kinit"},
+	{"Clock skew too great",
+	 "this machine's clock and the key distribution centre's must agree within 5 minutes: see "
+	 "timedatectl"},
+	{"Ticket not yet valid", "set this machine's clock: see timedatectl"},
+	{"Cannot find KDC for realm",
+	 "the realm is unknown here: name its key distribution centres under [realms] of " CONF},
+	{"Cannot resolve servers for KDC",
+	 "the name server does not know them: see the kdc lines of this realm in " CONF
+	 " and /etc/resolv.conf"},
+	{"Cannot contact any KDC",
+	 "the key distribution centre is down, a firewall is between, or the name server does not "
+	 "know it: see the kdc lines of this realm in " CONF},
+	{"Server krbtgt/",
+	 "the server's realm is wrong in yarn-site.xml, or the realms do not trust each other"},
+	{"not found in Kerberos database",
+	 "see the principal in the cluster's yarn-site.xml, and that its host is the server's full "
+	 "name"},
+	{"Configuration file does not specify default realm",
+	 "set default_realm under [libdefaults] of " CONF},
+	{"Included profile file could not be read", "see the include lines of " CONF},
+	{"Improper format of Kerberos configuration file", "see " CONF},
+	{"KDC policy rejects request",
+	 "the key distribution centre does not let this user use the cluster: ask the realm's "
+	 "administrator"},
+	{"KDC has no support for encryption type",
+	 "see permitted_enctypes in " CONF ": AES is needed"},
+	{"no support for encryption type", "see permitted_enctypes in " CONF ": AES is needed"},
+	{"Decrypt integrity check failed", "the keys have changed: get a new ticket with kinit"},
+};
+
+const char *gssapi_remedy(const char *text)
+{
+	for (size_t i = 0; i < array_length(remedies); i++)
+		if (strstr(text, remedies[i].part))
+			return remedies[i].remedy;
+	return NULL;
+}

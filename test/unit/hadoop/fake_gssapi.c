@@ -1,0 +1,261 @@
+#include "fake_gssapi.h"
+
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+
+enum {
+	FAILURE = 13 << 16,	   /* GSS_S_FAILURE */
+	DEFECTIVE_TOKEN = 9 << 16, /* GSS_S_DEFECTIVE_TOKEN */
+	UNSEQUENCED = 1 << 3,	   /* GSS_S_UNSEQ_TOKEN */
+	DUPLICATE = 1 << 1,	   /* GSS_S_DUPLICATE_TOKEN */
+	MINOR = 77,
+};
+
+struct context {
+	int rounds;
+	bool is_open;
+	struct fake_acceptor numbers;
+};
+
+struct fake_gssapi fake_gssapi;
+
+static void give(struct gss_buffer *buffer, const void *bytes, size_t length)
+{
+	buffer->value = mem_alloc(length + 1);
+	buffer->length = length;
+	memcpy(buffer->value, bytes, length);
+	fake_gssapi.buffers++;
+}
+
+static void give_text(struct gss_buffer *buffer, const char *text)
+{
+	give(buffer, text, strlen(text));
+}
+
+static uint32_t release_buffer(uint32_t *minor, struct gss_buffer *buffer)
+{
+	if (buffer->value)
+		fake_gssapi.buffers--;
+	free(buffer->value);
+	*buffer = (struct gss_buffer){0};
+	return GSS_COMPLETE;
+}
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+static uint32_t import_name(uint32_t *minor, struct gss_buffer *text, const struct gss_oid *type,
+			    void **name)
+{
+	assert_int_equal(type->length, 10);
+	*name = mem_strndup(text->value, text->length);
+	fake_gssapi.names++;
+	return GSS_COMPLETE;
+}
+
+static uint32_t canonicalize_name(uint32_t *minor, void *name, const struct gss_oid *mechanism,
+				  void **canonical)
+{
+	assert_int_equal(mechanism->length, 9);
+	*canonical = strchr(name, '@') ? mem_strdup(name)
+				       : mem_printf("%s@" FAKE_REALM, (const char *)name);
+	fake_gssapi.names++;
+	return GSS_COMPLETE;
+}
+
+static uint32_t display_name(uint32_t *minor, void *name, struct gss_buffer *text,
+			     const struct gss_oid **type)
+{
+	give_text(text, name);
+	return GSS_COMPLETE;
+}
+
+static uint32_t release_name(uint32_t *minor, void **name)
+{
+	free(*name);
+	*name = NULL;
+	fake_gssapi.names--;
+	return GSS_COMPLETE;
+}
+
+static uint32_t display_status(uint32_t *minor, uint32_t status, int kind,
+			       const struct gss_oid *mechanism, uint32_t *more,
+			       struct gss_buffer *text)
+{
+	const bool is_cause = kind == GSS_MECHANISM_CODE && fake_gssapi.failure;
+
+	give_text(text, is_cause ? fake_gssapi.failure : "A token was invalid");
+	return GSS_COMPLETE;
+}
+
+/* ---- contexts ----------------------------------------------------------------------------- */
+
+static bool is_text(const struct gss_buffer *buffer, const char *text)
+{
+	return buffer->length == strlen(text) && memcmp(buffer->value, text, buffer->length) == 0;
+}
+
+static uint32_t init_sec_context(uint32_t *minor, void *credential, void **context, void *target,
+				 const struct gss_oid *mechanism, uint32_t flags, uint32_t time,
+				 void *bindings, struct gss_buffer *in,
+				 const struct gss_oid **actual, struct gss_buffer *out,
+				 uint32_t *actual_flags, uint32_t *actual_time)
+{
+	struct context *own = *context;
+
+	*minor = 0;
+	*actual_flags = flags & ~fake_gssapi.withheld;
+	if (fake_gssapi.failure) {
+		*minor = MINOR;
+		return FAILURE;
+	}
+	if (!own) {
+		char *hello cleanup_free = mem_printf(FAKE_HELLO "%s", (const char *)target);
+		assert_int_equal(in->length, 0);
+		*context = own = mem_alloc(sizeof(*own));
+		own->rounds = fake_gssapi.rounds;
+		fake_gssapi.contexts++;
+		give_text(out, hello);
+		return GSS_CONTINUE_NEEDED;
+	}
+	assert_false(own->is_open);
+	if (own->rounds-- > 0) {
+		give_text(out, FAKE_MORE);
+		return GSS_CONTINUE_NEEDED;
+	}
+	own->is_open = is_text(in, FAKE_WELCOME);
+	return own->is_open ? GSS_COMPLETE : DEFECTIVE_TOKEN;
+}
+
+static uint32_t delete_sec_context(uint32_t *minor, void **context, struct gss_buffer *out)
+{
+	free(*context);
+	*context = NULL;
+	fake_gssapi.contexts--;
+	return GSS_COMPLETE;
+}
+
+/* ---- messages: 'c' or 'i', a number, the message with each byte altered, the sum ------------ */
+
+static uint32_t sum_of(const unsigned char *bytes, size_t length)
+{
+	uint32_t sum = 7;
+
+	for (size_t i = 0; i < length; i++)
+		sum = sum * 31 + bytes[i];
+	return sum;
+}
+
+static void seal(uint32_t number, bool is_private, const void *bytes, size_t length,
+		 struct str *out)
+{
+	const size_t start = out->length;
+	const uint32_t in_order = htonl(number);
+
+	str_append_char(out, is_private ? 'c' : 'i');
+	str_append_bytes(out, &in_order, sizeof(in_order));
+	for (size_t i = 0; i < length; i++)
+		str_append_char(out, (char)(((const char *)bytes)[i] ^ 0x55));
+	const uint32_t sum = htonl(sum_of((unsigned char *)out->text + start, out->length - start));
+	str_append_bytes(out, &sum, sizeof(sum));
+}
+
+/* 0: DEFECTIVE_TOKEN */
+static bool unseal(const unsigned char *token, size_t length, bool *is_private, uint32_t *number,
+		   struct str *out)
+{
+	uint32_t sum;
+
+	if (length < FAKE_OVERHEAD)
+		return false;
+	memcpy(&sum, token + length - sizeof(sum), sizeof(sum));
+	if (ntohl(sum) != sum_of(token, length - sizeof(sum)))
+		return false;
+	*is_private = *token == 'c';
+	memcpy(number, token + 1, sizeof(*number));
+	*number = ntohl(*number);
+	for (size_t i = 5; i < length - sizeof(sum); i++)
+		str_append_char(out, (char)(token[i] ^ 0x55));
+	return true;
+}
+
+static uint32_t wrap_size_limit(uint32_t *minor, void *context, int is_private, uint32_t quality,
+				uint32_t token_cap, uint32_t *message_cap)
+{
+	assert_true(((struct context *)context)->is_open);
+	*message_cap = token_cap > FAKE_OVERHEAD ? token_cap - FAKE_OVERHEAD : 0;
+	return GSS_COMPLETE;
+}
+
+static uint32_t wrap(uint32_t *minor, void *context, int is_private, uint32_t quality,
+		     struct gss_buffer *in, int *was_private, struct gss_buffer *out)
+{
+	struct context *own = context;
+	struct str token cleanup_str = {0};
+
+	assert_true(own->is_open);
+	seal(own->numbers.out++, is_private, in->value, in->length, &token);
+	*was_private = is_private;
+	give(out, token.text, token.length);
+	return GSS_COMPLETE;
+}
+
+static uint32_t unwrap(uint32_t *minor, void *context, struct gss_buffer *in,
+		       struct gss_buffer *out, int *was_private, uint32_t *quality)
+{
+	struct context *own = context;
+	struct str message cleanup_str = {0};
+	uint32_t number;
+	bool is_private;
+
+	assert_true(own->is_open);
+	*minor = 0;
+	if (!unseal(in->value, in->length, &is_private, &number, &message))
+		return DEFECTIVE_TOKEN;
+	*was_private = is_private;
+	give(out, str_text(&message), message.length);
+	if (number != own->numbers.in)
+		return number < own->numbers.in ? DUPLICATE : UNSEQUENCED;
+	own->numbers.in++;
+	return GSS_COMPLETE;
+}
+
+const struct gssapi fake_gssapi_library = {
+	.import_name = import_name,
+	.canonicalize_name = canonicalize_name,
+	.display_name = display_name,
+	.release_name = release_name,
+	.release_buffer = release_buffer,
+	.display_status = display_status,
+	.init_sec_context = init_sec_context,
+	.delete_sec_context = delete_sec_context,
+	.wrap_size_limit = wrap_size_limit,
+	.wrap = wrap,
+	.unwrap = unwrap,
+};
+
+/* ---- the server --------------------------------------------------------------------------- */
+
+void fake_acceptor_wrap(struct fake_acceptor *acceptor, bool is_private, const void *bytes,
+			size_t length, struct str *out)
+{
+	seal(acceptor->out++, is_private, bytes, length, out);
+}
+
+void fake_acceptor_unwrap(struct fake_acceptor *acceptor, bool is_private, const void *token,
+			  size_t length, struct str *out)
+{
+	uint32_t number;
+	bool was_private;
+
+	assert_true(unseal(token, length, &was_private, &number, out));
+	assert_int_equal(number, acceptor->in++);
+	assert_int_equal(was_private, is_private);
+}
