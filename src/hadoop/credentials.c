@@ -122,6 +122,28 @@ const struct hadoop_token *credentials_find_kind(const struct credentials *crede
 	return NULL;
 }
 
+static bool is_for(const struct hadoop_token *token, const struct str_list *services)
+{
+	struct str_list own cleanup_str_list = {0};
+
+	str_split(&own, token->service, ',');
+	for (size_t i = 0; i < own.count; i++)
+		if (str_list_has(services, own.items[i]))
+			return true;
+	return false;
+}
+
+const struct hadoop_token *credentials_find(const struct credentials *credentials, const char *kind,
+					    const struct str_list *services)
+{
+	for (size_t i = credentials->token_count; i > 0; i--) {
+		const struct hadoop_token *token = &credentials->tokens[i - 1].token;
+		if (str_equal(token->kind, kind) && is_for(token, services))
+			return token;
+	}
+	return NULL;
+}
+
 const unsigned char *credentials_find_secret(const struct credentials *credentials,
 					     const char *alias, size_t *length)
 {

@@ -55,6 +55,10 @@ void credentials_add_secret(struct credentials *credentials, const char *alias, 
  * a container's file: it is found by its kind. Of several, it is the last. */
 const struct hadoop_token *credentials_find_kind(const struct credentials *credentials,
 						 const char *kind);
+/* The token of that kind whose service is one of `services`; that of a pair of ResourceManagers has
+ * both of theirs, "ip:port,ip:port". Of several, it is the last. NULL: there is none. */
+const struct hadoop_token *credentials_find(const struct credentials *credentials, const char *kind,
+					    const struct str_list *services);
 const unsigned char *credentials_find_secret(const struct credentials *credentials,
 					     const char *alias, size_t *length);
 

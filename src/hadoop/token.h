@@ -20,9 +20,12 @@ struct hadoop_token {
 };
 #define cleanup_token __attribute__((cleanup(token_finish)))
 
-#define TOKEN_KIND_AMRM "YARN_AM_RM_TOKEN"
-#define TOKEN_KIND_NM	"NMToken"
-#define TOKEN_KIND_HDFS "HDFS_DELEGATION_TOKEN"
+#define TOKEN_KIND_AMRM	    "YARN_AM_RM_TOKEN"
+#define TOKEN_KIND_NM	    "NMToken"
+#define TOKEN_KIND_RM	    "RM_DELEGATION_TOKEN"
+#define TOKEN_KIND_HDFS	    "HDFS_DELEGATION_TOKEN"
+#define TOKEN_KIND_WEBHDFS  "WEBHDFS delegation"
+#define TOKEN_KIND_SWEBHDFS "SWEBHDFS delegation"
 
 /* These fill what was empty ({0} or finished). Everything is copied. */
 void token_set(struct hadoop_token *token, const void *identifier, size_t identifier_length,

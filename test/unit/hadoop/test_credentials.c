@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "hadoop/writable.h"
 
@@ -199,6 +200,93 @@ static void test_protobuf(void **state)
 	}
 }
 
+/* Five tokens and two secrets, written by Credentials.writeTokenStorageToStream() of Hadoop 3.4.2
+ * in both of its formats, with bytes 7i+n for those that are n long. Lengths of 128 and more are
+ * where Hadoop's numbers and protobuf's part. */
+static void test_java_files(void **state)
+{
+	static const struct {
+		const char *kind, *service, *alias;
+		size_t identifier_length, password_length;
+	} tokens[] = {
+		{"YARN_AM_RM_TOKEN", "", "", 26, 20},
+		{"kms-dt", "kms://https@localhost:9600/kms", "kms", 127, 0},
+		{"HDFS_DELEGATION_TOKEN", "127.0.0.1:8020", "127.0.0.1:8020", 38, 20},
+		{"RM_DELEGATION_TOKEN", "127.0.0.1:8032,127.0.1.2:8032", "rm", 300, 20},
+		{"HDFS_DELEGATION_TOKEN", "ha-hdfs:ns", "ha-hdfs:ns", 128, 20},
+	};
+	struct str written[2] = {{0}, {0}};
+	static const char *const files[] = {"credentials.writable", "credentials.protobuf"};
+
+	for (size_t f = 0; f < array_length(files); f++) {
+		char *path cleanup_free = mem_printf(TEST_DATA "/%s", files[f]);
+		struct credentials credentials cleanup_credentials = {0};
+		struct err err cleanup_err = {0};
+		size_t found = 0, length;
+
+		assert_int_equal(credentials_read_file(path, &credentials, &err), 0);
+		assert_int_equal(credentials.token_count, array_length(tokens));
+		for (size_t i = 0; i < array_length(tokens); i++) {
+			for (size_t j = 0; j < credentials.token_count; j++) {
+				const struct hadoop_token *token = &credentials.tokens[j].token;
+				if (strcmp(credentials.tokens[j].alias, tokens[i].alias) != 0)
+					continue;
+				found++;
+				assert_string_equal(token->kind, tokens[i].kind);
+				assert_string_equal(token->service, tokens[i].service);
+				assert_int_equal(token->password_length, tokens[i].password_length);
+				assert_int_equal(token->identifier_length,
+						 tokens[i].identifier_length);
+				for (size_t b = 0; b < token->identifier_length; b++)
+					assert_int_equal(
+						token->identifier[b],
+						(unsigned char)(b * 7 + token->identifier_length));
+			}
+		}
+		assert_int_equal(found, array_length(tokens));
+		assert_non_null(credentials_find_secret(&credentials, "zw\xc3\xb6lf", &length));
+		assert_int_equal(length, 300);
+		assert_non_null(credentials_find_secret(&credentials, "empty", &length));
+		assert_int_equal(length, 0);
+		credentials_write(&credentials, &written[f]);
+	}
+	/* Version 0 is written as Java writes it. */
+	size_t length;
+	char *java cleanup_free =
+		fs_read_file(TEST_DATA "/credentials.writable", CREDENTIALS_CAP, &length, NULL);
+	for (size_t f = 0; f < array_length(files); f++) {
+		assert_int_equal(written[f].length, length);
+		assert_memory_equal(written[f].text, java, length);
+		str_finish(&written[f]);
+	}
+}
+
+/* By kind and service, as Hadoop's clients find it; a pair's token is for each of the two. */
+static void test_find(void **state)
+{
+	static const struct {
+		const char *kind, *service;
+		size_t identifier_length; /* 0: there is none */
+	} cases[] = {
+		{TOKEN_KIND_HDFS, "127.0.0.1:8020", 38}, {TOKEN_KIND_HDFS, "ha-hdfs:ns", 128},
+		{TOKEN_KIND_HDFS, "ha-hdfs:n", 0},	 {TOKEN_KIND_HDFS, "127.0.0.1:802", 0},
+		{TOKEN_KIND_RM, "127.0.0.1:8032", 300},	 {TOKEN_KIND_RM, "127.0.1.2:8032", 300},
+		{TOKEN_KIND_RM, "127.0.0.1:8020", 0},	 {TOKEN_KIND_AMRM, "127.0.0.1:8032", 0},
+	};
+	struct credentials credentials cleanup_credentials = {0};
+
+	assert_int_equal(
+		credentials_read_file(TEST_DATA "/credentials.writable", &credentials, NULL), 0);
+	for (size_t i = 0; i < array_length(cases); i++) {
+		struct str_list services cleanup_str_list = {0};
+		str_list_add(&services, "elsewhere:1");
+		str_list_add(&services, cases[i].service);
+		const struct hadoop_token *token =
+			credentials_find(&credentials, cases[i].kind, &services);
+		assert_int_equal(token ? token->identifier_length : 0, cases[i].identifier_length);
+	}
+}
+
 static void test_truncated(void **state)
 {
 	for (size_t cut = 0; cut < sizeof(am_file) - 1; cut++) {
@@ -294,6 +382,7 @@ int main(void)
 		cmocka_unit_test(test_url_string), cmocka_unit_test(test_am_file),
 		cmocka_unit_test(test_empty),	   cmocka_unit_test(test_protobuf),
 		cmocka_unit_test(test_truncated),  cmocka_unit_test(test_not_credentials),
+		cmocka_unit_test(test_java_files), cmocka_unit_test(test_find),
 		cmocka_unit_test(test_add),
 	};
 
