@@ -29,13 +29,22 @@ static const struct field fields[] = {
 	{MEMBER(view), FIELD_OPTIONAL},
 };
 
+static void forget_token(char *text)
+{
+	if (text)
+		explicit_bzero(text, strlen(text));
+	free(text);
+}
+
 void hdfs_access_finish(struct hdfs_access *access)
 {
 	fields_finish(fields, array_length(fields), access);
 	for (size_t i = 0; i < access->other_count; i++) {
 		free(access->others[i].fs);
 		str_list_finish(&access->others[i].webhdfs);
+		forget_token(access->others[i].delegation);
 	}
+	forget_token(access->delegation);
 	free(access->others);
 	for (size_t i = 0; i < access->link_count; i++) {
 		free(access->links[i].path);
@@ -49,7 +58,7 @@ void hdfs_access_add_other(struct hdfs_access *access, char *fs, struct str_list
 {
 	access->others =
 		mem_realloc_array(access->others, access->other_count + 1, sizeof(*access->others));
-	access->others[access->other_count++] = (struct hdfs_other){fs, *webhdfs};
+	access->others[access->other_count++] = (struct hdfs_other){.fs = fs, .webhdfs = *webhdfs};
 	*webhdfs = (struct str_list){0};
 }
 
@@ -69,6 +78,7 @@ struct webhdfs_options hdfs_access_webhdfs(const struct hdfs_access *access)
 		.http_fs = access->http_fs,
 		.authorities = access->authorities,
 		.user = access->user,
+		.delegation = access->delegation,
 		.connect_timeout_ms = access->connect_timeout_ms,
 	};
 }
@@ -99,8 +109,10 @@ struct webhdfs_options hdfs_access_webhdfs_of(const struct hdfs_access *access, 
 	struct webhdfs_options options = hdfs_access_webhdfs(access);
 	const struct hdfs_other *other = find_other(access, url);
 
-	if (other)
+	if (other) {
 		options.addresses = other->webhdfs;
+		options.delegation = other->delegation;
+	}
 	return options;
 }
 

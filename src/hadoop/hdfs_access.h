@@ -15,6 +15,7 @@
 struct hdfs_other {
 	char *fs;		 /* "hdfs://nameservice" */
 	struct str_list webhdfs; /* not empty */
+	char *delegation;	 /* as that of struct hdfs_access */
 };
 
 #define HDFS_LINKS_MAX 4096
@@ -31,7 +32,10 @@ struct hdfs_access {
 	struct str_list name_nodes; /* "host:port", of RPC */
 	struct str_list webhdfs;    /* "http://host:port", or https; never empty once read */
 	bool http_fs;		    /* `webhdfs` are HttpFS gateways: no redirects */
-	char *authorities;	    /* PEM, for https; NULL: those that a machine trusts */
+	/* A token's URL string, in place of the user; NULL: none. It does not travel with the job.
+	 */
+	char *delegation;
+	char *authorities; /* PEM, for https; NULL: those that a machine trusts */
 	int64_t connect_timeout_ms;
 	struct hdfs_other *others; /* reached by the same user, in the same way */
 	size_t other_count;

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "conf/conf.h"
 #include "hadoop/cluster_site.h"
+#include "hadoop/cluster_tokens.h"
 #include "hadoop/cluster_trust.h"
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
@@ -118,7 +119,8 @@ static struct hadoop_cluster *find_cluster(const struct settings *settings, stru
 	cluster->client_wait_ms = client_wait(cluster, settings);
 	cluster->history_dir =
 		yarn_history_path(cluster, setting(settings, "tony.history.location"));
-	if (yarn_check_own_place(cluster, err) == 0 &&
+	if (hadoop_cluster_take_tokens(cluster, site, err) == 0 &&
+	    yarn_check_own_place(cluster, err) == 0 &&
 	    find_authorities(cluster, site, settings, err) == 0)
 		return cluster;
 	hadoop_cluster_destroy(cluster);
@@ -187,6 +189,7 @@ int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *met
 		.service = &RM_CLIENT,
 		.addresses = cluster->rm,
 		.user = cluster->user,
+		.token = cluster->rm_token.kind ? &cluster->rm_token : NULL,
 		.protections = cluster->protections,
 		.require_sasl = cluster->require_sasl,
 		.kerberos = cluster->require_sasl ? &sasl_kerberos : NULL,
