@@ -64,50 +64,76 @@ static int take_buffer(const struct gssapi_context *context, struct gss_buffer *
 	return 0;
 }
 
-/* ---- making one --------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------------------- */
 
-/* Its text, with the realm that krb5.conf gives to a name without one. */
-static int find_principal(struct gssapi_context *context, struct err *err)
+/* With the realm that krb5.conf gives to a name without one. The caller frees. */
+static uint32_t name_text(const struct gssapi *gssapi, void *name, char **out, uint32_t *minor)
 {
-	const struct gssapi *gssapi = context->gssapi;
 	struct gss_buffer text = {0};
 	void *canonical = NULL;
-	uint32_t minor, ignored;
-	uint32_t major = gssapi->canonicalize_name(&minor, context->target, &kerberos, &canonical);
+	uint32_t ignored;
+	uint32_t major = gssapi->canonicalize_name(minor, name, &kerberos, &canonical);
 
 	if (!has_failed(major))
-		major = gssapi->display_name(&minor, canonical, &text, NULL);
-	if (has_failed(major)) {
-		fail(context, major, minor, err);
-	} else {
-		context->principal = str_printable(text.value, text.length);
+		major = gssapi->display_name(minor, canonical, &text, NULL);
+	if (!has_failed(major)) {
+		*out = str_printable(text.value, text.length);
 		gssapi->release_buffer(&ignored, &text);
 	}
 	if (canonical)
 		gssapi->release_name(&ignored, &canonical);
-	return has_failed(major) ? -1 : 0;
+	return major;
 }
 
-static int name_target(struct gssapi_context *context, const char *principal, struct err *err)
+/* `name` and its text, which the caller frees. */
+static uint32_t import_name(const struct gssapi *gssapi, const char *principal, void **name,
+			    char **out, uint32_t *minor)
 {
 	struct gss_buffer text = {strlen(principal), (char *)principal};
-	uint32_t minor;
-	const uint32_t major =
-		context->gssapi->import_name(&minor, &text, &principal_name, &context->target);
+	const uint32_t major = gssapi->import_name(minor, &text, &principal_name, name);
 
-	if (has_failed(major))
-		return fail(context, major, minor, err);
-	return find_principal(context, err);
+	return has_failed(major) ? major : name_text(gssapi, *name, out, minor);
+}
+
+static char *find_default_realm(const struct gssapi *gssapi)
+{
+	char *text cleanup_free = NULL;
+	void *name = NULL;
+	uint32_t minor;
+	const uint32_t major = import_name(gssapi, "name", &name, &text, &minor);
+
+	if (name)
+		gssapi->release_name(&minor, &name);
+	const char *at = has_failed(major) ? NULL : strrchr(text, '@');
+	return at ? mem_strdup(at + 1) : NULL;
+}
+
+char *gssapi_user(const struct gssapi *gssapi, char **default_realm)
+{
+	char *text = NULL;
+	void *name = NULL;
+	uint32_t minor;
+
+	if (has_failed(gssapi->inquire_cred(&minor, NULL, &name, NULL, NULL, NULL)))
+		return NULL;
+	name_text(gssapi, name, &text, &minor);
+	gssapi->release_name(&minor, &name);
+	*default_realm = text ? find_default_realm(gssapi) : NULL;
+	return text;
 }
 
 struct gssapi_context *gssapi_context_create(const struct gssapi *gssapi, const char *principal,
 					     struct err *err)
 {
 	struct gssapi_context *context = mem_alloc(sizeof(*context));
+	uint32_t minor;
 
 	context->gssapi = gssapi;
-	if (name_target(context, principal, err) == 0)
+	const uint32_t major =
+		import_name(gssapi, principal, &context->target, &context->principal, &minor);
+	if (!has_failed(major))
 		return context;
+	fail(context, major, minor, err);
 	gssapi_context_destroy(context);
 	return NULL;
 }

@@ -53,6 +53,8 @@ struct gssapi {
 	uint32_t (*display_status)(uint32_t *minor, uint32_t status, int kind,
 				   const struct gss_oid *mechanism, uint32_t *more,
 				   struct gss_buffer *text);
+	uint32_t (*inquire_cred)(uint32_t *minor, void *credential, void **name, uint32_t *time,
+				 int *usage, void **mechanisms);
 	uint32_t (*init_sec_context)(uint32_t *minor, void *credential, void **context,
 				     void *target, const struct gss_oid *mechanism, uint32_t flags,
 				     uint32_t time, void *bindings, struct gss_buffer *in,
@@ -69,6 +71,10 @@ struct gssapi {
 
 /* NULL: it cannot be loaded; ERR_FAILED names the package. It stays loaded. */
 const struct gssapi *gssapi_load(struct err *err);
+
+/* The principal of the user's tickets, and the realm of names without one; both of the caller, to
+ * free. NULL: there is no ticket. */
+char *gssapi_user(const struct gssapi *gssapi, char **default_realm);
 
 /* ---- one client towards one service -------------------------------------------------------- */
 

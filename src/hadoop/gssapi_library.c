@@ -20,11 +20,17 @@ static int fail(struct err *err)
 static int load(struct gssapi *gssapi, struct err *err)
 {
 	static const char *const names[] = {
-		"gss_import_name",	"gss_canonicalize_name",
-		"gss_display_name",	"gss_release_name",
-		"gss_release_buffer",	"gss_display_status",
-		"gss_init_sec_context", "gss_delete_sec_context",
-		"gss_wrap_size_limit",	"gss_wrap",
+		"gss_import_name",
+		"gss_canonicalize_name",
+		"gss_display_name",
+		"gss_release_name",
+		"gss_release_buffer",
+		"gss_display_status",
+		"gss_inquire_cred",
+		"gss_init_sec_context",
+		"gss_delete_sec_context",
+		"gss_wrap_size_limit",
+		"gss_wrap",
 		"gss_unwrap",
 	};
 	void *library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);

@@ -12,6 +12,7 @@
 #include "hadoop/cluster_tokens.h"
 #include "hadoop/cluster_trust.h"
 #include "hadoop/id.h"
+#include "hadoop/kerberos_user.h"
 #include "hadoop/methods.h"
 #include "hadoop/sasl_gssapi.h"
 #include "hadoop/webhdfs_client.h"
@@ -105,12 +106,15 @@ static struct hadoop_cluster *find_cluster(const struct settings *settings, stru
 	};
 	const char *gateways = setting(settings, "tony.hdfs.httpfs");
 	struct str_list http_fs cleanup_str_list = {0};
-	char *user cleanup_free = hadoop_cluster_user();
+	char *user cleanup_free = NULL;
 	char *staging cleanup_free = NULL;
 	struct hadoop_site *site cleanup_hadoop_site = hadoop_site_load(&files, err);
 
-	if (!site || find_staging(settings, &staging, err) < 0)
+	if (!site || find_staging(settings, &staging, err) < 0 ||
+	    hadoop_kerberos_user(site, &user, err) < 0)
 		return NULL;
+	if (!user)
+		user = hadoop_cluster_user();
 	str_split(&http_fs, gateways ? gateways : "", ',');
 	struct hadoop_cluster *cluster =
 		hadoop_cluster_from_site(site, user, &http_fs, staging, err);

@@ -102,6 +102,16 @@ static bool is_text(const struct gss_buffer *buffer, const char *text)
 	return buffer->length == strlen(text) && memcmp(buffer->value, text, buffer->length) == 0;
 }
 
+static uint32_t inquire_cred(uint32_t *minor, void *credential, void **name, uint32_t *time,
+			     int *usage, void **mechanisms)
+{
+	if (fake_gssapi.failure)
+		return FAILURE;
+	*name = mem_strdup(fake_gssapi.user);
+	fake_gssapi.names++;
+	return GSS_COMPLETE;
+}
+
 static uint32_t init_sec_context(uint32_t *minor, void *credential, void **context, void *target,
 				 const struct gss_oid *mechanism, uint32_t flags, uint32_t time,
 				 void *bindings, struct gss_buffer *in,
@@ -234,6 +244,7 @@ const struct gssapi fake_gssapi_library = {
 	.release_name = release_name,
 	.release_buffer = release_buffer,
 	.display_status = display_status,
+	.inquire_cred = inquire_cred,
 	.init_sec_context = init_sec_context,
 	.delete_sec_context = delete_sec_context,
 	.wrap_size_limit = wrap_size_limit,
