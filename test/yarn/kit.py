@@ -7,6 +7,7 @@ As a program: `kit.py up|down|env|status` keeps a developer's cluster of the sui
 import functools
 import json
 import os
+import re
 import shlex
 import shutil
 import ssl
@@ -39,6 +40,7 @@ class Cluster:
 
     def __init__(self, directory):
         self.directory = Path(directory)
+        self.cookies = {}
 
     def kit(self, verb, *arguments, check=True, timeout=300):
         done = subprocess.run([KIT, verb, "--dir", self.directory, *map(str, arguments)], text=True,
@@ -71,7 +73,11 @@ class Cluster:
     @functools.cached_property
     def env(self):
         """What `yarn-cluster env` exports."""
-        lines = shlex.split(self.kit("env").stdout)
+        return self.env_of(self.user)
+
+    def env_of(self, user):
+        """The same as another principal of a secure cluster, or another user of any."""
+        lines = shlex.split(self.kit("env", "--user", user).stdout)
         return dict(word.split("=", 1) for word in lines if "=" in word)
 
     def restart(self, daemon, number=""):
@@ -134,8 +140,33 @@ class Cluster:
         authority = self.env.get("TONY_YARN_CA")
         return ssl.create_default_context(cafile=authority) if authority else None
 
+    @property
+    def is_secure(self):
+        return "KRB5_CONFIG" in self.env
+
     def open(self, request, **options):
+        """On a secure cluster as HDFS's superuser, or YARN's administrator."""
+        if not isinstance(request, urllib.request.Request):
+            request = urllib.request.Request(request)
+        if self.is_secure and "delegation=" not in request.full_url:
+            request.add_header("Cookie", self.cookie(request))
         return urllib.request.urlopen(request, context=self.context(), **options)
+
+    def cookie(self, request):
+        """A server gives it for a ticket, and takes it in place of one for hours."""
+        if request.host not in self.cookies:
+            user = "hdfs" if "/webhdfs/" in request.full_url else "yarn"
+            headers = self.curl(user, request.full_url, "-o", "/dev/null", "-D", "-")
+            self.cookies[request.host] = re.search(r"(?i)^set-cookie: (hadoop\.auth=\"?u=[^;]*)", headers, re.M)[1]
+        return self.cookies[request.host]
+
+    def curl(self, user, url, *arguments):
+        """Its output, with that user's ticket; None: without any."""
+        env = os.environ | (self.env_of(user) if user else {"KRB5CCNAME": "FILE:/nonexistent"})
+        trust = ["--cacert", self.env["TONY_YARN_CA"]] if "TONY_YARN_CA" in self.env else []
+        done = subprocess.run(["curl", "-sS", "-m", str(PATIENCE_S), *trust, "--negotiate", "-u", ":", *arguments, url],
+                              env=env, text=True, capture_output=True, check=True)
+        return done.stdout
 
     def request(self, method, url, body=None):
         if body is not None:   # the NameNode says where; it wants nothing of the file itself
