@@ -24,6 +24,7 @@ enum err_kind {
 	ERR_UNREACHABLE, /* a peer does not answer */
 	ERR_CAPACITY,	 /* the scheduler can never give what is asked for */
 	ERR_STALE,	 /* an older attempt or epoch speaks */
+	ERR_INTERRUPTED, /* a signal ended the wait for a peer */
 };
 
 struct err {

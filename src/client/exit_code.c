@@ -28,6 +28,8 @@ enum exit_code exit_code_of(enum err_kind kind)
 	case ERR_CAPACITY:
 	case ERR_STORE_FULL:
 		return EXIT_CODE_CAPACITY;
+	case ERR_INTERRUPTED:
+		return EXIT_CODE_INTERRUPTED;
 	case ERR_FAILED:
 	case ERR_INPUT:
 	case ERR_IO:

@@ -330,14 +330,17 @@ char *opened_check_start(struct opened *opened)
 	    opened->gave_up || opened->door.address ||
 	    clock_wall_ms() - view->job->submitted_ms < limit_ms)
 		return NULL;
-	opened->gave_up = true;
 	char *limit cleanup_free = str_format_duration(limit_ms);
 	char *reason cleanup_free = mem_printf("the application master has not started within %s "
 					       "(tony.am.startup-timeout)",
 					       limit);
-	if (opened->ops->kill(&opened->door, reason, &err) < 0)
-		return mem_printf("%s, and cannot be ended: %s", reason, err_message(&err));
-	return mem_printf("%s; the job is ended", reason);
+	int killed = opened->ops->kill(&opened->door, reason, &err);
+	opened->gave_up = err.kind != ERR_INTERRUPTED;
+	if (killed == 0)
+		return mem_printf("%s; the job is ended", reason);
+	return opened->gave_up
+		       ? mem_printf("%s, and cannot be ended: %s", reason, err_message(&err))
+		       : NULL;
 }
 
 int opened_kill_waiting(const struct opened *opened, const char *reason, struct err *err)

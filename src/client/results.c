@@ -14,7 +14,7 @@
 #include "client/bar.h"
 #include "client/exit_code.h"
 #include "client/report.h"
-#include "client/watch.h"
+#include "net/interrupt.h"
 #include "scheduler/fetch.h"
 
 enum {
@@ -250,7 +250,7 @@ static int copy(const struct opened *opened, const char *part, const char *targe
 
 	if (!is_stored && !results_are_in(job->output_dir))
 		return 1;
-	bar_begin(&copying.bar, "fetching", watch_was_interrupted);
+	bar_begin(&copying.bar, "fetching", interrupt_is_pending);
 	int result =
 		is_stored ? fetch_results(job, part, &watch, err) : copy_here(&copying, part, err);
 	bar_clear(&copying.bar);

@@ -22,6 +22,7 @@
 #include "client/results.h"
 #include "client/stage_send.h"
 #include "client/upkeep.h"
+#include "net/interrupt.h"
 #include "scheduler/state_dir.h"
 
 /* A start is worth more than an answer: the program itself will tell. */
@@ -43,9 +44,9 @@ static int fill(const struct scheduler_client_ops *ops, const struct stage *stag
 		const struct job *job, struct job_door *door, struct err *err)
 {
 	if (!ops->traits->staged &&
-	    stage_copy(stage, job, door->job_dir, watch_was_interrupted, err) < 0)
+	    stage_copy(stage, job, door->job_dir, interrupt_is_pending, err) < 0)
 		return -1;
-	if (watch_was_interrupted())
+	if (interrupt_is_pending())
 		return err_set(err, ERR_FAILED, "interrupted before the job was started");
 	return 0;
 }
@@ -85,7 +86,7 @@ static int start(const struct scheduler_client_ops *ops, const struct stage *sta
 	if (!ops->traits->staged && stage_resolve(stage, job, err) < 0)
 		return -1;
 	hold_signals();
-	if (ops->traits->staged && stage_send(stage, job, ops, watch_was_interrupted, err) < 0)
+	if (ops->traits->staged && stage_send(stage, job, ops, interrupt_is_pending, err) < 0)
 		return -1;
 	bool copies = !ops->traits->staged && stage_has_source(stage);
 	bool is_written =
@@ -105,7 +106,7 @@ static int start(const struct scheduler_client_ops *ops, const struct stage *sta
 /* The exit code of a submission that failed; -1: that of `err`. */
 static int explain_failure(const struct err *err)
 {
-	if (!watch_was_interrupted())
+	if (!interrupt_is_pending())
 		return -1;
 	report_error(err);
 	return EXIT_CODE_INTERRUPTED;

@@ -25,6 +25,7 @@ enum {
 	KILL_TIMEOUT_MS = 3000,
 	WORK_EVERY_MS = 5000,	       /* the AM is asked how far the programs are */
 	WORK_AFTER_SILENCE_MS = 30000, /* ... when it did not answer */
+	ASK_EVERY_MS = 1000,	       /* who can be asked to stop */
 };
 
 struct watch {
@@ -36,7 +37,10 @@ struct watch {
 	int signals;
 	int interrupts;	  /* SIGINT and SIGTERM so far */
 	int first;	  /* the first of them */
+	bool has_asked;	  /* an AM has taken the wish to stop */
 	bool stop_is_due; /* asked for while nobody could be asked */
+	int64_t ask_due;  /* monotonic, ms: the next time for that */
+	char *unheard;	  /* a wait that a signal cut, in words; NULL: none since the last signal */
 	int left_by;	  /* the signal that ends the watch, not the job; 0: none */
 	int64_t ends_ms;  /* monotonic; INT64_MAX: it does not */
 	int64_t work_due; /* monotonic, ms */
@@ -52,15 +56,6 @@ void watch_signals(sigset_t *set)
 	for (size_t i = 0; i < array_length(numbers); i++)
 		if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
 			sigaddset(set, numbers[i]);
-}
-
-bool watch_was_interrupted(void)
-{
-	sigset_t pending;
-
-	sigpending(&pending);
-	return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
-	       sigismember(&pending, SIGHUP) == 1;
 }
 
 static int on_line(void *data, const struct journal_line *line, struct err *err)
@@ -88,18 +83,48 @@ static int post_kill(const struct opened *opened, const char *reason, struct err
 	return http_response_check(status, str_text(&answer), answer.length, err);
 }
 
+static const char *stop_reason(const struct watch *watch)
+{
+	return watch->first == SIGINT ? "Ctrl-C" : "SIGTERM to the client";
+}
+
+/* True: another signal waits. */
+static bool note_cut(struct watch *watch, const struct err *err)
+{
+	if (err->kind != ERR_INTERRUPTED)
+		return false;
+	mem_replace(&watch->unheard, mem_strdup(err_message(err)));
+	return true;
+}
+
+/* An AM answers once its engine lets it keep what it has begun. */
+static bool is_ending(struct watch *watch)
+{
+	return opened_read(watch->opened, on_line, watch, NULL) == 0 &&
+	       watch->opened->view->state >= JOB_FINISHING;
+}
+
+static int ask_am(struct watch *watch, struct err *err)
+{
+	char *stopping cleanup_free = live_stopping(watch->opened->view);
+
+	if (post_kill(watch->opened, stop_reason(watch), err) < 0 && !is_ending(watch))
+		return -1;
+	live_say(watch->live, "%s; Ctrl-C again ends the job at once", stopping);
+	watch->has_asked = true;
+	return 0;
+}
+
 /* False, and why: there is nobody to ask at the moment. */
 static bool ask_to_stop(struct watch *watch, struct err *err)
 {
-	const char *reason = watch->first == SIGINT ? "Ctrl-C" : "SIGTERM to the client";
-	char *stopping cleanup_free = live_stopping(watch->opened->view);
-	int killed = opened_kill_waiting(watch->opened, reason, err);
+	int killed = opened_kill_waiting(watch->opened, stop_reason(watch), err);
 
 	if (killed == 0)
 		live_say(watch->live, "the job is ended: nothing of it runs yet");
-	else if (killed > 0 && post_kill(watch->opened, reason, err) == 0)
-		live_say(watch->live, "%s; Ctrl-C again ends the job at once", stopping);
-	else if (err->kind == ERR_UNREACHABLE)
+	else if (killed > 0 && ask_am(watch, err) == 0)
+		return true;
+	else if (err->kind == ERR_UNREACHABLE || err->kind == ERR_INTERRUPTED)
 		return false;
 	else
 		live_say(watch->live,
@@ -108,25 +133,30 @@ static bool ask_to_stop(struct watch *watch, struct err *err)
 	return true;
 }
 
+/* The AM that is known may answer while its engine does not; or another one has its address. */
 static void on_interrupt(struct watch *watch)
 {
-	struct err err cleanup_err = {0};
+	struct err gone cleanup_err = {0}, err cleanup_err = {0};
 
-	/* The address may be that of an AM before this one. */
+	if (watch->opened->door.address && ask_am(watch, &gone) == 0)
+		return;
 	watch->stop_is_due = opened_find_am(watch->opened, &err) < 0 || !ask_to_stop(watch, &err);
-	if (watch->stop_is_due)
-		live_say(watch->live,
-			 "the job is asked to stop as soon as it can be (%s); Ctrl-C again ends it "
-			 "at once",
-			 err_message(&err));
+	if (!watch->stop_is_due || note_cut(watch, &err))
+		return;
+	live_say(watch->live,
+		 "the job is asked to stop as soon as it can be (%s); Ctrl-C again ends it at once",
+		 err_message(&err));
 }
 
 static void ask_again(struct watch *watch)
 {
 	struct err err cleanup_err = {0};
 
-	if (watch->stop_is_due)
-		watch->stop_is_due = !ask_to_stop(watch, &err);
+	if (!watch->stop_is_due || clock_monotonic_ms() < watch->ask_due)
+		return;
+	watch->stop_is_due = !ask_to_stop(watch, &err);
+	note_cut(watch, &err);
+	watch->ask_due = clock_monotonic_ms() + ASK_EVERY_MS;
 }
 
 static void end_at_once(struct watch *watch)
@@ -134,8 +164,38 @@ static void end_at_once(struct watch *watch)
 	struct err err cleanup_err = {0};
 
 	live_say(watch->live, "ending the job at once");
-	if (watch->opened->ops->kill(&watch->opened->door, NULL, &err) < 0)
+	watch->has_asked = true;
+	if (watch->opened->ops->kill(&watch->opened->door, NULL, &err) < 0 &&
+	    !note_cut(watch, &err))
 		live_say(watch->live, "%s", err_message(&err));
+}
+
+static int look_for_am(struct watch *watch)
+{
+	struct err err cleanup_err = {0};
+
+	if (opened_look_for_am(watch->opened, &err) == 0 || note_cut(watch, &err))
+		return 0;
+	return err_copy(watch->err, &err);
+}
+
+/* A first one asks, the second ends the job, and one that cuts the wait for either leaves. */
+static void take_stop(struct watch *watch, int number)
+{
+	if (++watch->interrupts == 1) {
+		watch->first = number;
+		if (watch->unheard)
+			live_say(watch->live,
+				 "the job is asked to stop as soon as it can be (%s); Ctrl-C again "
+				 "leaves it as it is",
+				 watch->unheard);
+		mem_replace(&watch->unheard, NULL);
+		on_interrupt(watch);
+	} else if (watch->unheard) {
+		watch->left_by = number;
+	} else {
+		end_at_once(watch);
+	}
 }
 
 static void take_signals(struct watch *watch)
@@ -146,14 +206,10 @@ static void take_signals(struct watch *watch)
 		int number = (int)info.ssi_signo;
 		if (number == SIGWINCH)
 			continue;
-		if (number == SIGHUP || !watch->options->owns_job) {
+		if (number == SIGHUP || !watch->options->owns_job)
 			watch->left_by = number;
-		} else if (++watch->interrupts == 1) {
-			watch->first = number;
-			on_interrupt(watch);
-		} else {
-			end_at_once(watch);
-		}
+		else
+			take_stop(watch, number);
 	}
 }
 
@@ -192,7 +248,7 @@ static bool is_over(const struct watch *watch)
 
 static int run(struct watch *watch)
 {
-	if (opened_look_for_am(watch->opened, watch->err) < 0)
+	if (look_for_am(watch) < 0)
 		return -1;
 	for (;;) {
 		follow_drain(watch->follow);
@@ -211,7 +267,9 @@ static int run(struct watch *watch)
 		char *given_up cleanup_free = opened_check_start(watch->opened);
 		if (given_up)
 			live_say(watch->live, "%s", given_up);
-		if (opened_look_for_am(watch->opened, watch->err) < 0)
+		if (watch->left_by)
+			return 0;
+		if (look_for_am(watch) < 0)
 			return -1;
 		ask_again(watch);
 	}
@@ -242,15 +300,29 @@ static int open_watch(struct watch *watch)
 	return 0;
 }
 
-/* The job goes on. */
+static void say_unheard(const struct watch *watch)
+{
+	const char *id = watch->opened->id;
+
+	live_say(watch->live, "%s %s (%s); tony status %s tells more, tony kill %s%s ends it", id,
+		 watch->has_asked ? "was asked to stop, and is not known to have ended"
+				  : "could not be asked to stop, and goes on",
+		 watch->unheard, id, watch->has_asked ? "--force " : "", id);
+}
+
+/* The job goes on, as far as is known. */
 static int leave(const struct watch *watch)
 {
 	const char *id = watch->opened->id;
 
 	if (!watch->left_by)
 		return EXIT_CODE_TIMEOUT;
-	live_say(watch->live, "%s goes on; tony attach %s shows it again, tony kill %s ends it", id,
-		 id, id);
+	if (watch->unheard && watch->options->owns_job && watch->left_by != SIGHUP)
+		say_unheard(watch);
+	else
+		live_say(watch->live,
+			 "%s goes on; tony attach %s shows it again, tony kill %s ends it", id, id,
+			 id);
 	return watch->left_by == SIGHUP ? EXIT_CODE_HANGUP : EXIT_CODE_INTERRUPTED;
 }
 
@@ -272,6 +344,7 @@ int watch_job(struct opened *opened, const struct watch_options *options, struct
 		code = EXIT_CODE_INTERNAL;
 	follow_destroy(watch.follow);
 	live_close(watch.live);
+	free(watch.unheard);
 	if (watch.signals >= 0)
 		close(watch.signals);
 	return code;

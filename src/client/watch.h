@@ -13,8 +13,6 @@
 /* The signals that watch_job() takes; they are to be blocked before. Not those that our caller had
  * ignored for us, as nohup does. */
 void watch_signals(sigset_t *set);
-/* One of them that ends a client waits. False where they are not blocked. */
-bool watch_was_interrupted(void);
 
 struct watch_options {
 	FILE *stream; /* for tony's own words */
@@ -22,8 +20,8 @@ struct watch_options {
 	 * `tail` lines before its present end on (negative: all of it). */
 	bool shows_output;
 	int64_t tail;
-	/* The first SIGINT or SIGTERM asks the job to stop, the second ends it. Else they leave it
-	 * alone, as SIGHUP does always. */
+	/* The first SIGINT or SIGTERM asks the job to stop, the second ends it; one that comes
+	 * while nobody answers leaves. Else they leave it alone, as SIGHUP does always. */
 	bool owns_job;
 	int64_t timeout_ms; /* negative: none */
 };

@@ -35,7 +35,8 @@ struct rpc_call {
 	struct event timer; /* CALL_SENT: the answer is late; CALL_PAUSED: it goes on */
 
 	int failures;
-	int64_t failed_since_ms; /* clock_monotonic_ms() of the first */
+	int64_t sent_ms;	 /* clock_monotonic_ms(); not sent yet: when it was made */
+	int64_t failed_since_ms; /* likewise, when the first try that failed began */
 
 	void (*done)(void *data, const ProtobufCMessage *response, const struct rpc_error *error);
 	void *data;
@@ -65,7 +66,9 @@ struct rpc_client {
 	size_t address;	 /* of options.addresses */
 	int tries;	 /* in vain, since a server last served */
 	bool has_warned;
+	int64_t opened_ms; /* the connection; clock_monotonic_ms() */
 	struct event pause;
+	struct event patience; /* of somebody who waits: they are told then */
 };
 
 static const char *address_of(const struct rpc_client *client)
@@ -154,7 +157,9 @@ static bool call_is_tired(const struct rpc_call *call, int64_t now_ms)
 static void note_failure(struct rpc_call *call)
 {
 	if (call->failures == 0)
-		call->failed_since_ms = clock_monotonic_ms();
+		call->failed_since_ms = call->sent_ms > call->client->opened_ms
+						? call->sent_ms
+						: call->client->opened_ms;
 	if (call->failures < INT_MAX)
 		call->failures++;
 }
@@ -182,6 +187,7 @@ static void send_call(struct rpc_call *call)
 	if (call->sends < INT_MAX)
 		call->sends++;
 	call->state = CALL_SENT;
+	call->sent_ms = clock_monotonic_ms();
 	timer_start(&call->timer, client->options.call_timeout_ms);
 	rpc_connection_send(client->connection, &frame);
 }
@@ -256,11 +262,14 @@ struct rpc_call *rpc_call_start(struct rpc_client *client, const struct rpc_meth
 	call->method = method;
 	call->done = done;
 	call->data = data;
+	call->sent_ms = clock_monotonic_ms();
 	client->last_call_id = client->last_call_id < INT32_MAX ? client->last_call_id + 1 : 0;
 	call->id = client->last_call_id;
 	event_assign(&call->timer, client->base, -1, 0, on_call_timer, call);
 	rpc_frame_add_request(&call->request, client->options.service, method, request);
 	TAILQ_INSERT_TAIL(&client->calls, call, link);
+	if (client->options.tells_waits)
+		timer_start(&client->patience, RPC_TOLD_MS);
 	if (call->request.length > RPC_FRAME_CAP) {
 		char *why cleanup_free = mem_printf("the request has %zu bytes, a server takes %u",
 						    call->request.length, RPC_FRAME_CAP);
@@ -304,6 +313,38 @@ static bool has_calls(const struct rpc_client *client, enum rpc_call_state state
 static char *server_of(const struct rpc_client *client)
 {
 	return mem_printf("%s at %s", client->options.service->what, client->all_addresses);
+}
+
+/* For how long a service is waited for of which every address is silent for `silence_ms`. */
+static int64_t longest_wait(const struct rpc_options *options, int64_t silence_ms)
+{
+	const int64_t round_ms = silence_ms * (int64_t)options->addresses.count;
+	int64_t wait_ms = round_ms;
+
+	while (wait_ms + options->retry_interval_ms < options->max_wait_ms)
+		wait_ms += options->retry_interval_ms + round_ms;
+	return wait_ms;
+}
+
+static void on_patience(evutil_socket_t fd, short what, void *data)
+{
+	const struct rpc_client *client = data;
+	const struct rpc_call *call = TAILQ_FIRST(&client->calls);
+	const struct rpc_options *options = &client->options;
+
+	/* A pause was told of. */
+	if (!call || !client->connection)
+		return;
+	char *server cleanup_free = server_of(client);
+	char *limit cleanup_free = str_format_duration(
+		longest_wait(options, client->is_ready ? options->call_timeout_ms
+						       : options->connect_timeout_ms));
+	char *text cleanup_free =
+		mem_printf("%s: no %s yet%s%s; waiting for up to %s", call->method->name,
+			   client->is_ready ? "answer" : "connection",
+			   options->addresses.count > 1 ? " from " : "",
+			   options->addresses.count > 1 ? address_of(client) : "", limit);
+	log_trouble(server, text);
 }
 
 /* All addresses were tried in vain. */
@@ -466,6 +507,7 @@ static void bring_on(struct rpc_client *client)
 		send_waiting(client);
 	} else if (!client->connection && !event_pending(&client->pause, EV_TIMEOUT, NULL) &&
 		   has_calls(client, CALL_WAITING)) {
+		client->opened_ms = clock_monotonic_ms();
 		client->connection =
 			rpc_connection_open(client->base, address_of(client), &client->options,
 					    client->id, &events, client);
@@ -534,6 +576,7 @@ struct rpc_client *rpc_client_create(struct event_base *base, const struct rpc_o
 	TAILQ_INIT(&client->ended);
 	event_assign(&client->step, base, -1, 0, on_step, client);
 	event_assign(&client->pause, base, -1, 0, on_pause, client);
+	event_assign(&client->patience, base, -1, 0, on_patience, client);
 	if (options->token)
 		rpc_client_set_token(client, options->token);
 	return client;
@@ -566,6 +609,7 @@ void rpc_client_destroy(struct rpc_client *client)
 		rpc_connection_close(client->connection);
 	event_del(&client->step);
 	event_del(&client->pause);
+	event_del(&client->patience);
 	token_finish(&client->token);
 	str_list_finish(&client->options.addresses);
 	free(client->all_addresses);

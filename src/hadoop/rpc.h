@@ -28,6 +28,7 @@ struct rpc_call;
 struct sasl_mechanism;
 
 #define RPC_FRAME_CAP (128u << 20) /* larger requests and answers fail: ipc.maximum.data.length */
+#define RPC_TOLD_MS   2000
 
 enum rpc_error_kind {
 	RPC_UNREACHABLE, /* refused, dropped or silent, after all tries */
@@ -70,8 +71,10 @@ struct rpc_options {
 	int64_t connect_timeout_ms; /* for name, connection and authentication together; > 0 */
 	int64_t call_timeout_ms;    /* a server that is silent for so long is taken for lost; > 0 */
 	int64_t retry_interval_ms;
-	int64_t max_wait_ms; /* from a call's first failure, until it ends as RPC_UNREACHABLE; 0:
-				each address is tried once; -1: for ever */
+	int64_t max_wait_ms; /* from the beginning of a call's first try that failed, until it ends
+				as RPC_UNREACHABLE; 0: each address is tried once; -1: for ever */
+	bool tells_waits;    /* somebody waits, and not for ever: after RPC_TOLD_MS a warning says
+				for which server, and for how long at most (log_trouble()) */
 };
 
 /* ERR_INPUT: no address, or one that is not HOST:PORT. */
@@ -104,7 +107,8 @@ struct rpc_failure {
 void rpc_failure_finish(struct rpc_failure *failure);
 #define cleanup_rpc_failure __attribute__((cleanup(rpc_failure_finish)))
 
-/* One call with a connection and a loop of its own. 0: the caller frees *response with
+/* One call with a connection and a loop of its own, for somebody who waits (tells_waits); a signal
+ * may cut it (net/interrupt.h: ERR_INTERRUPTED). 0: the caller frees *response with
  * protobuf_c_message_free_unpacked(*response, NULL). -1: err has the text (RPC_UNREACHABLE is
  * ERR_UNREACHABLE, RPC_DENIED ERR_DENIED, RPC_PROTOCOL ERR_INPUT, RPC_REMOTE ERR_FAILED);
  * `failure`, which may be NULL, the rest. */

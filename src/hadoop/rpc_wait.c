@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "hadoop/rpc.h"
+#include "net/interrupt.h"
 
 struct wait {
 	struct event_base *base;
@@ -59,6 +60,16 @@ void rpc_failure_finish(struct rpc_failure *failure)
 	*failure = (struct rpc_failure){0};
 }
 
+static int be_interrupted(const struct rpc_options *options, const struct rpc_method *method,
+			  struct err *err)
+{
+	char *addresses cleanup_free = str_list_join(&options->addresses, ", ");
+	char *what cleanup_free =
+		mem_printf("%s at %s: %s", options->service->what, addresses, method->name);
+
+	return interrupt_set(err, what);
+}
+
 int rpc_call_wait(const struct rpc_options *options, const struct rpc_method *method,
 		  const ProtobufCMessage *request, ProtobufCMessage **response,
 		  struct rpc_failure *failure, struct err *err)
@@ -68,10 +79,13 @@ int rpc_call_wait(const struct rpc_options *options, const struct rpc_method *me
 
 	if (!wait.base)
 		return err_set_errno(err, "cannot make an event loop");
-	struct rpc_client *client = rpc_client_create(wait.base, options, err);
+	struct rpc_options patient = *options;
+	patient.tells_waits = true;
+	struct rpc_client *client = rpc_client_create(wait.base, &patient, err);
 	if (client) {
 		rpc_call_start(client, method, request, on_done, &wait);
-		event_base_dispatch(wait.base);
+		if (!interrupt_dispatch(wait.base))
+			wait.result = be_interrupted(options, method, err);
 		rpc_client_destroy(client);
 		/* What was cancelled there ends here. */
 		event_base_loop(wait.base, EVLOOP_NONBLOCK);

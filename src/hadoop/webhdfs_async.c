@@ -66,14 +66,14 @@ void webhdfs_call_cancel(struct webhdfs_call *call)
 
 /* ---- a wait ------------------------------------------------------------------------------- */
 
-/* `text`: of an error, which may begin with the address. */
-static void tell_wait(struct webhdfs_call *call, const char *text)
+/* `text`: of an error, which may begin with the address. `what`: is done for `limit_ms` at most. */
+static void tell_wait(struct webhdfs_call *call, const char *text, const char *what,
+		      int64_t limit_ms)
 {
-	const struct webhdfs_options *options = &call->client->options;
-	const char *subject = options->addresses.items[0];
+	const char *subject = call->client->options.addresses.items[0];
 	size_t length = strlen(subject);
-	char *limit cleanup_free = str_format_duration(options->max_wait_ms);
-	char *told cleanup_free = mem_printf("%s; trying again for up to %s", text, limit);
+	char *limit cleanup_free = str_format_duration(limit_ms);
+	char *told cleanup_free = mem_printf("%s; %s for up to %s", text, what, limit);
 	bool repeats = strncmp(told, subject, length) == 0 && told[length] == ':';
 
 	log_trouble(subject, repeats ? told + length + 2 : told);
@@ -86,17 +86,23 @@ static bool is_long_wait(const struct webhdfs_call *call, int64_t pause)
 	return call->client->options.tells_waits && clock_monotonic_ms() + pause >= call->told_ms;
 }
 
-/* Nothing has come of the exchange yet. */
+/* Nothing has come of the exchange yet. The server is given up when it is silent for longer, and so
+ * is each of its pair. */
 static void tell_silence(struct webhdfs_call *call)
 {
+	const struct webhdfs_options *options = &call->client->options;
 	bool is_data_node = call->stage == STAGE_CONTENT;
 	char *text cleanup_free =
 		mem_printf("%s %s: no answer yet from %s%s", webhdfs_op_name(call->question.op),
 			   call->path, is_data_node ? "DataNode " : "",
 			   is_data_node ? call->place.address : call->question.server);
+	int64_t limit_ms = http_client_is_connected(call->http) ? options->silence_timeout_ms
+								: options->connect_timeout_ms;
+	int64_t pair_ms = limit_ms * (int64_t)(is_data_node ? 1 : options->addresses.count);
 
 	if (call->sent == 0)
-		tell_wait(call, text);
+		tell_wait(call, text, "waiting",
+			  pair_ms > options->max_wait_ms ? pair_ms : options->max_wait_ms);
 }
 
 /* ---- the end of a call -------------------------------------------------------------------- */
@@ -150,7 +156,7 @@ static void fail(struct webhdfs_call *call, enum webhdfs_verdict verdict, struct
 	int64_t pause = webhdfs_tries_next(&call->tries, verdict, clock_monotonic_ms(),
 					   random_u64(), &failure);
 	if (pause > 0 && is_long_wait(call, pause))
-		tell_wait(call, why);
+		tell_wait(call, why, "trying again", call->client->options.max_wait_ms);
 	if (pause >= 0)
 		timer_start(&call->timer, pause);
 	else

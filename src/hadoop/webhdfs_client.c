@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "hadoop/webhdfs_async.h"
+#include "net/interrupt.h"
 
 struct webhdfs_client {
 	struct event_base *base;
@@ -79,11 +80,12 @@ static bool on_bytes(void *data, const char *bytes, size_t length)
 	return wait->on_bytes(wait->data, bytes, length);
 }
 
-/* After the call was started. */
-static int run(struct wait *wait)
+static int run(struct wait *wait, struct webhdfs_call *call)
 {
-	event_base_dispatch(wait->client->base);
-	return wait->result;
+	if (interrupt_dispatch(wait->client->base))
+		return wait->result;
+	webhdfs_call_cancel(call);
+	return interrupt_set(wait->err, webhdfs_async_address(wait->client->async));
 }
 
 /* ---- metadata ----------------------------------------------------------------------------- */
@@ -93,8 +95,7 @@ int webhdfs_stat(struct webhdfs_client *client, const char *path, struct webhdfs
 {
 	struct wait wait = {.client = client, .err = err, .file = file};
 
-	webhdfs_async_stat(client->async, path, on_done, &wait);
-	return run(&wait);
+	return run(&wait, webhdfs_async_stat(client->async, path, on_done, &wait));
 }
 
 int webhdfs_list(struct webhdfs_client *client, const char *path,
@@ -103,8 +104,7 @@ int webhdfs_list(struct webhdfs_client *client, const char *path,
 {
 	struct wait wait = {.client = client, .err = err, .visit = visit, .data = data};
 
-	webhdfs_async_list(client->async, path, on_file, on_done, &wait);
-	return run(&wait);
+	return run(&wait, webhdfs_async_list(client->async, path, on_file, on_done, &wait));
 }
 
 /* ---- content ------------------------------------------------------------------------------ */
@@ -115,6 +115,6 @@ int webhdfs_read(struct webhdfs_client *client, const char *path, int64_t offset
 {
 	struct wait wait = {.client = client, .err = err, .on_bytes = on_piece, .data = data};
 
-	webhdfs_async_stream(client->async, path, offset, length, on_bytes, on_done, &wait);
-	return run(&wait);
+	return run(&wait, webhdfs_async_stream(client->async, path, offset, length, on_bytes,
+					       on_done, &wait));
 }

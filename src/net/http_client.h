@@ -114,7 +114,7 @@ void http_client_resume(struct http_client *client);
  * code is "stale", 503 ERR_UNREACHABLE, else ERR_FAILED. */
 int http_response_check(int status, const char *body, size_t length, struct err *err);
 
-/* ---- synchronous -------------------------------------------------------------------------- */
+/* ---- synchronous: a signal may cut them (interrupt.h) -------------------------------------- */
 
 /* A server, and the user to whom alone its token is shown (http_client_demand_owner()). */
 struct http_target {

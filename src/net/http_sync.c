@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "net/http_client.h"
+#include "net/interrupt.h"
 
 /* One call with a loop of its own. */
 struct sync_call {
@@ -55,7 +56,8 @@ static int run(struct sync_call *call, const struct http_target *target,
 		if (target->token)
 			http_client_demand_owner(client, target->owner);
 		http_client_start(client, question);
-		event_base_dispatch(call->base);
+		if (!interrupt_dispatch(call->base))
+			call->result = interrupt_set(call->err, target->address);
 	} else {
 		call->result = -1;
 	}

@@ -191,6 +191,7 @@ static int take(const struct job_door *door, const struct str *lines, int64_t fi
 int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err)
 {
 	struct str answer cleanup_str = {0};
+	struct err silence cleanup_err = {0};
 	int64_t next;
 	int status;
 
@@ -202,8 +203,8 @@ int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err)
 	char *path cleanup_free =
 		mem_printf("/v1/events?since=%lld&wait=%lld", (long long)next, (long long)hold_ms);
 	if (job_door_call(door, "GET", path, NULL, PULL_TIMEOUT_MS + hold_ms, &status, &answer,
-			  NULL) < 0)
-		return 1;
+			  &silence) < 0)
+		return silence.kind != ERR_INTERRUPTED;
 	struct err refusal cleanup_err = {0};
 	if (http_response_check(status, str_text(&answer), answer.length, &refusal) < 0) {
 		log_debug("%s: %s", door->address, err_message(&refusal));

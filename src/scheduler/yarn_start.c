@@ -14,6 +14,7 @@
 #include "base/secret.h"
 #include "hadoop/container.h"
 #include "history/layout.h"
+#include "net/interrupt.h"
 #include "net/socket_owner.h"
 #include "scheduler/yarn_client.h"
 #include "scheduler/yarn_diagnostics.h"
@@ -98,8 +99,8 @@ static int write_files(struct writes *writes, const struct job *job, const char 
 {
 	int result = begin_writes(writes, job, mirror, err);
 
-	if (result == 0)
-		event_base_dispatch(store_loop(writes->store));
+	if (result == 0 && !interrupt_dispatch(store_loop(writes->store)))
+		result = interrupt_set(err, store_location(writes->store));
 	if (result == 0 && writes->err.message)
 		result = err_copy(err, &writes->err);
 	err_finish(&writes->err);
@@ -268,6 +269,11 @@ static int submit(const struct hadoop_cluster *cluster, struct store *own, const
 	return 0;
 }
 
+static bool is_silent(const struct err *err)
+{
+	return err->kind == ERR_UNREACHABLE || err->kind == ERR_INTERRUPTED;
+}
+
 /* Of a job that was not accepted nothing is left, but for files in the cache, which the next try
  * need not send again. */
 static void remove_submission(const struct hadoop_cluster *cluster, struct store *own,
@@ -281,7 +287,7 @@ static void remove_submission(const struct hadoop_cluster *cluster, struct store
 	struct err err cleanup_err = {0};
 
 	/* A store that does not answer is not waited for again. */
-	for (size_t i = 0; i < array_length(names) && err.kind != ERR_UNREACHABLE; i++)
+	for (size_t i = 0; i < array_length(names) && !is_silent(&err); i++)
 		if (names[i])
 			store_run(own, store_remove(names[i]), &err);
 }
@@ -319,7 +325,7 @@ int yarn_start(const struct job *job, struct job_door *door, struct err *err)
 		return 0;
 	if (has_begun) {
 		forgo_notices(job, door->job_dir);
-		if (yarn_kill(door, NULL, &failure) < 0 && failure.kind == ERR_UNREACHABLE)
+		if (yarn_kill(door, NULL, &failure) < 0 && is_silent(&failure))
 			return say_unknown(job->id, err);
 		remove_submission(cluster, own, job);
 	}

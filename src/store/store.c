@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "hadoop/webhdfs_async.h"
+#include "net/interrupt.h"
 #include "store/access.h"
 #include "store/location.h"
 #include "store/s3.h"
@@ -216,9 +217,11 @@ static int run(struct store *store, const struct store_request *request, struct 
 
 	if (store->ops->traits.is_at_once)
 		return store->ops->run(store, request, item, bytes, err);
-	store_start(store, *request, on_waited, &waiting);
-	event_base_dispatch(store->base);
-	return waiting.result;
+	struct store_call *call = store_start(store, *request, on_waited, &waiting);
+	if (interrupt_dispatch(store->base))
+		return waiting.result;
+	store_cancel(call);
+	return interrupt_set(err, store->location);
 }
 
 int store_run(struct store *store, struct store_request request, struct err *err)

@@ -1,11 +1,15 @@
 #include "../base/test.h"
+#include "../hadoop/web_server.h"
 
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "client/exit_code.h"
 #include "client/watch.h"
+#include "net/interrupt.h"
 
 static const struct scheduler_traits elsewhere_traits = {.name = "elsewhere"};
 static const struct scheduler_client_ops elsewhere = {.traits = &elsewhere_traits};
@@ -180,6 +184,104 @@ static void signals_that_are_ignored_for_us_stay_so(void **state)
 	assert_int_equal(sigismember(&set, SIGHUP), 1);
 }
 
+/* ---- signals, and an engine that is silent ------------------------------------------------ */
+
+static int questions; /* to the engine */
+
+/* The user becomes impatient at once. */
+static int be_silent(const char *id, struct job_door *door, char **full_id, struct err *err)
+{
+	questions++;
+	raise(SIGINT);
+	return interrupt_set(err, "engine at e:1: report");
+}
+
+static int kill_silently(const struct job_door *door, const char *reason, struct err *err)
+{
+	return be_silent(NULL, NULL, NULL, err);
+}
+
+static int pull_nothing(const struct job_door *door, int64_t hold_ms, struct err *err)
+{
+	return 0;
+}
+
+static const struct scheduler_traits silent_traits = {.name = "silent", .remote_am = true};
+static const struct scheduler_client_ops silent_engine = {
+	.traits = &silent_traits,
+	.find = be_silent,
+	.pull = pull_nothing,
+	.kill = kill_silently,
+	.kill_waiting = kill_silently,
+};
+
+/* The words of `tony submit` until it ends with 130. */
+static const char *watch_silent_engine(struct scene *scene, const struct scheduler_client_ops *ops)
+{
+	const struct watch_options how = {.stream = tmpfile(), .owns_job = true, .timeout_ms = -1};
+	char text[4096] = {0};
+	struct err err cleanup_err = {0};
+
+	questions = 0;
+	scene->view->is_final = false;
+	scene->opened.ops = ops;
+	scene->opened.journal_path = (char *)"/nonexistent/journal.jsonl";
+	assert_int_equal(watch_job(&scene->opened, &how, &err), EXIT_CODE_INTERRUPTED);
+	rewind(how.stream);
+	assert_true(fread(text, 1, sizeof(text) - 1, how.stream) > 0);
+	fclose(how.stream);
+	mem_replace(&scene->text, mem_strdup(text));
+	return scene->text;
+}
+
+/* The first signal comes while the AM is looked for, the second while somebody is looked for who
+ * could stop the job. */
+static void a_second_signal_leaves_an_engine_that_is_silent(void **state)
+{
+	struct scene *scene = *state;
+	const char *text = watch_silent_engine(scene, &silent_engine);
+
+	assert_int_equal(questions, 2);
+	assert_text_has(text, "the job is asked to stop as soon as it can be (engine at e:1: "
+			      "report: interrupted before an answer came); Ctrl-C again leaves "
+			      "it as it is\n");
+	assert_text_has(text, "tony-1 could not be asked to stop, and goes on (engine at e:1: "
+			      "report: interrupted before an answer came); tony status tony-1 "
+			      "tells more, tony kill tony-1 ends it\n");
+}
+
+/* The user becomes impatient before each look at the journal. */
+static int pull_impatiently(const struct job_door *door, int64_t hold_ms, struct err *err)
+{
+	raise(SIGINT);
+	return 0;
+}
+
+static void an_am_is_asked_to_stop_before_its_engine(void **state)
+{
+	static const struct web_step steps[] = {
+		{"POST /v1/job/kill ",
+		 "200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"}};
+	struct scene *scene = *state;
+	struct scheduler_client_ops ops = silent_engine;
+	struct web_server am;
+
+	ops.pull = pull_impatiently;
+	web_server_start(&am, steps, array_length(steps));
+	scene->opened.door.address = mem_strdup(am.address);
+	scene->opened.heard_ms = clock_monotonic_ms();
+	const char *text = watch_silent_engine(scene, &ops);
+	web_server_stop(&am);
+	web_server_finish(&am);
+	free(scene->opened.door.address);
+	/* The second signal ends the job, of which the engine says nothing; the third leaves. */
+	assert_int_equal(questions, 1);
+	assert_text_has(text, "; Ctrl-C again ends the job at once\n");
+	assert_text_has(text, "tony-1 was asked to stop, and is not known to have ended (engine at "
+			      "e:1: report: interrupted before an answer came); tony status "
+			      "tony-1 tells more, tony kill --force tony-1 ends it\n");
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, open_scene, close_scene)
 
 int main(void)
@@ -193,6 +295,8 @@ int main(void)
 		TEST(the_worst_that_is_to_be_advised_is_told),
 		TEST(a_programs_escape_sequences_are_made_harmless),
 		TEST(signals_that_are_ignored_for_us_stay_so),
+		TEST(a_second_signal_leaves_an_engine_that_is_silent),
+		TEST(an_am_is_asked_to_stop_before_its_engine),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

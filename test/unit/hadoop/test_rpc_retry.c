@@ -6,11 +6,13 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "hadoop/methods.h"
 #include "proto/yarn.pb-c.h"
@@ -316,6 +318,19 @@ static void test_deadline_of_a_call(void **state)
 	assert_true(bed->first.connections != NULL);
 }
 
+/* However long each server could be asked again. */
+static void test_a_silence_counts_from_its_beginning(void **state)
+{
+	struct bed *bed = *state;
+
+	bed_use_one(bed);
+	bed->options.call_timeout_ms = bed->options.max_wait_ms = 20;
+	bed->first.on_call = keep_quiet;
+	bed_run(bed, 0);
+	assert_error(&bed->outcomes[0], RPC_UNREACHABLE, NULL, "no answer within 20 ms");
+	assert_int_equal(bed->first.calls, 1);
+}
+
 static void test_deadline_of_the_handshake(void **state)
 {
 	struct bed *bed = *state;
@@ -327,6 +342,74 @@ static void test_deadline_of_the_handshake(void **state)
 	bed_run(bed, 0);
 	assert_error(&bed->outcomes[0], RPC_UNREACHABLE, NULL,
 		     "it did not say whether it accepts us within 500 ms");
+}
+
+/* ---- what somebody who waits is told ------------------------------------------------------ */
+
+static struct fake_connection *asked; /* and not answered yet */
+static int32_t asked_id;
+
+static void answer_later(struct fake_connection *connection, const struct fake_call *call)
+{
+	asked = connection;
+	asked_id = call->id;
+}
+
+static void take_warning(void *data, const char *text)
+{
+	str_append_format(data, "%s\n", text);
+}
+
+static void await_words(struct bed *bed, const struct str *told)
+{
+	while (told->length == 0)
+		event_base_loop(bed->base, EVLOOP_ONCE);
+}
+
+static void test_a_silence_is_told_once(void **state)
+{
+	struct bed *bed = *state;
+	struct str told cleanup_str = {0};
+
+	log_open("test", LOG_LEVEL_WARNING);
+	log_divert(take_warning, &told);
+	bed->options.tells_waits = true;
+	bed->options.max_wait_ms = 0;
+	bed->first.on_call = answer_later;
+	bed_call(bed, 0);
+	await_words(bed, &told);
+	char *server cleanup_free =
+		mem_printf("ResourceManager at %s, %s", bed->first.address, bed->second.address);
+	char *waits cleanup_free = mem_printf(
+		"%s: getNewApplication: no answer yet from %s; waiting for up to 2 h 00 m\n",
+		server, bed->first.address);
+	assert_string_equal(str_text(&told), waits);
+	fake_answer(asked, asked_id, 7);
+	bed_wait(bed, 0);
+	log_divert(NULL, NULL);
+	assert_application(&bed->outcomes[0], 7);
+	char *all cleanup_free = mem_printf("%s%s answers again\n", waits, server);
+	assert_string_equal(str_text(&told), all);
+}
+
+static void test_a_server_that_lets_nobody_in_is_told(void **state)
+{
+	struct bed *bed = *state;
+	struct str told cleanup_str = {0};
+
+	log_open("test", LOG_LEVEL_WARNING);
+	log_divert(take_warning, &told);
+	bed_use_one(bed);
+	bed->options.require_sasl = bed->options.tells_waits = true;
+	bed->options.connect_timeout_ms = 20000;
+	bed->options.retry_interval_ms = bed->options.max_wait_ms = 30000;
+	bed_call(bed, 0);
+	await_words(bed, &told);
+	log_divert(NULL, NULL);
+	char *waits cleanup_free = mem_printf("ResourceManager at %s: getNewApplication: no "
+					      "connection yet; waiting for up to 20.0 s\n",
+					      bed->first.address);
+	assert_string_equal(str_text(&told), waits);
 }
 
 /* ---- synchronous -------------------------------------------------------------------------- */
@@ -361,6 +444,50 @@ static void test_wait(void **state)
 			 7);
 	protobuf_c_message_free_unpacked(response, NULL);
 	assert_int_equal(waitpid(child, &status, 0), child);
+}
+
+/* Of a process that takes its signals between its steps. */
+static void block_and_raise(int number)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	raise(number);
+}
+
+static void take_and_unblock(int number)
+{
+	sigset_t set;
+	int taken;
+
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	assert_int_equal(sigwait(&set, &taken), 0);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void test_a_signal_cuts_a_wait(void **state)
+{
+	const Hadoop__GetNewApplicationRequestProto request =
+		HADOOP__GET_NEW_APPLICATION_REQUEST_PROTO__INIT;
+	struct bed *bed = *state;
+	struct err err cleanup_err = {0};
+	ProtobufCMessage *response = NULL;
+
+	/* Nobody serves its loop meanwhile. */
+	bed_use_one(bed);
+	block_and_raise(SIGTERM);
+	assert_int_equal(rpc_call_wait(&bed->options, &RM_GET_NEW_APPLICATION, &request.base,
+				       &response, NULL, &err),
+			 -1);
+	take_and_unblock(SIGTERM);
+	assert_int_equal(err.kind, ERR_INTERRUPTED);
+	char *expected cleanup_free = mem_printf("ResourceManager at %s: getNewApplication: "
+						 "interrupted before an answer came",
+						 bed->first.address);
+	assert_string_equal(err_message(&err), expected);
 }
 
 static void test_wait_in_vain(void **state)
@@ -405,8 +532,12 @@ int main(void)
 		TEST(test_no_pair_there),
 		TEST(test_latecomer),
 		TEST(test_deadline_of_a_call),
+		TEST(test_a_silence_counts_from_its_beginning),
 		TEST(test_deadline_of_the_handshake),
+		TEST(test_a_silence_is_told_once),
+		TEST(test_a_server_that_lets_nobody_in_is_told),
 		TEST(test_wait),
+		TEST(test_a_signal_cuts_a_wait),
 		TEST(test_wait_in_vain),
 	};
 

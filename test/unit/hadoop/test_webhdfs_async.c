@@ -283,6 +283,36 @@ static void test_a_wait_is_told_with_its_reason(void **state)
 	close_bed(&bed);
 }
 
+static void test_a_silence_is_told_with_its_limit(void **state)
+{
+	struct str told cleanup_str = {0};
+	char *address = NULL;
+	int silent = web_silent(&address);
+	char *url cleanup_free = mem_printf("http://%s", address);
+	struct webhdfs_options options = {.user = (char *)"alice",
+					  .silence_timeout_ms = WEBHDFS_TOLD_MS + 500,
+					  .max_wait_ms = -1,
+					  .tells_waits = true};
+	struct bed bed = {.base = event_base_new()};
+
+	str_list_add(&options.addresses, url);
+	str_list_add(&options.addresses, url);
+	bed.client = webhdfs_async_create(bed.base, &options, NULL);
+	log_divert(take_warning, &told);
+	wait_for(&bed, webhdfs_async_make_directories(bed.client, "/a", 0700, on_done, &bed));
+	log_divert(NULL, NULL);
+	assert_int_equal(bed.err.kind, ERR_UNREACHABLE);
+	char *expected cleanup_free = mem_printf(
+		"%s: MKDIRS /a: no answer yet from %s; waiting for up to 4.0 s\n", url, url);
+	assert_string_equal(str_text(&told), expected);
+	webhdfs_async_destroy(bed.client);
+	str_list_finish(&options.addresses);
+	event_base_free(bed.base);
+	err_finish(&bed.err);
+	close(silent);
+	free(address);
+}
+
 /* Some of it may be there already. */
 static void test_bytes_are_appended_once(void **state)
 {
@@ -591,6 +621,7 @@ int main(void)
 		cmocka_unit_test(test_file_goes_up_whole_whatever_happens),
 		cmocka_unit_test(test_full_is_told_once_with_what_is_free),
 		cmocka_unit_test(test_a_wait_is_told_with_its_reason),
+		cmocka_unit_test(test_a_silence_is_told_with_its_limit),
 		cmocka_unit_test(test_bytes_are_appended_once),
 		cmocka_unit_test(test_file_comes_down_whole_whatever_happens),
 		cmocka_unit_test(test_file_that_cannot_be_written),
