@@ -23,6 +23,17 @@ def test_a_job_without_a_queue_goes_to_its_users(own_tony):
     assert queue_of(job) == f"root.{own_tony.cluster.user}"
 
 
+def test_a_job_beyond_the_queues_share_for_application_masters(own_tony):
+    """maxAMShare is a half unless it is set: of 8 GiB, 4."""
+    first = own_tony.submit({"tony.worker.instances": 1, "tony.am.memory": "3g"}, "--executes", "sleep 600")
+    first.wait_task("worker:0")
+    second = own_tony.submit({"tony.worker.instances": 1, "tony.am.memory": "2g"}, "--executes", "true")
+    told = wait_until(lambda: (text := second.status().get("waiting")) and "AM" in text and text, "the reason to be told")
+    assert "exceeds maximum AM resource allowed" in told, told
+    own_tony.run("kill", first.id)
+    assert second.wait() == 0
+
+
 def test_what_can_never_be_had_is_refused(own_tony):
     """8 GiB are 8 containers, however little each asks for; the node that is away is named."""
     keys = {"tony.worker.instances": 8}
