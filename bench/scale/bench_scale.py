@@ -125,8 +125,7 @@ class Executors:
     def __init__(self, master, tasks):
         self.master = master
         self.process = subprocess.Popen(
-            [PROGRAMS / "scale-executors", master.door["address"], master.directory / "token", str(tasks),
-             str(INTERVAL_MS)],
+            [PROGRAMS / "scale-executors", master.door["address"], master.directory / "token", str(tasks)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def phase(self, command, meanwhile=None):
