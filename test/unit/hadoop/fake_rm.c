@@ -10,10 +10,8 @@
 
 #include "base/base64.h"
 #include "base/mem.h"
+#include "fake_token.h"
 #include "hadoop/message.h"
-#include "sasl_server.h"
-
-#define NONCE "FxjWfYJkXxOrXNupQ1i0A31cx9VowsnKyBX85VG2"
 
 enum { ERROR = HADOOP__RPC_STATUS_PROTO__RPC_ERROR };
 
@@ -26,53 +24,16 @@ enum { ERROR = HADOOP__RPC_STATUS_PROTO__RPC_ERROR };
 
 /* ---- who is it ---------------------------------------------------------------------------- */
 
-static void offer(struct fake_connection *connection)
-{
-	Hadoop__RpcSaslProto message = HADOOP__RPC_SASL_PROTO__INIT;
-	Hadoop__SaslAuth auth = HADOOP__SASL_AUTH__INIT, *auths[] = {&auth};
-	char challenge[] = "realm=\"default\",nonce=\"" NONCE
-			   "\",qop=\"auth\",charset=utf-8,algorithm=md5-sess";
-
-	auth.method = "TOKEN";
-	auth.mechanism = "DIGEST-MD5";
-	auth.protocol = "";
-	auth.serverid = "default";
-	auth.has_challenge = true;
-	auth.challenge = (ProtobufCBinaryData){strlen(challenge), (uint8_t *)challenge};
-	message.state = HADOOP__SASL_STATE__SASL_NEGOTIATE;
-	message.n_auths = 1;
-	message.auths = auths;
-	fake_say_sasl(connection, &message);
-}
-
-static void accept_token(struct fake_connection *connection, const Hadoop__RpcSaslProto *message)
-{
-	const struct fake_rm *rm = (const struct fake_rm *)connection->server;
-	Hadoop__RpcSaslProto answer = HADOOP__RPC_SASL_PROTO__INIT;
-	struct str proof cleanup_str = {0};
-	char *word cleanup_free = base64_encode(rm->token, strlen(rm->token));
-	struct sasl_server digest = {.user = word,
-				     .password = word,
-				     .realm = "default",
-				     .nonce = NONCE,
-				     .uri = "/default",
-				     .qop = "auth"};
-	char *response cleanup_free =
-		mem_strndup((const char *)message->token.data, message->token.len);
-
-	sasl_server_accept(&digest, response, &proof);
-	answer.state = HADOOP__SASL_STATE__SASL_SUCCESS;
-	answer.has_token = true;
-	answer.token = (ProtobufCBinaryData){proof.length, (uint8_t *)proof.text};
-	fake_say_sasl(connection, &answer);
-}
-
 static void on_sasl(struct fake_connection *connection, const Hadoop__RpcSaslProto *message)
 {
-	if (message->state == HADOOP__SASL_STATE__SASL_NEGOTIATE)
-		offer(connection);
-	else
-		accept_token(connection, message);
+	const struct fake_rm *rm = (const struct fake_rm *)connection->server;
+
+	if (message->state == HADOOP__SASL_STATE__SASL_NEGOTIATE) {
+		fake_offer_token(connection);
+	} else {
+		char *word cleanup_free = base64_encode(rm->token, strlen(rm->token));
+		fake_accept_token(connection, message, word, word);
+	}
 }
 
 /* ---- answers ------------------------------------------------------------------------------ */

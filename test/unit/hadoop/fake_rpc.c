@@ -15,6 +15,8 @@
 #include "net/address.h"
 #include "proto/yarn.pb-c.h"
 
+#define LOOPBACK "127.0.0.1:0"
+
 enum { HELLO = 7 };
 
 static size_t take_varint(const unsigned char **at)
@@ -151,12 +153,12 @@ static void on_client(evutil_socket_t fd, short what, void *data)
 		server->on_connect(connection);
 }
 
-static int bind_to_loopback(char **address)
+static int bind_to(const char *at, char **address)
 {
 	struct net_address where;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	assert_int_equal(net_address_parse("127.0.0.1:0", &where, NULL), 0);
+	assert_int_equal(net_address_parse(at, &where, NULL), 0);
 	assert_int_equal(bind(fd, (struct sockaddr *)&where.storage, where.length), 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&where.storage, &where.length), 0);
 	*address = net_address_text(&where);
@@ -168,16 +170,21 @@ char *fake_free_address(void)
 {
 	char *address;
 
-	bind_to_loopback(&address);
+	bind_to(LOOPBACK, &address);
 	return address;
 }
 
 void fake_server_open(struct fake_server *server, struct event_base *base)
 {
+	fake_server_open_at(server, base, LOOPBACK);
+}
+
+void fake_server_open_at(struct fake_server *server, struct event_base *base, const char *address)
+{
 	memset(server, 0, sizeof(*server));
 	server->base = base;
-	server->fd = bind_to_loopback(&server->address);
-	assert_int_equal(listen(server->fd, 16), 0);
+	server->fd = bind_to(address, &server->address);
+	assert_int_equal(listen(server->fd, SOMAXCONN), 0);
 	event_assign(&server->event, base, server->fd, EV_READ | EV_PERSIST, on_client, server);
 	event_add(&server->event, NULL);
 }

@@ -49,6 +49,7 @@ struct fake_server {
 };
 
 void fake_server_open(struct fake_server *server, struct event_base *base);
+void fake_server_open_at(struct fake_server *server, struct event_base *base, const char *address);
 void fake_server_close(struct fake_server *server);
 /* A port of loopback on which nobody listens; the caller frees. */
 char *fake_free_address(void);

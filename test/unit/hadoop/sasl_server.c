@@ -36,6 +36,11 @@ static char *directive(const char *response, const char *name)
 	return str_steal(&value);
 }
 
+char *sasl_server_user(const char *response)
+{
+	return directive(response, "username");
+}
+
 static void expect(const char *response, const char *name, const char *value)
 {
 	char *given cleanup_free = directive(response, name);

@@ -29,6 +29,8 @@ struct sasl_server {
 	struct sasl_stream in, out;
 };
 
+/* The user that the client says it is; the caller frees. */
+char *sasl_server_user(const char *response);
 /* Checks the client's answer to a challenge with this realm and nonce; appends "rspauth=...". */
 void sasl_server_accept(struct sasl_server *server, const char *response, struct str *proof);
 /* One token; appends what was in it. */
