@@ -21,12 +21,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
 #include "fake_executor.h"
+#include "lateness.h"
 
 enum phase { IDLE, FORMING, BEATS, FAILING, ADOPTING };
 
@@ -43,37 +43,20 @@ struct fleet {
 	int64_t registered_us; /* the last one was, since the phase began */
 	uint64_t spec_bytes;   /* of all answers with a spec */
 	int retries;	       /* of connections that broke, and answers other than 200 */
-	int32_t *late_us;      /* of each answered beat, beyond the time for which it is held */
-	size_t late_count, late_capacity;
+	struct lateness lateness;
 };
 
 /* ---- phases ------------------------------------------------------------------------------- */
-
-static int compare(const void *a, const void *b)
-{
-	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double late_ms(const struct fleet *fleet, double share)
-{
-	if (fleet->late_count == 0)
-		return 0;
-	return fleet->late_us[(size_t)(share * (double)(fleet->late_count - 1))] / 1000.0;
-}
 
 static void end_phase(struct fleet *fleet)
 {
 	double seconds = (double)(fake_executor_now_us() - fleet->phase_began_us) / 1e6;
 
-	if (fleet->late_count > 0)
-		qsort(fleet->late_us, fleet->late_count, sizeof(*fleet->late_us), compare);
 	printf("{\"seconds\":%.3f,\"registered_seconds\":%.3f,\"spec_bytes\":%" PRIu64
-	       ",\"retries\":%d,\"beats\":%zu,\"late_ms\":{\"p50\":%.2f,\"p99\":%.2f,"
-	       "\"max\":%.2f}}\n",
-	       seconds, (double)fleet->registered_us / 1e6, fleet->spec_bytes, fleet->retries,
-	       fleet->late_count, late_ms(fleet, 0.5), late_ms(fleet, 0.99), late_ms(fleet, 1));
+	       ",\"retries\":%d,",
+	       seconds, (double)fleet->registered_us / 1e6, fleet->spec_bytes, fleet->retries);
+	lateness_print(&fleet->lateness);
+	puts("}");
 	fflush(stdout);
 	fleet->phase = IDLE;
 }
@@ -82,18 +65,6 @@ static void told(struct fleet *fleet)
 {
 	if (--fleet->waited_for == 0)
 		end_phase(fleet);
-}
-
-static void note_beat(struct fleet *fleet, int64_t late)
-{
-	if (fleet->phase != BEATS)
-		return;
-	if (fleet->late_count == fleet->late_capacity) {
-		fleet->late_capacity = fleet->late_capacity ? 2 * fleet->late_capacity : 65536;
-		fleet->late_us = mem_realloc_array(fleet->late_us, fleet->late_capacity,
-						   sizeof(*fleet->late_us));
-	}
-	fleet->late_us[fleet->late_count++] = (int32_t)late;
 }
 
 /* ---- what executors are told -------------------------------------------------------------- */
@@ -107,7 +78,7 @@ static void on_registered(struct fake_executor *executor)
 		told(fleet);
 }
 
-/* One that stopped registers when all are to. */
+/* An executor that stopped registers when all are to. */
 static void on_told(struct fake_executor *executor)
 {
 	told(executor->data);
@@ -119,7 +90,10 @@ static void on_quit(struct fake_executor *executor)
 
 static void on_beaten(struct fake_executor *executor, int64_t late_us)
 {
-	note_beat(executor->data, late_us);
+	struct fleet *fleet = executor->data;
+
+	if (fleet->phase == BEATS)
+		lateness_add(&fleet->lateness, late_us);
 }
 
 static void on_spec(struct fake_executor *executor, uint64_t bytes)
@@ -163,7 +137,6 @@ static void begin_phase(struct fleet *fleet, enum phase phase)
 	fleet->spec_bytes = 0;
 	fleet->retries = 0;
 	fleet->registered_us = 0;
-	fleet->late_count = 0;
 }
 
 static void obey(struct fleet *fleet, const char *command)
@@ -198,15 +171,6 @@ static void on_command(evutil_socket_t fd, short what, void *data)
 		obey(fleet, command);
 	else
 		event_base_loopbreak(fleet->base);
-}
-
-static void allow_open_files(void)
-{
-	struct rlimit limit;
-
-	getrlimit(RLIMIT_NOFILE, &limit);
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static void prepare_executor(struct fleet *fleet, int index)
@@ -257,7 +221,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: scale-executors ADDRESS TOKEN-FILE TASKS\n");
 		return 2;
 	}
-	allow_open_files();
+	fake_executor_allow_files();
 	prepare(&fleet, argv);
 	setvbuf(stdin, NULL, _IONBF, 0);
 	event_assign(&command, fleet.base, STDIN_FILENO, EV_READ | EV_PERSIST, on_command, &fleet);

@@ -5,17 +5,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "net/http_message.h"
 #include "protocol/registration.h"
 #include "protocol/report.h"
 
 enum {
-	RETRY_MS = 200,
+	FIRST_RETRY_MS = 200,
+	RETRY_CAP_MS = 5000,
 	INPUT_CAP = 1 << 20,
 	PID = 1000, /* of each, and then of its process */
 };
@@ -138,7 +141,7 @@ static void on_input(void *data);
 
 static void retry(struct fake_executor *executor, int status)
 {
-	const struct timeval soon = clock_timeval(RETRY_MS);
+	const struct timeval soon = clock_timeval(backoff_next(&executor->backoff, random_u64()));
 
 	executor->front[executor->front_length] = '\0';
 	executor->events->retries(executor, status, executor->front);
@@ -275,7 +278,10 @@ static void take_answer(struct fake_executor *executor)
 {
 	if (executor->status != 200) {
 		retry(executor, executor->status);
-	} else if (executor->step == FAKE_REGISTERING) {
+		return;
+	}
+	backoff_reset(&executor->backoff);
+	if (executor->step == FAKE_REGISTERING) {
 		take_registered(executor);
 	} else if (executor->step == FAKE_REPORTING) {
 		executor->exited = true;
@@ -333,8 +339,18 @@ static void on_input(void *data)
 
 /* ---- for its owner ------------------------------------------------------------------------ */
 
+void fake_executor_allow_files(void)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 void fake_executor_init(struct fake_executor *executor)
 {
+	executor->backoff = (struct backoff){.first_ms = FIRST_RETRY_MS, .cap_ms = RETRY_CAP_MS};
 	event_assign(&executor->retry, executor->base, -1, 0, on_retry, executor);
 }
 

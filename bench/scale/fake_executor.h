@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "net/address.h"
+#include "net/backoff.h"
 #include "net/wire.h"
 
 struct fake_executor;
@@ -30,7 +31,7 @@ struct fake_executor_events {
 	void (*retries)(struct fake_executor *executor, int status, const char *answer);
 };
 
-/* Whom it speaks to, and of which job it is. The texts are borrowed. */
+/* The AM of its job. The texts are borrowed. */
 struct fake_am {
 	struct net_address address;
 	const char *host, *token; /* HOST:PORT */
@@ -56,6 +57,7 @@ struct fake_executor {
 	bool is_connected;
 	struct wire wire;
 	struct event retry;
+	struct backoff backoff;
 	enum fake_executor_step step;
 	int am_attempt;	     /* of the last order */
 	int64_t interval_us; /* between two beats, as the AM says */
@@ -73,6 +75,9 @@ struct fake_executor {
 };
 
 int64_t fake_executor_now_us(void);
+
+/* A descriptor for each: as many as may be. */
+void fake_executor_allow_files(void);
 
 void fake_executor_init(struct fake_executor *executor);
 void fake_executor_finish(struct fake_executor *executor);

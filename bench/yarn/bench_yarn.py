@@ -33,10 +33,15 @@ LARGE_NODES = 8
 LARGE_CLUSTER = {"--nodes": LARGE_NODES, "--heartbeat-ms": 1000, "--expiry-ms": 300000, "--node-vcores": 1024,
                  "--node-memory": 65536}
 LARGE_PATIENCE_S = 900
+FAKE_NODES = 100
+FAKE_CLUSTER = LARGE_CLUSTER | {"--nodes": 1, "--labels": "am"}  # the real one runs the AM
+FAKE_AM_MEMORY = "512m"  # a node kills an AM that uses more
 SETTLED_S = 20
+LOAD_S = 5  # after a start: what it has left to do
 GOALS = {1000: "<= 1.15", 100: ""}  # by the interval between two heartbeats, ms
 SIZES = ((1, 0), (4, 0), (8, 1))  # workers and parameter servers
 FLOOR = Path(bench.BUILD) / "bench/yarn/yarn-floor-am"
+FAKES = Path(bench.BUILD) / "bench/yarn/yarn-fake-nodes"
 MEMORY_MIB = 64
 KILLS = 20
 TASKS = 8  # of a job whose AM is killed
@@ -313,6 +318,96 @@ def large(place, tasks):
     bench.show("tony kill -> the job has ended", [time.time() - start], "s", "")
 
 
+class FakeNodes:
+    """NodeManagers that run nothing, registered with the real ResourceManager."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        tracker = json.loads((cluster.directory / "cluster.json").read_text())["ports"]["rm-tracker"]
+        size = str(LARGE_CLUSTER["--node-memory"]), str(LARGE_CLUSTER["--node-vcores"])
+        self.process = subprocess.Popen([FAKES, f"127.0.0.1:{tracker}", str(FAKE_NODES), *size], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process.stdout.readline()
+
+    def ask(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit("bench: the fake nodes ended")
+        return json.loads(line)
+
+    def await_count(self, job, what, count):
+        """All counts and times, once this count of the job's containers is reached."""
+        deadline = time.monotonic() + LARGE_PATIENCE_S
+        while time.monotonic() < deadline:
+            times = self.ask("times")
+            if times[what]["times"] >= count:
+                return times
+            if self.cluster.application(job)["state"] == "FAILED":
+                sys.exit(f"bench: {self.cluster.application(job)['diagnostics']}")
+            time.sleep(0.5)
+        sys.exit(f"bench: waited in vain: {times}")
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=bench.PATIENCE_S)
+
+
+def fake(place, nodes, tasks):
+    """One job whose containers are fake executors on fake nodes; ResourceManager and AM are real. Seconds are those of a
+    machine that all of them share: processor time says whose they are."""
+    master = [int((place.cluster.directory / "pid/rm").read_text().split()[0])]
+    resources = {"the ResourceManager": master, "the fake nodes": [nodes.process.pid]}
+
+    def show_used(since, am=()):
+        for name, pids in {**({"the AM": am} if am else {}), **resources}.items():
+            bench.show(f"  processor time of {name}", [processor_s(pids) - since.get(name, 0)], "s", "")
+
+    def used():
+        return {name: processor_s(pids) for name, pids in resources.items()}
+
+    before, submitted = used(), time.time()
+    job = place.submit(tasks, "true", "--framework", "pytorch", "--conf", f"tony.am.memory={FAKE_AM_MEMORY}",
+                       "--conf", f"tony.am.node-label={FAKE_CLUSTER['--labels']}")
+    times = nodes.await_count(job, "run", tasks)
+    am = list(am_processes(job))
+    print(f"{tasks:,} containers on {FAKE_NODES} fake NodeManagers of this machine, heartbeats of 1 s")
+    bench.show("submit -> the AM has started", [time.time() - age(min(am)) - submitted], "s", "")
+    for what, event in (("all are allocated, the first is started", times["starts"]["first"]),
+                        ("the last is started", times["started"]["last"]),
+                        ("the last has registered", times["registered"]["last"]),
+                        ("the last was told to run", times["run"]["last"])):
+        bench.show(f"submit -> {what}", [event - submitted], "s", "")
+    show_used(before, am)
+    bench.show("calls that started them", [times["starts"]["times"]], "", "")
+    bench.show("connections that broke, answers that were refused", [times["retries"]], "", "")
+    time.sleep(LOAD_S)
+    before = used() | {"the AM": processor_s(am)}
+    beats = nodes.ask(f"beats {SETTLED_S}")
+    bench.show("beats of executors", [beats["beats"] / beats["seconds"]], "1/s", "")
+    bench.show("  answered late by: median", [beats["late_ms"]["p50"]], "ms", "")
+    bench.show("  p99", [beats["late_ms"]["p99"]], "ms", "")
+    print(f"in these {SETTLED_S} s")
+    show_used(before, am)
+    bench.show("RSS of the AM and its guardian", [bench.resident_mib(place.status(job)["am_pid"])], "MiB", "")
+    before, killed = used(), time.time()
+    for pid in am:
+        os.kill(pid, signal.SIGKILL)
+    times = nodes.await_count(job, "registered", 2 * tasks)
+    am = list(am_processes(job))
+    bench.show("kill -9 of the AM -> the next one has heard of all", [times["registered"]["last"] - killed], "s", "")
+    show_used(before, am)
+    bench.show("RSS of that AM and its guardian", [bench.resident_mib(place.status(job)["am_pid"])], "MiB", "")
+    before, killed = used(), time.time()
+    place.end(job)
+    times = nodes.await_count(job, "ended", tasks)
+    bench.show("tony kill -> the last container has ended", [times["ended"]["last"] - killed], "s", "")
+    end(place.cluster, job)
+    bench.show("tony kill -> the ResourceManager says KILLED", [time.time() - killed], "s", "")
+    show_used(before)
+
+
 def report(place, floor, runs):
     first, second = uploads(place)
     bench.show("bytes uploaded by the first submit", [first], "KiB", "")
@@ -336,17 +431,25 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--large", type=int, metavar="N", help="nothing but this: one job of so many containers")
+    parser.add_argument("--fake", type=int, metavar="N",
+                        help=f"nothing but this: one job of so many containers on {FAKE_NODES} NodeManagers that run nothing")
     parser.add_argument("--killed-ams", type=int, metavar="N", help="nothing but this: so many AMs are killed")
     options = parser.parse_args()
     runs = options.killed_ams or options.runs
     print(bench.describe_machine())
     print(f"medians of {runs} runs\n")
-    watched = kit.Watched(LARGE_CLUSTER if options.large else CLUSTER)
+    watched = kit.Watched(LARGE_CLUSTER if options.large else FAKE_CLUSTER if options.fake else CLUSTER)
     place = YarnPlace(watched.cluster)
     try:
         print(f"{'':58} {'median':>9} {'':4} {'goal':>12}   least .. most")
         if options.large:
             large(place, options.large)
+        elif options.fake:
+            nodes = FakeNodes(watched.cluster)
+            try:
+                fake(place, nodes, options.fake)
+            finally:
+                nodes.close()
         elif options.killed_ams:
             killed_ams(place, runs)
         else:
