@@ -42,6 +42,46 @@ void token_from_proto(struct hadoop_token *token, const Hadoop__TokenProto *from
 		  from->password.len, from->kind, from->service);
 }
 
+/* org.apache.hadoop.yarn.security.client.YARNDelegationTokenIdentifier */
+static char *owner_in_protobuf(const struct hadoop_token *token)
+{
+	Hadoop__YARNDelegationTokenIdentifierProto *identifier =
+		hadoop__yarndelegation_token_identifier_proto__unpack(
+			NULL, token->identifier_length, token->identifier);
+	char *owner = NULL;
+
+	if (identifier && identifier->owner && *identifier->owner &&
+	    str_is_utf8(identifier->owner, strlen(identifier->owner)))
+		owner = mem_strdup(identifier->owner);
+	if (identifier)
+		hadoop__yarndelegation_token_identifier_proto__free_unpacked(identifier, NULL);
+	return owner;
+}
+
+/* org.apache.hadoop.security.token.delegation.AbstractDelegationTokenIdentifier: a version, which
+ * is 0, then the owner. */
+static char *owner_in_writable(const struct hadoop_token *token)
+{
+	struct writable from = {token->identifier, token->identifier_length};
+	char *owner cleanup_free = NULL;
+	size_t version;
+
+	if (!writable_take_count(&from, 0, &version) || !writable_take_text(&from, &owner) ||
+	    !*owner)
+		return NULL;
+	return mem_steal(&owner);
+}
+
+char *token_owner(const struct hadoop_token *token)
+{
+	if (str_equal(token->kind, TOKEN_KIND_RM))
+		return owner_in_protobuf(token);
+	bool is_hdfs = str_equal(token->kind, TOKEN_KIND_HDFS) ||
+		       str_equal(token->kind, TOKEN_KIND_SWEBHDFS) ||
+		       str_equal(token->kind, TOKEN_KIND_WEBHDFS);
+	return is_hdfs ? owner_in_writable(token) : NULL;
+}
+
 char *token_url_string(const struct hadoop_token *token)
 {
 	struct str bytes = {0};

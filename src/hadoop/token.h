@@ -1,6 +1,6 @@
 /*
  * Hadoop's tokens: an identifier, which the server made and reads, and the password that proves it.
- * Neither is looked into here. Passwords are wiped when they are freed, and belong in no message.
+ * Passwords are wiped when they are freed, and belong in no message.
  */
 #ifndef TONY_HADOOP_TOKEN_H
 #define TONY_HADOOP_TOKEN_H
@@ -32,6 +32,10 @@ void token_set(struct hadoop_token *token, const void *identifier, size_t identi
 	       const void *password, size_t password_length, const char *kind, const char *service);
 void token_copy(struct hadoop_token *token, const struct hadoop_token *from);
 void token_from_proto(struct hadoop_token *token, const Hadoop__TokenProto *from);
+
+/* Whose delegation token this is: "alice@REALM", or the name that a proxy user gave. NULL: the kind
+ * is another one, or the identifier is none of its kind. The caller frees. */
+char *token_owner(const struct hadoop_token *token);
 
 /* As WebHDFS takes it behind "delegation=" (Token.encodeToUrlString): letters, digits, '-' and '_'
  * only. It holds the password. The caller frees. */

@@ -16,12 +16,14 @@ static void use(const struct credentials *credentials)
 	for (size_t i = 0; i < credentials->token_count; i++) {
 		const struct hadoop_token *token = &credentials->tokens[i].token;
 		char *url cleanup_free = token_url_string(token);
+		char *owner cleanup_free = token_owner(token);
 		struct str_list services cleanup_str_list = {0};
 
 		str_split(&services, token->service, ',');
 		if (services.count > 0 && !credentials_find(credentials, token->kind, &services))
 			BUG("token %zu is not found by its service", i);
-		if (!credentials_find_kind(credentials, token->kind) || strlen(url) == 0)
+		if (!credentials_find_kind(credentials, token->kind) || strlen(url) == 0 ||
+		    (owner && !*owner))
 			BUG("token %zu is not found", i);
 	}
 	for (size_t i = 0; i < credentials->secret_count; i++) {

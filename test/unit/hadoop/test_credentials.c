@@ -100,6 +100,41 @@ static void test_url_string(void **state)
 	assert_string_equal(text, same);
 }
 
+/* Identifiers of Hadoop 3.4.2. */
+static void test_owner(void **state)
+{
+#define WRITABLE                                                                                   \
+	"\x00\x0eroot@TONY."                                                                       \
+	"TEST\x04yarn\x00\x8a\x01\xa2\x17\xe0\x53\x4e\x8a\x01\xa2\x17\xe1\x3d\xae\x01\x02"
+#define PROTOBUF                                                                                   \
+	"\x0a\x0eroot@TONY."                                                                       \
+	"TEST\x12\x04yarn\x20\xce\xa6\x81\xbf\xa1\x34\x28\x80\x80\x01\x30\x01\x38\x02"
+	static const struct {
+		const char *kind, *identifier;
+		size_t length;
+		const char *owner;
+	} cases[] = {
+		{TOKEN_KIND_HDFS, WRITABLE, sizeof(WRITABLE) - 1, "root@TONY.TEST"},
+		{TOKEN_KIND_SWEBHDFS, WRITABLE, sizeof(WRITABLE) - 1, "root@TONY.TEST"},
+		{TOKEN_KIND_RM, PROTOBUF, sizeof(PROTOBUF) - 1, "root@TONY.TEST"},
+		{TOKEN_KIND_AMRM, PROTOBUF, sizeof(PROTOBUF) - 1, NULL},
+		{TOKEN_KIND_HDFS, PROTOBUF, sizeof(PROTOBUF) - 1, NULL},
+		{TOKEN_KIND_RM, WRITABLE, sizeof(WRITABLE) - 1, NULL},
+		{TOKEN_KIND_HDFS, WRITABLE, 15, NULL},
+		{TOKEN_KIND_RM, PROTOBUF, 15, NULL},
+		{TOKEN_KIND_HDFS, "\x00\x00", 2, NULL},
+		{TOKEN_KIND_RM, "", 0, NULL},
+	};
+
+	for (size_t i = 0; i < array_length(cases); i++) {
+		struct hadoop_token token cleanup_token = {0};
+		token_set(&token, cases[i].identifier, cases[i].length, "p", 1, cases[i].kind, "");
+		char *owner cleanup_free = token_owner(&token);
+		assert_string_equal(owner ? owner : "none",
+				    cases[i].owner ? cases[i].owner : "none");
+	}
+}
+
 /* ---- files -------------------------------------------------------------------------------- */
 
 static const char empty[] = "HDTS\0\0";
@@ -378,11 +413,17 @@ static void test_add(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),	   cmocka_unit_test(test_lengths),
-		cmocka_unit_test(test_url_string), cmocka_unit_test(test_am_file),
-		cmocka_unit_test(test_empty),	   cmocka_unit_test(test_protobuf),
-		cmocka_unit_test(test_truncated),  cmocka_unit_test(test_not_credentials),
-		cmocka_unit_test(test_java_files), cmocka_unit_test(test_find),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_url_string),
+		cmocka_unit_test(test_owner),
+		cmocka_unit_test(test_am_file),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_protobuf),
+		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_not_credentials),
+		cmocka_unit_test(test_java_files),
+		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_add),
 	};
 
