@@ -36,6 +36,7 @@ static const struct field fields[] = {
 	{MEMBER(job_dir), FIELD_OPTIONAL},
 	{MEMBER(history_dir), FIELD_OPTIONAL},
 	{MEMBER(rm_principal), FIELD_OPTIONAL},
+	{MEMBER(token_services), FIELD_LIST},
 	{MEMBER(rm_principal_pattern), FIELD_OPTIONAL},
 };
 
@@ -80,7 +81,6 @@ void hadoop_cluster_destroy(struct hadoop_cluster *cluster)
 		return;
 	fields_finish(fields, array_length(fields), cluster);
 	hdfs_access_finish(&cluster->hdfs);
-	token_finish(&cluster->rm_token);
 	for (size_t i = 0; i < cluster->file_count; i++)
 		free(cluster->files[i].url);
 	free(cluster->files);

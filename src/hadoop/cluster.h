@@ -14,7 +14,6 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "hadoop/hdfs_access.h"
-#include "hadoop/token.h"
 
 #define HADOOP_FILE_FS	 "file://"
 #define HADOOP_MAX_FILES 100000 /* of one job */
@@ -76,9 +75,9 @@ struct hadoop_cluster {
 	char *rm_principal, *rm_principal_pattern; /* NULL: not set */
 	int64_t connect_timeout_ms, call_timeout_ms;
 	int64_t retry_interval_ms, max_wait_ms; /* yarn.resourcemanager.connect.*; -1: for ever */
-	int64_t client_wait_ms;	      /* the same for the client, which a person waits for */
-	struct hadoop_token rm_token; /* the client's (cluster_tokens.h); {0}: none. It does not
-					 travel with the job. */
+	int64_t client_wait_ms; /* the same for the client, which a person waits for */
+	/* Those of a ResourceManager's delegation tokens, see struct hdfs_access. */
+	struct str_list token_services;
 
 	/* The file system that jobs' files are in, and what of it is this user's. */
 	char *fs;		 /* "file://": directories that all nodes see; NULL: `hdfs` */

@@ -1,17 +1,16 @@
-/* Delegation tokens that whoever started tony has got already. Under Oozie, or in a container of
- * another job, there is no Kerberos ticket: HADOOP_TOKEN_FILE_LOCATION is all. */
+/* By what the tokens of a cluster's servers are found: what the client works out travels with the
+ * job. */
 #ifndef TONY_HADOOP_CLUSTER_TOKENS_H
 #define TONY_HADOOP_CLUSTER_TOKENS_H
 
 #include "hadoop/cluster.h"
 #include "hadoop/site.h"
 
-/* Fills in cluster->rm_token and those of cluster->hdfs, as far as the file has them, on a cluster
- * with Kerberos; on others tokens are of no use. A token is the one that Hadoop's clients would
- * take: its service is the server's "ip:port" ("host:port" where
- * hadoop.security.token.service.use_ip is false), or "ha-hdfs:NAMESERVICE". Waits for names to be
- * resolved. ERR_CONFIG: the file cannot be read. */
-int hadoop_cluster_take_tokens(struct hadoop_cluster *cluster, struct hadoop_site *site,
+/* On a cluster with Kerberos, fills in the lists of `token_services`, and takes the tokens of
+ * HADOOP_TOKEN_FILE_LOCATION that HDFS has by them. As Hadoop's clients write it, a service is the
+ * server's "ip:port" ("host:port" where hadoop.security.token.service.use_ip is false), or
+ * "ha-hdfs:NAMESERVICE". Waits for names to be resolved; those that cannot be have no service. */
+int hadoop_cluster_find_tokens(struct hadoop_cluster *cluster, struct hadoop_site *site,
 			       struct err *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/fields.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "hadoop/token_file.h"
 #include "net/tls.h"
 
 _Static_assert(FIELD_LINES_CAP >= TLS_AUTHORITIES_CAP, "all authorities find room");
@@ -15,6 +16,8 @@ _Static_assert(FIELD_LINES_CAP >= TLS_AUTHORITIES_CAP, "all authorities find roo
 #define OTHERS_CAP 64
 #define HDFS	   "hdfs:"
 #define VIEW	   "viewfs:"
+
+#define TOKEN_SERVICES "token_services"
 
 #define MEMBER(member) #member, offsetof(struct hdfs_access, member)
 
@@ -27,6 +30,7 @@ static const struct field fields[] = {
 	{MEMBER(authorities), FIELD_LINES},
 	{MEMBER(connect_timeout_ms), FIELD_MS},
 	{MEMBER(view), FIELD_OPTIONAL},
+	{MEMBER(token_services), FIELD_LIST},
 };
 
 static void forget_token(char *text)
@@ -42,6 +46,7 @@ void hdfs_access_finish(struct hdfs_access *access)
 	for (size_t i = 0; i < access->other_count; i++) {
 		free(access->others[i].fs);
 		str_list_finish(&access->others[i].webhdfs);
+		str_list_finish(&access->others[i].token_services);
 		forget_token(access->others[i].delegation);
 	}
 	forget_token(access->delegation);
@@ -180,6 +185,32 @@ char *hdfs_access_path(const struct hdfs_access *access, const char *url)
 	return mem_strdup(full ? behind(access->fs, full) : NULL);
 }
 
+/* ---- tokens ------------------------------------------------------------------------------- */
+
+static int take_token(const struct str_list *services, char **delegation, struct err *err)
+{
+	static const char *const kinds[] = {TOKEN_KIND_HDFS, TOKEN_KIND_SWEBHDFS,
+					    TOKEN_KIND_WEBHDFS};
+	struct hadoop_token token cleanup_token = {0};
+
+	if (token_file_find(kinds, array_length(kinds), services, &token, err) < 0)
+		return -1;
+	forget_token(*delegation);
+	*delegation = token.kind ? token_url_string(&token) : NULL;
+	return 0;
+}
+
+int hdfs_access_take_tokens(struct hdfs_access *access, struct err *err)
+{
+	if (take_token(&access->token_services, &access->delegation, err) < 0)
+		return -1;
+	for (size_t i = 0; i < access->other_count; i++)
+		if (take_token(&access->others[i].token_services, &access->others[i].delegation,
+			       err) < 0)
+			return -1;
+	return 0;
+}
+
 /* ---- as JSON ------------------------------------------------------------------------------ */
 
 static int read_other(struct hdfs_access *access, const json_t *object, struct err *err)
@@ -194,7 +225,10 @@ static int read_other(struct hdfs_access *access, const json_t *object, struct e
 	if (webhdfs.count == 0)
 		return err_set(err, ERR_INPUT, "webhdfs: has no address");
 	hdfs_access_add_other(access, mem_steal(&fs), &webhdfs);
-	return 0;
+	struct str_list *services = &access->others[access->other_count - 1].token_services;
+	if (json_read_list(object, TOKEN_SERVICES, services, err) < 0)
+		return -1;
+	return field_check_list(TOKEN_SERVICES, services, FIELD_LIST_CAP, err);
 }
 
 static int read_link(struct hdfs_access *access, const json_t *object, struct err *err)
@@ -234,9 +268,10 @@ int hdfs_access_read(struct hdfs_access *access, const json_t *stores, struct er
 	if (fields_read(fields, array_length(fields), object, access, err) == 0 &&
 	    read_array(access, object, "others", OTHERS_CAP, read_other, err) == 0 &&
 	    read_array(access, object, "links", HDFS_LINKS_MAX, read_link, err) == 0) {
-		if (access->webhdfs.count > 0)
+		if (access->webhdfs.count > 0 && hdfs_access_take_tokens(access, err) == 0)
 			return 0;
-		err_set(err, ERR_INPUT, "webhdfs: has no address");
+		if (access->webhdfs.count == 0)
+			err_set(err, ERR_INPUT, "webhdfs: has no address");
 	}
 	hdfs_access_finish(access);
 	return err_wrap(err, "stores: " NAME);
@@ -258,6 +293,8 @@ void hdfs_access_write(const struct hdfs_access *access, json_t *stores)
 		json_t *other = json_object();
 		json_set_text(other, "fs", access->others[i].fs);
 		json_set_list(other, "webhdfs", &access->others[i].webhdfs);
+		if (access->others[i].token_services.count > 0)
+			json_set_list(other, TOKEN_SERVICES, &access->others[i].token_services);
 		json_array_append_new(others, other);
 	}
 	for (size_t i = 0; i < access->link_count; i++) {

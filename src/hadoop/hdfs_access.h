@@ -13,9 +13,10 @@
 
 /* Another HDFS that the site files name. */
 struct hdfs_other {
-	char *fs;		 /* "hdfs://nameservice" */
-	struct str_list webhdfs; /* not empty */
-	char *delegation;	 /* as that of struct hdfs_access */
+	char *fs;			/* "hdfs://nameservice" */
+	struct str_list webhdfs;	/* not empty */
+	struct str_list token_services; /* as those of struct hdfs_access */
+	char *delegation;
 };
 
 #define HDFS_LINKS_MAX 4096
@@ -32,8 +33,10 @@ struct hdfs_access {
 	struct str_list name_nodes; /* "host:port", of RPC */
 	struct str_list webhdfs;    /* "http://host:port", or https; never empty once read */
 	bool http_fs;		    /* `webhdfs` are HttpFS gateways: no redirects */
-	/* A token's URL string, in place of the user; NULL: none. It does not travel with the job.
-	 */
+	/* Values of Token.service by which its delegation tokens are found; empty: it has none. */
+	struct str_list token_services;
+	/* The URL string of that one which HADOOP_TOKEN_FILE_LOCATION has for this process, in
+	 * place of the user; NULL: none. It does not travel with the job. */
 	char *delegation;
 	char *authorities; /* PEM, for https; NULL: those that a machine trusts */
 	int64_t connect_timeout_ms;
@@ -74,8 +77,11 @@ char *hdfs_access_follow(const struct hdfs_access *access, const char *path);
  * frees. */
 char *hdfs_access_path(const struct hdfs_access *access, const char *url);
 
+/* Sets what is `delegation`. ERR_CONFIG: the file of tokens cannot be read. */
+int hdfs_access_take_tokens(struct hdfs_access *access, struct err *err);
+
 /* Reads and checks the member "hdfs" of `stores`, as if written by an enemy. -1: `err` (ERR_INPUT),
- * also when there is none; then `access` is empty. */
+ * also when there is none; or what hdfs_access_take_tokens() says; then `access` is empty. */
 int hdfs_access_read(struct hdfs_access *access, const json_t *stores, struct err *err);
 /* Sets that member. */
 void hdfs_access_write(const struct hdfs_access *access, json_t *stores);

@@ -7,6 +7,24 @@
 #include "base/str.h"
 #include "hadoop/auth_to_local.h"
 #include "hadoop/gssapi.h"
+#include "hadoop/token_file.h"
+
+/* The realm of a token's owner is local: there may be no krb5.conf, and the server took the name.
+ */
+static int find_principal(char **principal, char **realm, struct err *err)
+{
+	if (token_file_owner(principal, err) < 0)
+		return -1;
+	if (*principal) {
+		const char *at = strrchr(*principal, '@');
+		*realm = mem_strdup(at ? at + 1 : "");
+		return 0;
+	}
+	const struct gssapi *gssapi = gssapi_load(NULL);
+	if (gssapi)
+		*principal = gssapi_user(gssapi, realm);
+	return 0;
+}
 
 int hadoop_kerberos_user(struct hadoop_site *site, char **user, struct err *err)
 {
@@ -16,11 +34,14 @@ int hadoop_kerberos_user(struct hadoop_site *site, char **user, struct err *err)
 	*user = NULL;
 	if (!str_equal_nocase(hadoop_site_get(site, "hadoop.security.authentication"), "kerberos"))
 		return 0;
-	const struct gssapi *gssapi = gssapi_load(NULL);
-	if (gssapi)
-		principal = gssapi_user(gssapi, &realm);
+	if (find_principal(&principal, &realm, err) < 0)
+		return -1;
 	if (!principal)
 		return 0;
+	if (!strchr(principal, '@')) { /* a proxy user's token has it short */
+		*user = mem_steal(&principal);
+		return 0;
+	}
 	*user = auth_to_local(rules && *rules ? rules : "DEFAULT", realm, principal, err);
 	return *user ? 0 : -1;
 }

@@ -15,6 +15,7 @@
 #include "hadoop/kerberos_user.h"
 #include "hadoop/methods.h"
 #include "hadoop/sasl_gssapi.h"
+#include "hadoop/token_file.h"
 #include "hadoop/webhdfs_client.h"
 #include "scheduler/yarn_diagnostics.h"
 #include "scheduler/yarn_store.h"
@@ -123,7 +124,7 @@ static struct hadoop_cluster *find_cluster(const struct settings *settings, stru
 	cluster->client_wait_ms = client_wait(cluster, settings);
 	cluster->history_dir =
 		yarn_history_path(cluster, setting(settings, "tony.history.location"));
-	if (hadoop_cluster_take_tokens(cluster, site, err) == 0 &&
+	if (hadoop_cluster_find_tokens(cluster, site, err) == 0 &&
 	    yarn_check_own_place(cluster, err) == 0 &&
 	    find_authorities(cluster, site, settings, err) == 0)
 		return cluster;
@@ -159,6 +160,10 @@ void yarn_cluster_adopt(struct hadoop_cluster *cluster, const char *job_dir)
 		str_list_finish(&cluster->hdfs.webhdfs);
 		cluster->hdfs.webhdfs = known.webhdfs;
 		known.webhdfs = (struct str_list){0};
+		str_list_finish(&cluster->hdfs.token_services);
+		cluster->hdfs.token_services = known.token_services;
+		known.token_services = (struct str_list){0};
+		mem_replace(&cluster->hdfs.delegation, mem_steal(&known.delegation));
 		cluster->hdfs.http_fs = true;
 	}
 }
@@ -189,11 +194,16 @@ int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *met
 	      const ProtobufCMessage *request, ProtobufCMessage **response,
 	      struct rpc_failure *failure, struct err *err)
 {
+	static const char *const kind = TOKEN_KIND_RM;
+	struct hadoop_token token cleanup_token = {0};
+
+	if (token_file_find(&kind, 1, &cluster->token_services, &token, err) < 0)
+		return -1;
 	const struct rpc_options options = {
 		.service = &RM_CLIENT,
 		.addresses = cluster->rm,
 		.user = cluster->user,
-		.token = cluster->rm_token.kind ? &cluster->rm_token : NULL,
+		.token = token.kind ? &token : NULL,
 		.protections = cluster->protections,
 		.require_sasl = cluster->require_sasl,
 		.kerberos = cluster->require_sasl ? &sasl_kerberos : NULL,

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "hadoop/cluster_tokens.h"
 #include "hadoop/credentials.h"
+#include "hadoop/token_file.h"
 
 #define VARIABLE "HADOOP_TOKEN_FILE_LOCATION"
 
@@ -118,8 +119,12 @@ static void a_token_is_found_by_its_service(void **state)
 		char *other cleanup_free = url_of(TOKEN_KIND_HDFS, "ha-hdfs:other");
 		struct err err cleanup_err = {0};
 
-		assert_int_equal(hadoop_cluster_take_tokens(cluster, site, &err), 0);
-		assert_same(cluster->rm_token.service, cases[i].rm_token);
+		assert_int_equal(hadoop_cluster_find_tokens(cluster, site, &err), 0);
+		struct hadoop_token token cleanup_token = {0};
+		const char *kind = TOKEN_KIND_RM;
+		assert_int_equal(token_file_find(&kind, 1, &cluster->token_services, &token, &err),
+				 0);
+		assert_same(token.service, cases[i].rm_token);
 		assert_same(cluster->hdfs.delegation, url);
 		assert_same(cluster->hdfs.others[0].delegation, other);
 		assert_same(hdfs_access_webhdfs(&cluster->hdfs).delegation, url);
@@ -127,6 +132,53 @@ static void a_token_is_found_by_its_service(void **state)
 			    other);
 		hadoop_cluster_destroy(cluster);
 	}
+}
+
+/* Where the job is read, in a container, too; without its tokens. */
+static void services_travel_with_the_job_and_no_token_does(void **state)
+{
+	struct hadoop_site *site cleanup_hadoop_site = load(state, "true");
+	struct hadoop_cluster *cluster =
+		make_cluster("127.0.0.1:8032", "hdfs://ns", "127.0.0.6:8020", "http://127.0.0.6:9");
+	struct hdfs_access read cleanup_hdfs_access = {0};
+	char *url cleanup_free = url_of(TOKEN_KIND_HDFS, "ha-hdfs:ns");
+	json_t *stores = json_object();
+
+	write_tokens(state, tokens, array_length(tokens));
+	cluster->hdfs.user = mem_strdup("alice");
+	assert_int_equal(hadoop_cluster_find_tokens(cluster, site, NULL), 0);
+	hdfs_access_write(&cluster->hdfs, stores);
+	char *text = json_dumps(stores, 0);
+	assert_null(strstr(text, url));
+	free(text);
+	assert_int_equal(hdfs_access_read(&read, stores, NULL), 0);
+	assert_same(read.delegation, url);
+	assert_same(read.others[0].delegation, cluster->hdfs.others[0].delegation);
+	assert_non_null(read.others[0].delegation);
+	json_decref(stores);
+	hadoop_cluster_destroy(cluster);
+}
+
+static void an_owner_is_told_of_the_first_token_that_has_one(void **state)
+{
+	struct credentials credentials cleanup_credentials = {0};
+	struct hadoop_token other cleanup_token = {0}, token cleanup_token = {0};
+	struct str bytes cleanup_str = {0};
+	char *owner = NULL;
+
+	unsetenv(VARIABLE);
+	assert_int_equal(token_file_owner(&owner, NULL), 0);
+	assert_null(owner);
+	token_set(&other, "\0\5nobod", 7, "p", 1, "kms-dt", "");
+	token_set(&token, "\0\5alice\0\0", 9, "p", 1, TOKEN_KIND_HDFS, "ha-hdfs:ns");
+	credentials_add_token(&credentials, "a", &other);
+	credentials_add_token(&credentials, "b", &token);
+	credentials_write(&credentials, &bytes);
+	setenv(VARIABLE, scratch_path(state, "tokens"), 1);
+	assert_int_equal(fs_write_file(getenv(VARIABLE), bytes.text, bytes.length, 0600, NULL), 0);
+	assert_int_equal(token_file_owner(&owner, NULL), 0);
+	assert_string_equal(owner, "alice");
+	free(owner);
 }
 
 /* The NameNode's token does not open a gateway. */
@@ -140,7 +192,7 @@ static void a_gateway_has_tokens_of_its_own(void **state)
 		struct hadoop_cluster *cluster = make_cluster(
 			"127.0.0.1:8032", "hdfs://127.0.0.1:8020", "127.0.0.1:8020", gateways[i]);
 		cluster->hdfs.http_fs = true;
-		assert_int_equal(hadoop_cluster_take_tokens(cluster, site, NULL), 0);
+		assert_int_equal(hadoop_cluster_find_tokens(cluster, site, NULL), 0);
 		assert_int_equal(cluster->hdfs.delegation != NULL, i == 1);
 		hadoop_cluster_destroy(cluster);
 	}
@@ -154,17 +206,17 @@ static void a_file_is_read_on_a_secure_cluster_alone(void **state)
 	struct err err cleanup_err = {0};
 
 	setenv(VARIABLE, scratch_path(state, "missing"), 1);
-	assert_int_equal(hadoop_cluster_take_tokens(cluster, site, &err), -1);
+	assert_int_equal(hadoop_cluster_find_tokens(cluster, site, &err), -1);
 	assert_int_equal(err.kind, ERR_CONFIG);
 	assert_non_null(strstr(err_message(&err), VARIABLE ": "));
 	assert_non_null(strstr(err_message(&err), "missing"));
 	assert_non_null(strstr(err_message(&err), "unset it"));
 	cluster->require_sasl = false;
-	assert_int_equal(hadoop_cluster_take_tokens(cluster, site, NULL), 0);
+	assert_int_equal(hadoop_cluster_find_tokens(cluster, site, NULL), 0);
 	unsetenv(VARIABLE);
 	cluster->require_sasl = true;
-	assert_int_equal(hadoop_cluster_take_tokens(cluster, site, NULL), 0);
-	assert_null(cluster->rm_token.kind);
+	assert_int_equal(hadoop_cluster_find_tokens(cluster, site, NULL), 0);
+	assert_null(cluster->hdfs.delegation);
 	hadoop_cluster_destroy(cluster);
 }
 
@@ -172,6 +224,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(a_token_is_found_by_its_service),
+		scratch_test(services_travel_with_the_job_and_no_token_does),
+		scratch_test(an_owner_is_told_of_the_first_token_that_has_one),
 		scratch_test(a_gateway_has_tokens_of_its_own),
 		scratch_test(a_file_is_read_on_a_secure_cluster_alone),
 	};

@@ -13,7 +13,8 @@
 static const char sample[] =
 	"{\"hdfs\":{\"user\":\"alice\",\"fs\":\"hdfs://big\",\"name_nodes\":[\"nn1:8020\"],"
 	"\"webhdfs\":[\"https://nn1:9871\",\"https://nn2:9871\"],\"http_fs\":false,"
-	"\"authorities\":\"-----BEGIN\\nX\\n\",\"connect_timeout_ms\":20000}}";
+	"\"authorities\":\"-----BEGIN\\nX\\n\",\"connect_timeout_ms\":20000,"
+	"\"token_services\":[\"ha-hdfs:big\",\"10.0.0.1:8020\"]}}";
 
 static void access_survives_json(void **state)
 {
@@ -118,6 +119,7 @@ static void path_is_within_the_file_system(void **state)
 static const char view[] =
 	"{\"hdfs\":{\"user\":\"alice\",\"fs\":\"hdfs://ns1\",\"name_nodes\":[\"one:8020\"],"
 	"\"webhdfs\":[\"http://one:9870\"],\"http_fs\":false,\"connect_timeout_ms\":20000,"
+	"\"token_services\":[],"
 	"\"view\":\"viewfs://cl\",\"others\":[{\"fs\":\"hdfs://ns2\",\"webhdfs\":[\"http://"
 	"two:9870\","
 	"\"http://three:9870\"]}],\"links\":[{\"path\":\"/user\",\"to\":\"hdfs://ns1/homes/\"},"

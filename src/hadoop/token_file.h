@@ -1,0 +1,19 @@
+/* The tokens of the file that HADOOP_TOKEN_FILE_LOCATION names: a container's, or those that
+ * whoever started tony has got already. Under Oozie, or in a container of another job, there is no
+ * Kerberos ticket, and they are all. */
+#ifndef TONY_HADOOP_TOKEN_FILE_H
+#define TONY_HADOOP_TOKEN_FILE_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "hadoop/token.h"
+
+/* `token` ({0}): one of the first of these kinds that is for one of `services`; it stays {0} where
+ * there is none, or no variable. ERR_CONFIG: the file cannot be read. */
+int token_file_find(const char *const *kinds, size_t kind_count, const struct str_list *services,
+		    struct hadoop_token *token, struct err *err);
+
+/* *owner: whose delegation tokens they are; NULL where there are none. The caller frees. */
+int token_file_owner(char **owner, struct err *err);
+
+#endif
