@@ -61,7 +61,7 @@ struct container {
 	struct fake_executor executor;
 	struct fake_am am;
 	struct http_server *door;
-	/* What executor and am borrow. */
+	/* Borrowed by executor and am. */
 	char *am_host, *token, *task, *job;
 };
 
