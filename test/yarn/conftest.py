@@ -18,7 +18,7 @@ from outcome import pytest_runtest_makereport  # noqa: E402,F401
 from program import describe, wait_until  # noqa: E402
 from yarn_tony import YarnTony  # noqa: E402
 
-collect_ignore = [] if kit.HAS_HTTPFS else ["test_httpfs.py"]
+collect_ignore = [] if kit.HAS_HTTPFS else ["test_httpfs.py", "test_secure.py"]
 SUITE_DIRECTORY = "TONY_YARN_SUITE"  # tells the workers of a run where the cluster is
 WATCHED = pytest.StashKey()
 

@@ -41,6 +41,7 @@ class Cluster:
     def __init__(self, directory):
         self.directory = Path(directory)
         self.cookies = {}
+        self.envs = {}
 
     def kit(self, verb, *arguments, check=True, timeout=300):
         done = subprocess.run([KIT, verb, "--dir", self.directory, *map(str, arguments)], text=True,
@@ -77,8 +78,10 @@ class Cluster:
 
     def env_of(self, user):
         """The same as another principal of a secure cluster, or another user of any."""
-        lines = shlex.split(self.kit("env", "--user", user).stdout)
-        return dict(word.split("=", 1) for word in lines if "=" in word)
+        if user not in self.envs:
+            lines = shlex.split(self.kit("env", "--user", user).stdout)
+            self.envs[user] = dict(word.split("=", 1) for word in lines if "=" in word)
+        return self.envs[user]
 
     def restart(self, daemon, number=""):
         self.kit("restart", *([daemon, number] if number else [daemon]))
