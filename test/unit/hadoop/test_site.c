@@ -352,6 +352,22 @@ static void pairs_are_resolved(void **state)
 	hadoop_cluster_destroy(cluster);
 }
 
+static void the_resource_manager_has_a_principal(void **state)
+{
+	struct hadoop_cluster *cluster =
+		cluster_of(state, CONFIGURATION(P("fs.defaultFS", "hdfs://one")),
+			   CONFIGURATION(P("yarn.resourcemanager.address",
+					   "rm:1") P("yarn.resourcemanager.principal", "rm/_HOST@R")
+						 P("yarn.resourcemanager.principal.pattern", "")),
+			   NULL);
+
+	assert_non_null(cluster);
+	assert_false(cluster->require_sasl);
+	assert_string_equal(cluster->rm_principal, "rm/_HOST@R");
+	assert_null(cluster->rm_principal_pattern);
+	hadoop_cluster_destroy(cluster);
+}
+
 /* As "ns1=http://one:9870,http://two:9870 ns2=...". The caller frees. */
 static char *others_of(const struct hdfs_access *hdfs)
 {
@@ -708,6 +724,7 @@ int main(void)
 		scratch_test(old_names_of_keys_are_taken),
 		scratch_test(a_plain_cluster),
 		scratch_test(pairs_are_resolved),
+		scratch_test(the_resource_manager_has_a_principal),
 		scratch_test(all_nameservices_are_reached),
 		scratch_test(routers_stand_for_name_nodes),
 		scratch_test(a_mount_table_is_resolved),
