@@ -321,6 +321,32 @@ Hadoop__GetApplicationReportResponseProto *yarn_report(const struct hadoop_clust
 	return NULL;
 }
 
+Hadoop__GetApplicationAttemptReportResponseProto *
+yarn_attempt_report(const struct hadoop_cluster *cluster, const char *id, int attempt)
+{
+	Hadoop__ApplicationIdProto application = HADOOP__APPLICATION_ID_PROTO__INIT;
+	Hadoop__ApplicationAttemptIdProto asked = HADOOP__APPLICATION_ATTEMPT_ID_PROTO__INIT;
+	Hadoop__GetApplicationAttemptReportRequestProto request =
+		HADOOP__GET_APPLICATION_ATTEMPT_REPORT_REQUEST_PROTO__INIT;
+	ProtobufCMessage *response = NULL;
+
+	if (hadoop_application_id_parse(id, &application, NULL) < 0)
+		return NULL;
+	asked.application_id = &application;
+	asked.has_attemptid = true;
+	asked.attemptid = attempt;
+	request.application_attempt_id = &asked;
+	if (yarn_call(cluster, &RM_GET_APPLICATION_ATTEMPT_REPORT, &request.base, &response, NULL,
+		      NULL) < 0)
+		return NULL;
+	Hadoop__GetApplicationAttemptReportResponseProto *report =
+		(Hadoop__GetApplicationAttemptReportResponseProto *)response;
+	if (report->application_attempt_report)
+		return report;
+	protobuf_c_message_free_unpacked(response, NULL);
+	return NULL;
+}
+
 bool yarn_is_id(const char *id)
 {
 	Hadoop__ApplicationIdProto parsed = HADOOP__APPLICATION_ID_PROTO__INIT;

@@ -44,6 +44,9 @@ void yarn_webhdfs_cleanup(struct webhdfs_client **client);
  * ResourceManager does not know it. */
 Hadoop__GetApplicationReportResponseProto *yarn_report(const struct hadoop_cluster *cluster,
 						       const char *id, struct err *err);
+/* Likewise of one attempt of it; NULL: the ResourceManager does not tell. */
+Hadoop__GetApplicationAttemptReportResponseProto *
+yarn_attempt_report(const struct hadoop_cluster *cluster, const char *id, int attempt);
 enum job_state yarn_job_state(const Hadoop__ApplicationReportProto *report);
 /* A text of a report; NULL: it says nothing ("", "N/A"). */
 const char *yarn_known_text(const char *text);

@@ -206,6 +206,14 @@ void yarn_diagnostics_judge_am(const char *diagnostics, bool has_begun, struct c
 	take_lines(cause, &lines);
 }
 
+char *yarn_diagnostics_am_end(const char *diagnostics)
+{
+	struct str_list lines cleanup_str_list = {0};
+
+	yarn_diagnostics_lines(diagnostics ? diagnostics : "", &lines);
+	return lines.count > 0 ? describe_exit(lines.items[0]) : NULL;
+}
+
 /* ---- of an application that waits for its AM ----------------------------------------------- */
 
 /* The scheduler says one of these of every application that waits. */

@@ -41,6 +41,10 @@ void yarn_diagnostics_lines(const char *diagnostics, struct str_list *lines);
  * `has_begun`: it had come so far that it wrote its journal. */
 void yarn_diagnostics_judge_am(const char *diagnostics, bool has_begun, struct cause *cause);
 
+/* "the application master was preempted: ...", of an attempt's diagnostics; NULL: YARN does not
+ * say. The caller frees. */
+char *yarn_diagnostics_am_end(const char *diagnostics);
+
 /* Why an application that was accepted has no AM yet: "the application master waits for a
  * container in queue ml: ...", in YARN's own words after the colon. `diagnostics`: NULL or empty:
  * YARN tells nothing. The caller frees. */

@@ -12,6 +12,7 @@
 #include "hadoop/methods.h"
 #include "net/socket_owner.h"
 #include "scheduler/job_stores.h"
+#include "scheduler/yarn_diagnostics.h"
 #include "scheduler/yarn_reports.h"
 
 #define TOKEN_CAP	4096
@@ -191,6 +192,24 @@ static bool has_description(const char *mirror)
 	return fs_exists(path);
 }
 
+/* Why there is no AM, and why the one before is gone. */
+static char *tell_waiting(const struct hadoop_cluster *cluster, const char *id,
+			  const report_proto *report)
+{
+	char *waiting cleanup_free = yarn_waiting(report);
+	int attempt = yarn_am_attempt(report);
+
+	if (!waiting || attempt < 2)
+		return mem_steal(&waiting);
+	Hadoop__GetApplicationAttemptReportResponseProto *before =
+		yarn_attempt_report(cluster, id, attempt - 1);
+	ProtobufCMessage *message cleanup_message = (ProtobufCMessage *)before;
+	char *end cleanup_free =
+		before ? yarn_diagnostics_am_end(before->application_attempt_report->diagnostics)
+		       : NULL;
+	return end ? mem_printf("%s; before, %s", waiting, end) : mem_steal(&waiting);
+}
+
 static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_door *door,
 		     struct err *err)
 {
@@ -239,7 +258,7 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 	if (!made.ended && made.am_attempt > 0)
 		made.address = yarn_mirror_address(made.job_dir, is_past ? NULL : told);
 	if (!made.ended && report)
-		made.waiting = yarn_waiting(report);
+		made.waiting = tell_waiting(cluster, id, report);
 	if (report)
 		made.queue = mem_strdup(yarn_known_text(report->queue));
 	made.token = read_token(cluster, made.job_dir);

@@ -327,42 +327,35 @@ static void take_report(const Hadoop__ApplicationAttemptReportProto *report, str
 }
 
 /* The first container of an attempt is its AM's. */
-static char *usual_container(const Hadoop__ApplicationAttemptIdProto *attempt)
-{
-	Hadoop__ApplicationAttemptIdProto id = *attempt;
-	Hadoop__ContainerIdProto container = HADOOP__CONTAINER_ID_PROTO__INIT;
-
-	container.app_attempt_id = &id;
-	container.has_id = true;
-	container.id = 1;
-	return hadoop_container_id_text(&container);
-}
-
-static int find_am(const struct yarn_logs *logs, int attempt, struct am_place *place,
-		   struct err *err)
+static int take_usual_container(const struct yarn_logs *logs, int attempt, struct am_place *place,
+				struct err *err)
 {
 	Hadoop__ApplicationIdProto application = HADOOP__APPLICATION_ID_PROTO__INIT;
 	Hadoop__ApplicationAttemptIdProto id = HADOOP__APPLICATION_ATTEMPT_ID_PROTO__INIT;
-	Hadoop__GetApplicationAttemptReportRequestProto request =
-		HADOOP__GET_APPLICATION_ATTEMPT_REPORT_REQUEST_PROTO__INIT;
-	ProtobufCMessage *response cleanup_message = NULL;
+	Hadoop__ContainerIdProto container = HADOOP__CONTAINER_ID_PROTO__INIT;
 
 	if (hadoop_application_id_parse(logs->application, &application, err) < 0)
 		return -1;
 	id.application_id = &application;
 	id.has_attemptid = true;
 	id.attemptid = attempt;
-	request.application_attempt_id = &id;
-	if (yarn_call(logs->cluster, &RM_GET_APPLICATION_ATTEMPT_REPORT, &request.base, &response,
-		      NULL, NULL) == 0) {
-		const Hadoop__GetApplicationAttemptReportResponseProto *answer =
-			(const Hadoop__GetApplicationAttemptReportResponseProto *)response;
-		if (answer->application_attempt_report)
-			take_report(answer->application_attempt_report, place);
-	}
-	if (!place->container)
-		place->container = usual_container(&id);
+	container.app_attempt_id = &id;
+	container.has_id = true;
+	container.id = 1;
+	place->container = hadoop_container_id_text(&container);
 	return 0;
+}
+
+static int find_am(const struct yarn_logs *logs, int attempt, struct am_place *place,
+		   struct err *err)
+{
+	Hadoop__GetApplicationAttemptReportResponseProto *response =
+		yarn_attempt_report(logs->cluster, logs->application, attempt);
+	ProtobufCMessage *message cleanup_message = (ProtobufCMessage *)response;
+
+	if (response)
+		take_report(response->application_attempt_report, place);
+	return place->container ? 0 : take_usual_container(logs, attempt, place, err);
 }
 
 static struct log_source *open_am(struct job_logs *base, const struct log_place *known,

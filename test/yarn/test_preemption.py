@@ -1,7 +1,12 @@
 """YARN takes containers back: a queue wants what is guaranteed to it, and another one has it."""
 
-# Each of the two queues has a right to half of the 12 GB. Two workers fill a node.
-CLUSTER = {"--nodes": 3, "--heartbeat-ms": 100, "--preemption-ms": 10000}
+import os
+
+from program import wait_until
+
+# Each of the two queues has a right to half of the 12 GB while the others are empty, and "mine" to a tenth. Two workers fill a
+# node.
+CLUSTER = {"--nodes": 3, "--heartbeat-ms": 100, "--preemption-ms": 10000, "--limited-queues": None}
 TRAPS = """exec bash -c 'trap "touch {stopped}-$TASK_INDEX; exit 1" TERM; until [ -e {go} ]; do sleep 0.1; done'"""
 
 
@@ -28,3 +33,31 @@ def test_a_queue_gets_what_it_is_entitled_to(own_tony):
     assert all(task["cause"]["kind"] == "preempted" and "is preempted" in task["cause"]["text"] for task in taken)
     assert all((tony.directory / f"stopped-{task['task'].partition(':')[2]}").exists() for task in taken)
     assert status["retries"] == 0
+
+
+def test_an_am_is_preempted(own_tony):
+    """YARN takes tasks first, so it is the AM of a job that has none: a user gets no more of this queue. The next AM waits for
+    room; that is told, and none of the two that a job may lose."""
+    tony = own_tony
+    alone = tony.submit({"tony.worker.instances": 1, "tony.am.memory": "3g", "tony.yarn.queue": "mine"},
+                        "--wait-for-capacity", "--executes", "true")
+    wait_until(lambda: (alone.status().get("waiting") or "").startswith("waits for 1 of 1 container"), "its AM to come")
+    command = TRAPS.format(stopped=tony.directory / "stopped", go=tony.directory / "go")
+    large = tony.submit(gang(4, "default"), "--executes", command)
+    for index in range(4):
+        large.wait_task(f"worker:{index}")
+    small = tony.submit(gang(2, "ml"), "--executes", f"./exit_after.sh {tony.directory}/go 0")
+    told = wait_until(lambda: (text := alone.status().get("waiting")) and "before, " in text and text, "its end to be told")
+    assert told.startswith("the application master waits for a container in queue ") and told.endswith(
+        "; before, the application master was preempted: YARN took its container back for others"), told
+    assert "before, the application master was preempted" in tony.run("events", alone.id).stdout
+    (tony.directory / "go").touch()
+    assert small.wait() == large.wait() == 0
+    for attempt in (2, 3):
+        wait_until(lambda attempt=attempt: [event["attempt"] for event in alone.events() if event["ev"] == "am"][-1] == attempt,
+                   "the next AM")
+        status = wait_until(lambda: (status := alone.status())["am_pid"] and status, "the next AM to be heard")
+        assert status["state"] == "forming" and status["retries"] == 0
+        if attempt == 2:
+            os.kill(status["am_pid"], 9)
+    assert tony.run("kill", alone.id).returncode == 0

@@ -180,6 +180,29 @@ static void an_application_that_waits_for_its_am_says_why(void **state)
 	}
 }
 
+static void the_end_of_an_am_before_is_told(void **state)
+{
+	static const struct {
+		const char *diagnostics, *told;
+	} rows[] = {
+		{"AM Container for appattempt_1_0004_000001 exited with  exitCode: -102\n"
+		 "Failing this attempt.Diagnostics: [2026-11-26 12:50:01.000]Container preempted "
+		 "by scheduler\n" SEE,
+		 "the application master was preempted: YARN took its container back for others"},
+		{"AM Container for appattempt_1_0004_000001 exited with  exitCode: 137\n",
+		 "the application master was killed by SIGKILL"},
+		{"ApplicationMaster for attempt appattempt_1_0004_000001 timed out",
+		 "ApplicationMaster for attempt appattempt_1_0004_000001 timed out"},
+	};
+
+	for (size_t i = 0; i < array_length(rows); i++) {
+		char *told cleanup_free = yarn_diagnostics_am_end(rows[i].diagnostics);
+		assert_string_equal(told, rows[i].told);
+	}
+	assert_null(yarn_diagnostics_am_end("N/A"));
+	assert_null(yarn_diagnostics_am_end(NULL));
+}
+
 static void the_container_of_an_am_that_failed_is_known(void **state)
 {
 	char *id cleanup_free = yarn_diagnostics_container(FAILED("1") LAUNCH SEE);
@@ -216,6 +239,7 @@ int main(void)
 		cmocka_unit_test(an_am_that_failed_is_told_in_its_own_words),
 		cmocka_unit_test(an_am_that_said_nothing_is_told_in_its_nodes_words),
 		cmocka_unit_test(an_application_that_waits_for_its_am_says_why),
+		cmocka_unit_test(the_end_of_an_am_before_is_told),
 		cmocka_unit_test(the_container_of_an_am_that_failed_is_known),
 		cmocka_unit_test(an_application_is_named_once),
 		cmocka_unit_test(ends_are_told_in_words),
