@@ -95,7 +95,8 @@ class YarnTony(Tony):
         super().__init__(directory)
         self.cluster = cluster
         env = cluster.env
-        self.env |= {name: env[name] for name in ("HADOOP_CONF_DIR", "HADOOP_USER_NAME")}
+        self.env |= {name: env[name] for name in ("HADOOP_CONF_DIR", "HADOOP_USER_NAME", "KRB5_CONFIG", "KRB5CCNAME")
+                     if name in env}
         self.seen = {}
 
     def arguments(self, keys=None, *options, **others):

@@ -10,7 +10,7 @@
 struct fake_gssapi {
 	const char
 		*failure;  /* what init_sec_context() says in place of a token; NULL: it succeeds */
-	const char *user;    /* of the ticket */
+	const char *user;  /* of the ticket */
 	uint32_t withheld; /* flags that are not granted */
 	int rounds;	   /* more that the exchange takes */
 	int names, contexts, buffers; /* not released */

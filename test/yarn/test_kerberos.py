@@ -1,0 +1,78 @@
+"""A cluster with Kerberos and privacy: tony goes by its user's ticket. Files are in a directory that all nodes see."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from program import wait_until
+from test_staging import make_staging, own
+
+CLUSTER = {"--nodes": 1, "--secure": None, "--protection": "privacy"}
+
+
+@pytest.fixture
+def staging(own_tony):
+    return make_staging(own_tony)
+
+
+def submit(tony, command):
+    return tony.submit({"tony.worker.instances": 1}, "--executes", command)
+
+
+@pytest.mark.fast
+@pytest.mark.promise("S64", "S65")
+def test_a_job_runs(own_tony, staging):
+    job = submit(own_tony, f"echo $TASK_INDEX of $JOB_NAME > {own_tony.directory}/out")
+    assert job.wait() == 0
+    assert job.application()["user"] == own_tony.cluster.user
+    assert (own_tony.directory / "out").read_text() == "0 of worker\n"
+    wait_until(lambda: not (own(own_tony, staging) / job.id).exists(), "the job's directory to be removed")
+    second = submit(own_tony, "sleep 1000")
+    second.wait_task("worker:0")
+    assert second.id in own_tony.run("list").stdout
+    killed = own_tony.run("kill", second.id)
+    assert killed.returncode == 0, killed.stderr
+    second.wait_final("KILLED")
+
+
+def test_a_job_is_of_the_ticket(own_tony):
+    """The process's user is another one."""
+    staging = make_staging(own_tony)
+    alice = own_tony.cluster.env_of("alice")
+    own_tony.env |= {name: alice[name] for name in ("KRB5CCNAME", "KRB5_CONFIG")}
+    job = submit(own_tony, "true")
+    assert job.wait() == 0
+    assert job.application()["user"] == "alice"
+    assert (staging / "alice").is_dir()
+
+
+def test_a_keytab_in_place_of_a_ticket(own_tony):
+    """As a service has it: MIT Kerberos gets the ticket by itself."""
+    alice = own_tony.cluster.env_of("alice")
+    answer = own_tony.run("nodes", env={"KRB5_CLIENT_KTNAME": alice["TONY_YARN_KEYTAB"],
+                                        "KRB5CCNAME": f"FILE:{own_tony.directory}/cache"})
+    assert answer.returncode == 0, answer.stderr
+
+
+def expect_refusal(tony, env, *parts):
+    answer = tony.run("nodes", env=env)
+    assert answer.returncode != 0 and all(part in answer.stderr for part in parts), answer.stderr
+
+
+def test_no_ticket(own_tony):
+    expect_refusal(own_tony, {"KRB5CCNAME": f"FILE:{own_tony.directory}/none"},
+                   "No Kerberos credentials available", "kinit")
+
+
+@pytest.mark.parametrize("file, old, new, part", [
+    ("yarn-site.xml", ">yarn/_HOST@", ">rm/_HOST@", "and yarn.resourcemanager.principal is rm/_HOST@TONY.TEST"),
+    ("core-site.xml", "<value>kerberos", "<value>simple", "set hadoop.security.authentication to kerberos"),
+    ("core-site.xml", "<value>privacy", "<value>authentication", "the server offers privacy at most"),
+])
+def test_site_files_of_another_cluster(own_tony, file, old, new, part):
+    site = own_tony.directory / "site"
+    shutil.copytree(own_tony.env["HADOOP_CONF_DIR"], site)
+    text = Path(site / file).read_text()
+    assert old in text
+    Path(site / file).write_text(text.replace(old, new))
+    expect_refusal(own_tony, {"HADOOP_CONF_DIR": str(site)}, part)
