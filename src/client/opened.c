@@ -31,9 +31,8 @@ static int read_description(struct opened *opened, struct err *err)
 	opened->job = job_read_file(path, err);
 	if (!opened->job)
 		return -1;
-	const char *queue = opened->door.queue, *first = opened->job->queue;
-	if (queue && !(first && str_ends_with_part(queue, first, '.')))
-		mem_replace(&opened->job->queue, mem_strdup(queue));
+	if (opened->door.queue)
+		mem_replace(&opened->job->queue, mem_strdup(opened->door.queue));
 	opened->journal_path = fs_join(opened->door.job_dir, "journal.jsonl");
 	opened->view = job_view_create(opened->job);
 	return 0;

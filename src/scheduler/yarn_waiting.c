@@ -171,24 +171,28 @@ static void add_placement(const struct yarn *yarn, size_t type, struct str_list 
 			    yarn->node_count > 0 ? nodes : "");
 }
 
-/* The known reasons why those that are asked for do not come, ": ...; ...", or nothing. The caller
- * frees. */
-static char *list_reasons(const struct yarn *yarn)
+/* The known reasons why those that are needed, or the optional ones, do not come, ": ...; ...", or
+ * nothing. The caller frees. */
+static char *list_reasons(const struct yarn *yarn, bool optional)
 {
 	struct str_list reasons cleanup_str_list = {0};
+	int32_t guaranteed = 0;
 
 	for (size_t i = 0; i < yarn->job->type_count; i++) {
-		if (count_opportunistic(yarn, i) > 0)
+		int32_t opportunistic = optional ? count_opportunistic(yarn, i) : 0;
+		int32_t others = count_asked(yarn, i, optional) - opportunistic;
+		if (opportunistic > 0)
 			str_list_add_format(
 				&reasons,
 				"%s: opportunistic, from a node that has room in its queue",
 				yarn->job->types[i].name);
-		if (yarn->asked_count[i] == 0)
+		guaranteed += others;
+		if (others == 0)
 			continue;
 		add_rounding(yarn, i, &reasons);
 		add_placement(yarn, i, &reasons);
 	}
-	if (yarn->headroom)
+	if (yarn->headroom && guaranteed > 0)
 		str_list_add(&reasons, yarn->headroom);
 	char *text cleanup_free = str_list_join(&reasons, "; ");
 	return mem_printf("%s%s", reasons.count > 0 ? ": " : "", text);
@@ -198,9 +202,9 @@ static char *list_reasons(const struct yarn *yarn)
 static const char *queue_name(const struct yarn *yarn)
 {
 	const char *told = yarn->limits ? yarn->limits->queue : NULL;
-	const char *own = yarn->cluster->queue ? yarn->cluster->queue : "default";
+	const char *own = yarn->job->queue ? yarn->job->queue : "default";
 
-	return told && *told && !str_ends_with_part(told, own, '.') ? told : own;
+	return told && *told ? told : own;
 }
 
 char *yarn_waiting_pause(const struct yarn_gang *gang)
@@ -208,7 +212,7 @@ char *yarn_waiting_pause(const struct yarn_gang *gang)
 	const struct yarn *yarn = gang->yarn;
 	int64_t missing;
 	char *what cleanup_free = list_asked(yarn, false, &missing);
-	char *why cleanup_free = list_reasons(yarn);
+	char *why cleanup_free = list_reasons(yarn, false);
 
 	return mem_printf("pauses, having given back %zu of %zu containers of queue %s, as %s did "
 			  "not come%s",
@@ -226,7 +230,7 @@ static char *waiting_text(const struct yarn *yarn)
 
 	char *what cleanup_free = list_asked(yarn, false, &missing);
 	char *more cleanup_free = list_asked(yarn, true, &wanted);
-	char *why cleanup_free = list_reasons(yarn);
+	char *why cleanup_free = list_reasons(yarn, missing == 0);
 	TAILQ_FOREACH(gang, &yarn->gangs, link)
 	{
 		all += is_optional(gang) ? 0 : gang->count;

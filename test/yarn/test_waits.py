@@ -23,6 +23,9 @@ def test_a_job_beyond_the_queues_share_for_application_masters(tony):
     told = wait_until(lambda: (text := second.status().get("waiting")) and LIMIT in text and text, "the reason to be told")
     assert told.startswith("the application master waits for a container in queue ")
     assert "Queue Resource Limit for AM = <memory:" in told
+    queue = second.application()["queue"]
+    assert second.status()["queue"] == queue == listed(tony)[second.id]["queue"], "one name of the queue everywhere"
+    assert first.status()["queue"] == queue == listed(tony)[first.id]["queue"]
     for verb in ("status", second.id), ("list",):
         assert re.search(f"waiting: the application master waits .*{LIMIT}", tony.run(*verb).stdout)
     assert LIMIT in listed(tony)[second.id]["waiting"] and not listed(tony)[first.id].get("waiting")
@@ -45,7 +48,7 @@ def test_a_job_whose_user_has_no_more_of_the_queue(tony):
                        "tony.worker.instances": 3, "tony.worker.min-instances": 1, "tony.worker.memory": "512m",
                        "tony.application.queue": "mine"}, "--executes", f"./exit_after.sh {tony.directory}/go 0")
     job.wait_task("worker:0")
-    wait_until(lambda: re.search(r"can run with fewer; waits for \d more containers \(worker x \d\) of queue mine: user \S+ can "
+    wait_until(lambda: re.search(r"can run with fewer; waits for \d more containers \(worker x \d\) of queue (root\.)?mine: user \S+ can "
                                  r"have .* more, and a worker takes 512 MiB$", job.status().get("waiting") or ""),
                "the reason to be told")
     (tony.directory / "go").touch()

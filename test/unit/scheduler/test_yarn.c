@@ -130,7 +130,6 @@ static void describe_cluster(struct bed *bed)
 	struct hadoop_cluster_type types[TYPES] = {0};
 	struct hadoop_cluster cluster = {
 		.user = (char *)"alice",
-		.queue = (char *)"ml",
 		.protections = 1,
 		.connect_timeout_ms = AN_HOUR_MS,
 		.call_timeout_ms = AN_HOUR_MS,
@@ -184,6 +183,7 @@ static struct bed *open_with(void **state, enum job_mode mode, int64_t fpgas, co
 	bed->types[PS] =
 		(struct job_type){.name = (char *)"ps", .instances = 1, .memory = 64, .vcores = 1};
 	bed->job = (struct job){.id = (char *)"application_1_0001",
+				.queue = (char *)"ml",
 				.mode = mode,
 				.types = bed->types,
 				.type_count = TYPES};
@@ -436,6 +436,8 @@ static void only_what_a_job_can_do_without_is_opportunistic(void **state)
 	ask_for(bed, 2, 1, true);
 	request(bed, 0, 2);
 	rm_wait(&bed->rm, "ask p1 n2 128m 1c; ask p3 n1 128m 1c opportunistic; ");
+	/* Of those that are needed, no reason of the others. */
+	wait_told(bed, "waits for 2 of 2 containers (worker x 2) of queue ml\n");
 	give(bed, 2);
 	give(bed, 3);
 	wait_told(bed, "can run with fewer; waits for 1 more containers (worker x 1) of queue ml: "
