@@ -100,8 +100,7 @@ static int print_types(const char *job, struct err *err)
 /* NULL: its words cannot be had soon. */
 static const struct scheduler_client_ops *choose_scheduler(struct err *err)
 {
-	char *queue cleanup_free = NULL;
-	const struct scheduler_client_ops *ops = schedulers_choose(NULL, &queue, err);
+	const struct scheduler_client_ops *ops = schedulers_choose(NULL, NULL, err);
 	bool answers =
 		ops && (!ops->traits->is_service || ops->answers(SCHEDULERS_PATIENCE_MS, err) == 0);
 

@@ -471,12 +471,9 @@ static void choose_scheduler(struct conf *conf)
 		conf_set_default(conf, "tony.application.scheduler", ops->traits->name);
 		return;
 	}
-	for (size_t i = 0; (ops = scheduler_client_at(i)); i++) {
-		char *text cleanup_free = ops->traits->is_service ? ops->absence() : NULL;
-		if (text && !conf_find(conf, "tony.application.scheduler"))
-			problems_warning(conf_problems(conf), "%s: the job runs on this machine",
-					 text);
-	}
+	char *absence cleanup_free = schedulers_absence();
+	if (absence && !conf_find(conf, "tony.application.scheduler"))
+		problems_warning(conf_problems(conf), "%s: the job runs on this machine", absence);
 }
 
 static int load_files(const struct job_options *options, struct conf *conf, struct err *err)

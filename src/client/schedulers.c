@@ -24,6 +24,16 @@ const struct scheduler_client_ops *schedulers_cluster(void)
 	return NULL;
 }
 
+char *schedulers_absence(void)
+{
+	const struct scheduler_client_ops *ops;
+	char *text = NULL;
+
+	for (size_t i = 0; !text && !schedulers_cluster() && (ops = scheduler_client_at(i)); i++)
+		text = ops->traits->is_service ? ops->absence() : NULL;
+	return text;
+}
+
 static void refuse_scheduler(const char *name, struct err *err)
 {
 	const struct scheduler_client_ops *ops;
@@ -42,11 +52,14 @@ const struct scheduler_client_ops *schedulers_choose(const char *name, char **qu
 {
 	struct conf *site cleanup_conf = conf_create();
 	const struct scheduler_client_ops *cluster = schedulers_cluster();
+	char *absence cleanup_free = name ? NULL : schedulers_absence();
 
 	if (conf_load_site(site, err) < 0)
 		return NULL;
 	if (cluster)
 		conf_set_default(site, "tony.application.scheduler", cluster->traits->name);
+	if (absence && !conf_find(site, "tony.application.scheduler"))
+		log_warning("%s: this machine is shown", absence);
 	conf_resolve(site, true);
 	const char *wanted = name ? name : conf_text(site, "tony.application.scheduler");
 	const struct scheduler_client_ops *ops = scheduler_client_find(wanted);
@@ -54,7 +67,8 @@ const struct scheduler_client_ops *schedulers_choose(const char *name, char **qu
 		refuse_scheduler(wanted, err);
 		return NULL;
 	}
-	*queue = mem_strdup(conf_text(site, "tony.application.queue"));
+	if (queue)
+		*queue = mem_strdup(conf_text(site, "tony.application.queue"));
 	return ops;
 }
 

@@ -11,9 +11,13 @@ bool schedulers_has(const struct scheduler_client_ops *ops);
 /* The first service that this user has; NULL: none. */
 const struct scheduler_client_ops *schedulers_cluster(void);
 
+/* Why this user has no such service although the environment or the machine names one
+ * (scheduler_client_ops.absence); NULL: there is one, or none is named. The caller frees. */
+char *schedulers_absence(void);
+
 /* Where jobs of this user go that name no scheduler, or the one of that name (NULL: none is named).
- * *queue: of those that name no queue; the caller frees. NULL: `err`; ERR_USAGE: no scheduler of
- * that name tells what it has (tells_resources). */
+ * *queue (`queue` may be NULL): of those that name no queue; the caller frees. NULL: `err`;
+ * ERR_USAGE: no scheduler of that name tells what it has (tells_resources). */
 const struct scheduler_client_ops *schedulers_choose(const char *name, char **queue,
 						     struct err *err);
 

@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/job_choice.h"
@@ -168,9 +169,12 @@ static int list_jobs(void *data, const struct verb_call *call, struct err *err)
 			   .words = call->operands},
 	};
 	struct job_list list cleanup_job_list = {0};
+	char *absence cleanup_free = schedulers_absence();
 
 	if (check_options(chosen, call->operands, err) < 0)
 		return -1;
+	if (absence)
+		log_warning("%s: jobs there are not shown", absence);
 	if (chosen->watch)
 		return list_watch(find_jobs, &listing, is_output(chosen, "wide"), err);
 	if (find_jobs(&listing, &list, err) < 0)

@@ -41,6 +41,17 @@ def test_site_files_that_name_no_resource_manager_make_no_cluster(tony, system_f
     assert answer.returncode == 0 and "hadoop" not in answer.stderr, answer.stderr
 
 
+def test_a_folder_without_site_files_is_told_wherever_the_cluster_would_be_shown(tony):
+    """By all who would ask the cluster, in the same words."""
+    (tony.directory / "src").mkdir()
+    env = {"HADOOP_CONF_DIR": "/no/such/folder"}
+    for arguments, end in ((JOB, "the job runs on this machine"), (("nodes",), "this machine is shown"),
+                           (("queues",), "this machine is shown"), (("list",), "jobs there are not shown")):
+        answer = tony.run(*arguments, env=env)
+        assert answer.returncode == 0, answer.stderr
+        assert f'HADOOP_CONF_DIR: there is no yarn-site.xml in "/no/such/folder": {end}' in answer.stderr
+
+
 def test_site_files_that_cannot_be_read_are_told(tony, system_files):
     system_files({})
     (tony.directory / "hadoop/yarn-site.xml").write_text("<configuration>")
