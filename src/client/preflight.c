@@ -10,6 +10,7 @@
 #include "client/program.h"
 #include "framework/framework.h"
 #include "scheduler/fetch.h"
+#include "scheduler/share.h"
 #include "scheduler/state_dir.h"
 
 void preflight_finish(struct preflight *preflight)
@@ -167,19 +168,22 @@ static void check_scheduler(struct preflight *preflight, const struct descriptio
 {
 	struct job *job = description->job;
 	struct err err cleanup_err = {0};
-	int64_t memory = 0;
+	struct share asked = {0};
 
-	if (job_verb_scheduler(description)->preflight(job, &err) < 0) {
+	for (size_t i = 0; i < job->type_count; i++)
+		asked.memory += job->types[i].memory * job->types[i].instances;
+	struct share given = asked;
+	if (job_verb_scheduler(description)->preflight(job, &given, &err) < 0) {
 		bool is_short = err.kind == ERR_CAPACITY;
 		preflight_add_problem(preflight, is_short ? "capacity" : "scheduler and stores",
 				      &err);
 		return;
 	}
-	for (size_t i = 0; i < job->type_count; i++)
-		memory += job->types[i].memory * job->types[i].instances;
-	char *size cleanup_free = str_format_mib((double)memory);
-	char *text cleanup_free =
-		mem_printf("tasks: %zu, memory: %s in all", job_task_count(job), size);
+	char *size cleanup_free = str_format_mib((double)given.memory);
+	char *least cleanup_free = str_format_mib((double)asked.memory);
+	char *note cleanup_free = mem_printf(" (%s asked for)", least);
+	char *text cleanup_free = mem_printf("tasks: %zu, memory: %s in all%s", job_task_count(job),
+					     size, given.memory != asked.memory ? note : "");
 	preflight_add(preflight, "capacity", text);
 }
 

@@ -37,6 +37,8 @@ static json_t *node_json(const struct resources_choice *choice, const struct sch
 	set_share(object, "allocated", &node->used);
 	set_share(object, "free", &left);
 	set_known(object, "container_count", node->containers);
+	set_known(object, "opportunistic_count", node->opportunistic);
+	set_known(object, "opportunistic_waiting_count", node->opportunistic_waiting);
 	return object;
 }
 
@@ -108,6 +110,8 @@ static json_t *queue_json(const struct resources_choice *choice,
 		json_set_bool(object, "may_submit", queue->access == QUEUE_ACCESS_GRANTED);
 	if (queue->makes_queues)
 		json_set_bool(object, "makes_queues", true);
+	if (queue->is_mapped)
+		json_set_bool(object, "mapped", true);
 	set_counts(object, queue);
 	set_share(object, "largest_container", &queue->largest);
 	for (size_t i = 0; i < queue->part_count; i++)

@@ -38,6 +38,20 @@ bool resources_choice_has_queue(const struct resources_choice *choice,
 	return is_named && has_part;
 }
 
+bool resources_miss(const char *what, const struct str_list *names,
+		    bool (*has)(const void *all, const char *name), const void *all)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < names->count; i++) {
+		if (has(all, names->items[i]))
+			continue;
+		report_note("there is no %s \"%s\"", what, names->items[i]);
+		any = true;
+	}
+	return any;
+}
+
 /* ---- cells -------------------------------------------------------------------------------- */
 
 static void add_number(struct report_table *table, int64_t value)
@@ -53,25 +67,9 @@ static void add_of(struct report_table *table, int64_t value, int64_t limit)
 		add_number(table, value);
 }
 
-/* "2.4 GiB, 4 vcores, 1 GPU", as far as it is known. The caller frees. */
-static char *share_list(const struct share *share)
-{
-	struct str_list parts cleanup_str_list = {0};
-
-	if (share->memory >= 0)
-		str_list_take(&parts, str_format_mib((double)share->memory));
-	if (share->vcores >= 0)
-		str_list_add_format(&parts, "%" PRId64 " vcore%s", share->vcores,
-				    str_plural(share->vcores));
-	if (share->gpus > 0)
-		str_list_add_format(&parts, "%" PRId64 " GPU%s", share->gpus,
-				    str_plural(share->gpus));
-	return str_list_join(&parts, ", ");
-}
-
 static void add_share(struct report_table *table, const struct share *share)
 {
-	report_table_take(table, share_list(share));
+	report_table_take(table, share_text(share, ", "));
 }
 
 /* ---- nodes -------------------------------------------------------------------------------- */
@@ -93,6 +91,17 @@ static void add_free(struct report_table *table, const struct scheduler_node *no
 		report_table_add(table, NULL);
 }
 
+static void add_containers(struct report_table *table, const struct scheduler_node *node)
+{
+	if (node->opportunistic > 0 || node->opportunistic_waiting > 0)
+		report_table_take(table, mem_printf("%" PRId64 ", opportunistic: %" PRId64
+						    ", waiting: %" PRId64,
+						    node->containers, node->opportunistic,
+						    node->opportunistic_waiting));
+	else
+		add_number(table, node->containers);
+}
+
 static void add_node(struct report_table *table, const struct scheduler_node *node)
 {
 	report_table_add(table, node->name);
@@ -103,7 +112,7 @@ static void add_node(struct report_table *table, const struct scheduler_node *no
 		for (int i = 0; i < 3; i++)
 			report_table_add(table, NULL);
 	}
-	add_number(table, node->containers);
+	add_containers(table, node);
 	report_table_take(table, str_list_join(&node->labels, ","));
 	report_table_add(table, node->note);
 }
@@ -131,7 +140,8 @@ static void add_summary(const struct resources_choice *choice, const struct sche
 	}
 	if (count < 2)
 		return;
-	char *all cleanup_free = share_list(&sum), *one cleanup_free = share_list(&most);
+	char *all cleanup_free = share_text(&sum, ", "),
+		  *one cleanup_free = share_text(&most, ", ");
 	str_append_format(out, "%zu of %zu nodes are ready; free: %s", ready, count, all);
 	if (most.memory > 0)
 		str_append_format(out, "; the most memory on one node: %s on %s", one,
@@ -168,7 +178,9 @@ static char *note_of(const struct resources_choice *choice, const struct schedul
 		str_list_add(&notes, "tony.application.queue names it");
 	if (queue->access == QUEUE_ACCESS_DENIED)
 		str_list_add(&notes, "you may not submit jobs here");
-	if (queue->makes_queues)
+	if (queue->is_mapped)
+		str_list_add(&notes, "only the cluster's mapping of users leads here");
+	else if (queue->makes_queues)
 		str_list_add(&notes, "queues below it are made when they are used");
 	return str_list_join(&notes, "; ");
 }
@@ -195,6 +207,7 @@ static void add_part(struct report_table *table, const struct resources_choice *
 {
 	const struct share left = scheduler_queue_left(part);
 	bool is_shut = queue->state != QUEUE_OPEN || queue->access == QUEUE_ACCESS_DENIED;
+	bool is_known = !queue->is_mapped || queue->access == QUEUE_ACCESS_GRANTED;
 
 	report_table_add(table, queue->name);
 	report_table_add(table, part->label);
@@ -203,7 +216,9 @@ static void add_part(struct report_table *table, const struct resources_choice *
 	add_number(table, is_first ? queue->waiting : -1);
 	add_share(table, &part->used);
 	add_share(table, &part->maximum);
-	report_table_take(table, is_shut ? mem_strdup("nothing") : share_list(&left));
+	report_table_take(table, is_shut    ? mem_strdup("nothing")
+				 : is_known ? share_text(&left, ", ")
+					    : NULL);
 	if (choice->wide)
 		add_details(table, queue, part);
 	report_table_take(table, is_first ? note_of(choice, queue) : NULL);

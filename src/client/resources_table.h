@@ -23,6 +23,9 @@ bool resources_choice_has_queue(const struct resources_choice *choice,
 /* Of a queue. */
 bool resources_choice_has_part(const struct resources_choice *choice,
 			       const struct scheduler_queue_part *part);
+/* Tells of each name that none of `all` has. */
+bool resources_miss(const char *what, const struct str_list *names,
+		    bool (*has)(const void *all, const char *name), const void *all);
 
 /* Appends the table of those that are chosen, as report_table_format() does, and a line about all
  * of these; nothing when there are none. */

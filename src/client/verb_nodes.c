@@ -42,34 +42,29 @@ static void print(const struct resources_choice *choice, const struct scheduler_
 		fputs("No node matches.\n", stderr);
 }
 
-static size_t tell_missing(const struct scheduler_nodes *nodes, const struct str_list *names)
+static bool has_node(const void *all, const char *name)
 {
-	size_t missing = names->count;
+	const struct scheduler_nodes *nodes = all;
 
-	for (size_t i = 0; i < names->count; i++) {
-		bool found = false;
-		for (size_t k = 0; k < nodes->count && !found; k++)
-			found = str_equal(nodes->items[k].name, names->items[i]);
-		missing -= found;
-		if (!found)
-			report_note("there is no node \"%s\"", names->items[i]);
-	}
-	return missing;
+	for (size_t i = 0; i < nodes->count; i++)
+		if (str_equal(nodes->items[i].name, name))
+			return true;
+	return false;
 }
 
 static int run(void *data, const struct verb_call *call, struct err *err)
 {
 	const struct nodes_options *chosen = data;
 	struct scheduler_nodes nodes cleanup_scheduler_nodes = {0};
-	char *queue cleanup_free = NULL;
 	struct resources_choice choice = {
 		.names = call->operands, .labels = &chosen->labels, .free_only = chosen->free};
 
-	choice.scheduler = schedulers_choose(chosen->scheduler, &queue, err);
+	choice.scheduler = schedulers_choose(chosen->scheduler, NULL, err);
 	if (!choice.scheduler || choice.scheduler->nodes(&nodes, err) < 0)
 		return -1;
 	print(&choice, &nodes, chosen->json);
-	return tell_missing(&nodes, call->operands) > 0 ? EXIT_CODE_NOT_FOUND : EXIT_CODE_OK;
+	return resources_miss("node", call->operands, has_node, &nodes) ? EXIT_CODE_NOT_FOUND
+									: EXIT_CODE_OK;
 }
 
 const struct verb verb_nodes = {

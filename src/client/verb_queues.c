@@ -59,19 +59,14 @@ static void print(const struct resources_choice *choice, const struct scheduler_
 		fputs("No queue matches.\n", stderr);
 }
 
-static size_t tell_missing(const struct scheduler_queues *queues, const struct str_list *names)
+static bool has_queue(const void *all, const char *name)
 {
-	size_t missing = names->count;
+	const struct scheduler_queues *queues = all;
 
-	for (size_t i = 0; i < names->count; i++) {
-		bool found = false;
-		for (size_t k = 0; k < queues->count && !found; k++)
-			found = scheduler_queue_is_called(&queues->items[k], names->items[i]);
-		missing -= found;
-		if (!found)
-			report_note("there is no queue \"%s\"", names->items[i]);
-	}
-	return missing;
+	for (size_t i = 0; i < queues->count; i++)
+		if (scheduler_queue_is_called(&queues->items[i], name))
+			return true;
+	return false;
 }
 
 static int run(void *data, const struct verb_call *call, struct err *err)
@@ -93,7 +88,8 @@ static int run(void *data, const struct verb_call *call, struct err *err)
 	if (!choice.scheduler || choice.scheduler->queues(&queues, err) < 0)
 		return -1;
 	print(&choice, &queues, chosen);
-	return tell_missing(&queues, &chosen->queues) > 0 ? EXIT_CODE_NOT_FOUND : EXIT_CODE_OK;
+	return resources_miss("queue", &chosen->queues, has_queue, &queues) ? EXIT_CODE_NOT_FOUND
+									    : EXIT_CODE_OK;
 }
 
 const struct verb verb_queues = {

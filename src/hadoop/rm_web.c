@@ -6,12 +6,43 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "hadoop/site.h"
+#include "hadoop/webhdfs_client.h"
 #include "net/http_client.h"
 #include "net/http_url.h"
+#include "net/tls.h"
 
-#define DEPTH_CAP 32
+struct rm_web {
+	const struct str_list *addresses; /* "http://host:port" each, or https */
+	struct tls_context *tls;
+	int64_t timeout_ms;
+};
 
-/* ---- asking ------------------------------------------------------------------------------- */
+struct rm_web *rm_web_open(const struct hadoop_cluster *cluster, int64_t timeout_ms,
+			   struct err *err)
+{
+	struct tls_context *tls = NULL;
+
+	if (cluster->rm_web.count == 0) {
+		err_set(err, ERR_CONFIG, "yarn.resourcemanager.webapp.address is not known");
+		return NULL;
+	}
+	if (net_url_is_https(cluster->rm_web.items[0])) {
+		tls = tls_context_create_client(cluster->hdfs.authorities, WEBHDFS_TRUST_REMEDY,
+						err);
+		if (!tls)
+			return NULL;
+	}
+	struct rm_web *web = mem_alloc(sizeof(*web));
+	*web = (struct rm_web){&cluster->rm_web, tls, timeout_ms};
+	return web;
+}
+
+void rm_web_close(struct rm_web *web)
+{
+	if (web)
+		tls_context_destroy(web->tls);
+	free(web);
+}
 
 static bool gather(void *data, const char *bytes, size_t length)
 {
@@ -57,77 +88,10 @@ int rm_web_conf(const struct rm_web *web, const char *key, char **value)
 	return 0;
 }
 
-json_t *rm_web_scheduler(const struct rm_web *web, struct err *err)
+json_t *rm_web_ask(const struct rm_web *web, const char *path, struct err *err)
 {
 	struct str body cleanup_str = {0};
 
-	return ask(web, "/ws/v1/cluster/scheduler", &body, err) < 0
-		       ? NULL
-		       : json_parse(str_text(&body), body.length, err);
-}
-
-/* ---- queues ------------------------------------------------------------------------------- */
-
-static const json_t *info_of(const json_t *scheduler)
-{
-	return json_object_get(json_object_get(scheduler, "scheduler"), "schedulerInfo");
-}
-
-static const char *text_of(const json_t *object, const char *name)
-{
-	return json_string_value(json_object_get(object, name));
-}
-
-bool rm_web_is_fair(const json_t *scheduler)
-{
-	return str_equal(text_of(info_of(scheduler), "type"), "fairScheduler");
-}
-
-/* Before Hadoop 3.3 only the first way, and that only tells. */
-static enum rm_web_making making_of(const json_t *queue)
-{
-	const char *eligibility = text_of(queue, "autoCreationEligibility");
-
-	if (json_is_true(json_object_get(queue, "autoCreateChildQueueEnabled")) ||
-	    str_equal(eligibility, "legacy"))
-		return RM_WEB_MAKES_MAPPED;
-	return str_equal(eligibility, "flexible") ? RM_WEB_MAKES_ANY : RM_WEB_MAKES_NONE;
-}
-
-static void describe(const json_t *json, struct rm_web_queue *queue)
-{
-	const json_t *factor = json_object_get(json, "userLimitFactor");
-
-	*queue = (struct rm_web_queue){
-		.is_parent = !json_is_number(factor),
-		.user_limit_factor = json_is_number(factor) ? json_number_value(factor) : -1,
-		.makes = making_of(json),
-	};
-}
-
-static const json_t *find(const json_t *queue, const char *path, int depth)
-{
-	size_t length = strcspn(path, ".");
-	const char *name = text_of(queue, "queueName");
-	const char *dot = name ? strrchr(name, '.') : NULL;
-	const char *own = dot ? dot + 1 : name;
-	const json_t *children = json_object_get(json_object_get(queue, "queues"), "queue");
-	const json_t *found = NULL;
-
-	if (!own || strlen(own) != length || strncmp(own, path, length) != 0 || depth > DEPTH_CAP)
-		return NULL;
-	if (!path[length])
-		return queue;
-	for (size_t i = 0; !found && i < json_count_of(children); i++)
-		found = find(json_item_of(children, i), path + length + 1, depth + 1);
-	return found;
-}
-
-bool rm_web_find_queue(const json_t *scheduler, const char *path, struct rm_web_queue *queue)
-{
-	const json_t *found = find(info_of(scheduler), path, 0);
-
-	if (found)
-		describe(found, queue);
-	return found;
+	return ask(web, path, &body, err) < 0 ? NULL
+					      : json_parse(str_text(&body), body.length, err);
 }

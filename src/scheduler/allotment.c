@@ -247,6 +247,14 @@ static char *machine_text(const struct allotment *allotment, const struct lack *
 	return str_steal(&text);
 }
 
+/* Vcores only where they are counted. */
+static char *wants_text(const struct share *share, bool with_vcores)
+{
+	const struct share shown = {share->memory, with_vcores ? share->vcores : -1, share->gpus};
+
+	return share_text(&shown, " and ");
+}
+
 char *allotment_waiting(const struct allotment *allotment, const struct share *need)
 {
 	bool with_vcores = allotment->capacity->vcores > 0;
@@ -264,11 +272,11 @@ char *allotment_waiting(const struct allotment *allotment, const struct share *n
 	if (!ahead && reasons.count == 0) /* an optional task gives way to all */
 		ahead = find_first(allotment);
 	if (ahead) {
-		char *wanted cleanup_free = share_text(&ahead->wants, with_vcores);
+		char *wanted cleanup_free = wants_text(&ahead->wants, with_vcores);
 		str_list_add_format(&reasons, "job %s is first and waits for %s", ahead->job,
 				    wanted);
 	}
-	char *needed cleanup_free = share_text(need, with_vcores);
+	char *needed cleanup_free = wants_text(need, with_vcores);
 	char *why cleanup_free = str_list_join(&reasons, "; ");
 	return mem_printf("waits for %s%s%s", needed, *why ? ": " : "", why);
 }

@@ -76,7 +76,7 @@ static char *tell_neighbours(const struct job *job)
 			       has_gpus && share_wants_gpus(job) ? &capacity.gpus : NULL);
 }
 
-static int preflight(struct job *job, struct err *err)
+static int preflight(struct job *job, struct share *given, struct err *err)
 {
 	struct capacity capacity cleanup_capacity = {0};
 

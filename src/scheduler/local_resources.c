@@ -141,6 +141,8 @@ int local_nodes(struct scheduler_nodes *nodes, struct err *err)
 	nodes->items[0] = (struct scheduler_node){.name = mem_strdup(name.nodename),
 						  .total = machine.total,
 						  .used = machine.used,
+						  .opportunistic = -1,
+						  .opportunistic_waiting = -1,
 						  .note = mem_steal(&machine.note)};
 	for (size_t i = 0; i < machine.own_count; i++)
 		nodes->items[0].containers += machine.own[i].containers;
@@ -203,8 +205,10 @@ int local_queues(struct scheduler_queues *queues, struct err *err)
 
 	if (read_machine(&machine, err) < 0)
 		return -1;
-	struct scheduler_queue *queue = scheduler_queues_add(queues, QUEUE_NAME, NULL);
-	struct scheduler_queue_part *part = scheduler_queue_part(queue, NULL);
+	struct scheduler_queue *queue = scheduler_queues_add(queues);
+
+	scheduler_queue_init(queue, QUEUE_NAME, NULL);
+	struct scheduler_queue_part *part = queue->parts;
 	queue->access = QUEUE_ACCESS_GRANTED;
 	queue->largest = part->maximum = machine.total;
 	queue->running = queue->waiting = 0;

@@ -68,17 +68,13 @@ const char *queue_state_name(enum queue_state state)
 	return names[state];
 }
 
-struct scheduler_queue_part *scheduler_queue_part(struct scheduler_queue *queue, const char *label)
+struct scheduler_queue_part *scheduler_queue_add_part(struct scheduler_queue *queue,
+						      const char *label)
 {
-	const char *wanted = label && *label ? label : NULL;
-
-	for (size_t i = 0; i < queue->part_count; i++)
-		if (wanted ? str_equal(queue->parts[i].label, wanted) : !queue->parts[i].label)
-			return &queue->parts[i];
 	queue->parts =
 		mem_realloc_array(queue->parts, queue->part_count + 1, sizeof(*queue->parts));
 	struct scheduler_queue_part *part = &queue->parts[queue->part_count++];
-	*part = (struct scheduler_queue_part){.label = mem_strdup(wanted),
+	*part = (struct scheduler_queue_part){.label = label && *label ? mem_strdup(label) : NULL,
 					      .guaranteed = unknown,
 					      .maximum = unknown,
 					      .used = unknown,
@@ -90,11 +86,8 @@ struct scheduler_queue_part *scheduler_queue_part(struct scheduler_queue *queue,
 	return part;
 }
 
-struct scheduler_queue *scheduler_queues_add(struct scheduler_queues *queues, const char *name,
-					     const char *path)
+void scheduler_queue_init(struct scheduler_queue *queue, const char *name, const char *path)
 {
-	queues->items = mem_realloc_array(queues->items, queues->count + 1, sizeof(*queues->items));
-	struct scheduler_queue *queue = &queues->items[queues->count++];
 	*queue = (struct scheduler_queue){.name = mem_strdup(name),
 					  .path = mem_strdup(path),
 					  .largest = unknown,
@@ -105,8 +98,13 @@ struct scheduler_queue *scheduler_queues_add(struct scheduler_queues *queues, co
 					  .user_running = -1,
 					  .user_waiting = -1,
 					  .max_job_ms = -1};
-	scheduler_queue_part(queue, NULL);
-	return queue;
+	scheduler_queue_add_part(queue, NULL);
+}
+
+struct scheduler_queue *scheduler_queues_add(struct scheduler_queues *queues)
+{
+	queues->items = mem_realloc_array(queues->items, queues->count + 1, sizeof(*queues->items));
+	return &queues->items[queues->count++];
 }
 
 struct share scheduler_queue_left(const struct scheduler_queue_part *part)
@@ -121,13 +119,11 @@ struct share scheduler_queue_left(const struct scheduler_queue_part *part)
 
 bool scheduler_queue_is_called(const struct scheduler_queue *queue, const char *name)
 {
-	char *end cleanup_free = mem_printf(".%s", name);
-
-	return str_equal(queue->name, name) || str_equal(queue->path, name) ||
-	       (queue->path && str_ends_with(queue->path, end));
+	return str_equal(queue->name, name) ||
+	       (queue->path && str_ends_with_part(queue->path, name, '.'));
 }
 
-static void finish_queue(struct scheduler_queue *queue)
+void scheduler_queue_finish(struct scheduler_queue *queue)
 {
 	for (size_t i = 0; i < queue->part_count; i++)
 		free(queue->parts[i].label);
@@ -144,7 +140,7 @@ static void finish_queue(struct scheduler_queue *queue)
 void scheduler_queues_finish(struct scheduler_queues *queues)
 {
 	for (size_t i = 0; i < queues->count; i++)
-		finish_queue(&queues->items[i]);
+		scheduler_queue_finish(&queues->items[i]);
 	free(queues->items);
 	*queues = (struct scheduler_queues){0};
 }

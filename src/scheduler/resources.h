@@ -28,7 +28,8 @@ struct scheduler_node {
 	struct str_list labels;
 	struct share total;
 	struct share used;  /* by all users; vcores -1: their sum is not limited */
-	int64_t containers; /* of all users */
+	int64_t containers; /* of all users; guaranteed ones alone where the next are known */
+	int64_t opportunistic, opportunistic_waiting; /* that run there, and for room there */
 	char *note; /* why it gives none, or who else uses it; NULL: nothing is to be said */
 };
 
@@ -71,8 +72,10 @@ struct scheduler_queue {
 	char *name; /* as tony.application.queue has it */
 	char *path; /* "root.ml"; NULL: queues are not in a tree */
 	enum queue_state state;
-	bool makes_queues;	  /* jobs name queues below it, which are made when they are used */
-	enum queue_access access; /* may this user submit a job to it? */
+	bool makes_queues;	  /* queues below it are made when they are used */
+	bool is_mapped;		  /* no job can name it, or those below it: the engine's mapping of
+				   * users sends jobs there */
+	enum queue_access access; /* do jobs of this user get there? */
 	struct share largest;	  /* container */
 	int64_t running, waiting; /* jobs of all users */
 	int64_t max_running, max_jobs; /* so many may run, and be there */
@@ -88,12 +91,15 @@ struct scheduler_queues {
 	struct scheduler_queue *items;
 	size_t count;
 };
-/* Nothing is known of it but this, and its part of nodes without a label is there. The texts are
- * copied. */
-struct scheduler_queue *scheduler_queues_add(struct scheduler_queues *queues, const char *name,
-					     const char *path);
-/* The part of that label, which is made unless it is there. NULL: of nodes without one. */
-struct scheduler_queue_part *scheduler_queue_part(struct scheduler_queue *queue, const char *label);
+/* Nothing is known of it but this, and its part of nodes without a label is there, the first. The
+ * texts are copied. */
+void scheduler_queue_init(struct scheduler_queue *queue, const char *name, const char *path);
+void scheduler_queue_finish(struct scheduler_queue *queue);
+/* Room for one more, to be init()ed or moved there. */
+struct scheduler_queue *scheduler_queues_add(struct scheduler_queues *queues);
+/* `label`: it has none of that yet. */
+struct scheduler_queue_part *scheduler_queue_add_part(struct scheduler_queue *queue,
+						      const char *label);
 /* The limits of the queue and the user leave so much to this user; the nodes may have less. */
 struct share scheduler_queue_left(const struct scheduler_queue_part *part);
 /* Is `name` the queue's name, its path, or the end of that? */

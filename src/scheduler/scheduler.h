@@ -24,6 +24,7 @@ struct local_engine;
 struct removal;
 struct scheduler_nodes;
 struct scheduler_queues;
+struct share;
 
 /* ---- what an engine is -------------------------------------------------------------------- */
 
@@ -400,8 +401,8 @@ struct scheduler_client_ops {
 	bool (*is_id)(const char *id, struct history_days *days);
 	/* Can this job ever run here? The refusal names the numbers. A cluster gives the job an id
 	 * of its own, its user's name there, job->engine and
-	 * job->stores. */
-	int (*preflight)(struct job *job, struct err *err);
+	 * job->stores. *given: what all tasks will get, preset to what they ask for. */
+	int (*preflight)(struct job *job, struct share *given, struct err *err);
 	/* Tells the job's owner what other users hold now of what it asks for, or that their jobs
 	 * are not seen. Returns NULL when there is nothing to tell; the caller frees. With
 	 * tells_neighbours. */

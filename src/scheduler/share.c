@@ -26,16 +26,17 @@ void share_add(struct share *sum, const struct share *part)
 	sum->gpus += part->gpus;
 }
 
-char *share_text(const struct share *share, bool with_vcores)
+char *share_text(const struct share *share, const char *joint)
 {
 	struct str_list parts cleanup_str_list = {0};
 
-	str_list_take(&parts, str_format_mib((double)share->memory));
-	if (with_vcores)
+	if (share->memory >= 0)
+		str_list_take(&parts, str_format_mib((double)share->memory));
+	if (share->vcores >= 0)
 		str_list_add_format(&parts, "%" PRId64 " vcore%s", share->vcores,
 				    str_plural(share->vcores));
 	if (share->gpus > 0)
 		str_list_add_format(&parts, "%" PRId64 " GPU%s", share->gpus,
 				    str_plural(share->gpus));
-	return str_list_join(&parts, " and ");
+	return str_list_join(&parts, joint);
 }

@@ -24,7 +24,8 @@ bool share_wants_gpus(const struct job *job);
 /* Sums do not overflow: a job has at most JOB_MAX_TASKS tasks of at most 2^40 MiB. */
 void share_add(struct share *sum, const struct share *part);
 
-/* "8.0 GiB", "8.0 GiB and 2 GPUs"; vcores only when `with_vcores`. The caller frees. */
-char *share_text(const struct share *share, bool with_vcores);
+/* "8.0 GiB", "8.0 GiB and 2 GPUs", as far as it is known (not negative), with `joint` between two
+ * amounts. The caller frees. */
+char *share_text(const struct share *share, const char *joint);
 
 #endif

@@ -301,7 +301,8 @@ static void take_identity(struct hadoop_cluster *cluster, struct job *job,
 	yarn_cluster_note(cluster, job);
 }
 
-int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct err *err)
+int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct share *given,
+		   struct err *err)
 {
 	Hadoop__GetNewApplicationRequestProto request =
 		HADOOP__GET_NEW_APPLICATION_REQUEST_PROTO__INIT;
@@ -318,7 +319,7 @@ int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct err *
 	if (!made->application_id || !made->maximumcapability)
 		return err_set(err, ERR_INPUT, "the ResourceManager gives no application id");
 	if (check_tasks(cluster, job, made->maximumcapability, err) < 0 ||
-	    yarn_check_queue(cluster, job, made->maximumcapability, err) < 0)
+	    yarn_check_queue(cluster, job, made->maximumcapability, given, err) < 0)
 		return -1;
 	take_identity(cluster, job, made->application_id);
 	return 0;

@@ -36,11 +36,11 @@ static bool is_id(const char *id, struct history_days *days)
 	return true;
 }
 
-static int preflight(struct job *job, struct err *err)
+static int preflight(struct job *job, struct share *given, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(job, err);
 
-	return cluster ? yarn_preflight(cluster, job, err) : -1;
+	return cluster ? yarn_preflight(cluster, job, given, err) : -1;
 }
 
 static char *page(const struct job *job)

@@ -28,7 +28,9 @@ extern const struct scheduler_client_ops yarn_scheduler_client;
 /* ---- yarn_check.c, yarn_queue.c, yarn_total.c, yarn_staging.c, yarn_stage.c, yarn_submit.c
  * ------------------------------ */
 
-int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct err *err);
+/* *given: as scheduler_client_ops.preflight() has it. */
+int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct share *given,
+		   struct err *err);
 
 /* Where jobs' files go to a directory that all nodes see: is it fit for that? Makes the user's own
  * part of it. */
@@ -40,20 +42,22 @@ int yarn_check_handler(const struct hadoop_cluster *cluster, const struct job *j
 		       struct err *err);
 
 /* Is the queue that the job goes to there, or will it be made, is it open to this user, allowed to
- * use the labels, and large enough? A queue that is to be made is written out in job->queue.
+ * use the labels, and large enough? Notes in cluster->queue what YARN is to be told, and in
+ * job->queue the queue as YARN will tell of it.
  * `largest`: the cluster's largest container. Notes the cluster's nodes. */
 int yarn_check_queue(struct hadoop_cluster *cluster, struct job *job,
-		     const Hadoop__ResourceProto *largest, struct err *err);
+		     const Hadoop__ResourceProto *largest, struct share *given, struct err *err);
 
-struct yarn_rules;
-/* A queue, and which part of the cluster it may have at most. */
+struct yarn_tree;
+struct yarn_tree_queue;
+/* Where a job will be. */
 struct yarn_queue_found {
-	const Hadoop__QueueInfoProto *queue;
-	double share;
+	const struct yarn_tree *tree;
+	const struct yarn_tree_queue *queue;
 	char *path;  /* "root.users.bob" */
 	char *name;  /* for messages: as the user wrote it, else the path */
 	bool is_new; /* it is not there yet: `queue` is one above it */
-	struct yarn_rules *rules;
+	bool is_any; /* which one it will be is not known */
 };
 /* ERR_CAPACITY: all that runs together can never be had. */
 int yarn_check_total(struct hadoop_cluster *cluster, const struct job *job,

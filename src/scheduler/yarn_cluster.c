@@ -99,17 +99,23 @@ static int find_staging(const struct settings *settings, char **path, struct err
 	return 0;
 }
 
-static struct hadoop_cluster *find_cluster(const struct settings *settings, struct err *err)
+static struct hadoop_site *load_site(const struct settings *settings, struct err *err)
 {
 	const struct hadoop_site_files files = {
 		.hdfs_site = setting(settings, "tony.application.hdfs-conf-path"),
 		.yarn_site = setting(settings, "tony.application.yarn-conf-path"),
 	};
+
+	return hadoop_site_load(&files, err);
+}
+
+static struct hadoop_cluster *find_cluster(const struct settings *settings, struct err *err)
+{
 	const char *gateways = setting(settings, "tony.hdfs.httpfs");
 	struct str_list http_fs cleanup_str_list = {0};
 	char *user cleanup_free = NULL;
 	char *staging cleanup_free = NULL;
-	struct hadoop_site *site cleanup_hadoop_site = hadoop_site_load(&files, err);
+	struct hadoop_site *site cleanup_hadoop_site = load_site(settings, err);
 
 	if (!site || find_staging(settings, &staging, err) < 0 ||
 	    hadoop_kerberos_user(site, &user, err) < 0)
@@ -132,17 +138,34 @@ static struct hadoop_cluster *find_cluster(const struct settings *settings, stru
 	return NULL;
 }
 
+/* Those of a job, or of tony-site.xml, which is then loaded into *conf. NULL: `err`. */
+static const struct settings *find_settings(const struct job *job, struct conf **conf,
+					    struct settings *settings, struct err *err)
+{
+	if (!job) {
+		*conf = conf_create();
+		if (conf_load_site(*conf, err) < 0)
+			return NULL;
+		conf_resolve(*conf, true);
+	}
+	*settings = (struct settings){job, *conf};
+	return settings;
+}
+
 struct hadoop_cluster *yarn_cluster_find(const struct job *job, struct err *err)
 {
-	struct conf *site cleanup_conf = NULL;
+	struct conf *conf cleanup_conf = NULL;
+	struct settings settings;
 
-	if (!job) {
-		site = conf_create();
-		if (conf_load_site(site, err) < 0)
-			return NULL;
-		conf_resolve(site, true);
-	}
-	return find_cluster(&(struct settings){job, site}, err);
+	return find_settings(job, &conf, &settings, err) ? find_cluster(&settings, err) : NULL;
+}
+
+struct hadoop_site *yarn_cluster_site(const struct job *job, struct err *err)
+{
+	struct conf *conf cleanup_conf = NULL;
+	struct settings settings;
+
+	return find_settings(job, &conf, &settings, err) ? load_site(&settings, err) : NULL;
 }
 
 void yarn_cluster_adopt(struct hadoop_cluster *cluster, const char *job_dir)
@@ -449,4 +472,26 @@ struct yarn_am_size yarn_am_size(const struct job *job)
 	if (vcores && str_parse_int(vcores, 1, INT32_MAX, &number) == 0)
 		size.vcores = (int)number;
 	return size;
+}
+
+/* ---- resources ---------------------------------------------------------------------------- */
+
+int64_t yarn_resource_value(const Hadoop__ResourceProto *resource, const char *name)
+{
+	if (str_equal(name, YARN_MEMORY))
+		return resource->memory;
+	if (str_equal(name, YARN_VCORES))
+		return resource->virtual_cores;
+	for (size_t i = 0; i < resource->n_resource_value_map; i++)
+		if (str_equal(resource->resource_value_map[i]->key, name))
+			return resource->resource_value_map[i]->value;
+	return -1;
+}
+
+struct share yarn_share_of(const Hadoop__ResourceProto *resource)
+{
+	if (!resource)
+		return (struct share){0};
+	int64_t gpus = yarn_resource_value(resource, YARN_GPUS);
+	return (struct share){resource->memory, resource->virtual_cores, gpus > 0 ? gpus : 0};
 }

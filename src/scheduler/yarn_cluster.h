@@ -9,7 +9,9 @@
 #include "job/job.h"
 #include "job/machine.h"
 #include "proto/yarn.pb-c.h"
+#include "scheduler/share.h"
 
+struct hadoop_site;
 struct webhdfs_client;
 
 bool yarn_config_is_default(const struct job *job, const char *key);
@@ -17,6 +19,8 @@ bool yarn_config_is_default(const struct job *job, const char *key);
 /* What the site files say, and the keys of `job` about them; NULL: those of tony-site.xml. The
  * caller destroys it. */
 struct hadoop_cluster *yarn_cluster_find(const struct job *job, struct err *err);
+/* Those site files alone. NULL: `err`; the caller destroys them. */
+struct hadoop_site *yarn_cluster_site(const struct job *job, struct err *err);
 /* Takes over how the files of the job in `job_dir` are reached, as far as this machine has its
  * description: what was said at its submit may be in no site file. */
 void yarn_cluster_adopt(struct hadoop_cluster *cluster, const char *job_dir);
@@ -95,5 +99,13 @@ struct yarn_am_size {
 	int vcores;
 };
 struct yarn_am_size yarn_am_size(const struct job *job);
+
+#define YARN_MEMORY "memory-mb" /* YARN's own name, as are "vcores" and "yarn.io/gpu" */
+#define YARN_VCORES "vcores"
+#define YARN_GPUS   "yarn.io/gpu"
+/* -1: not told. */
+int64_t yarn_resource_value(const Hadoop__ResourceProto *resource, const char *name);
+/* NULL: nothing. */
+struct share yarn_share_of(const Hadoop__ResourceProto *resource);
 
 #endif

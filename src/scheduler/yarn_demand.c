@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/fields.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "hadoop/methods.h"
 #include "scheduler/yarn_rules.h"
@@ -59,7 +60,7 @@ struct reader {
 static const char *label_of(const struct reader *reader, const char *own)
 {
 	const char *labels[] = {own, reader->cluster->node_label,
-				reader->found->queue->defaultnodelabelexpression};
+				reader->found->queue->info->defaultnodelabelexpression};
 
 	for (size_t i = 0; i < array_length(labels); i++)
 		if (labels[i] && *labels[i])
@@ -80,7 +81,7 @@ static struct yarn_shape *add_shape(struct yarn_partition *partition, const stru
 static void add_portion(const struct reader *reader, struct yarn_partition *partition,
 			struct yarn_shape *shape, const char *name, int64_t asked, int64_t wanted)
 {
-	int64_t given = yarn_rules_round(reader->found->rules, name, asked,
+	int64_t given = yarn_rules_round(yarn_tree_rules(reader->found->tree), name, asked,
 					 yarn_resource_value(reader->largest, name));
 	struct yarn_amount *amount = amount_of(partition, name);
 
@@ -142,24 +143,15 @@ int64_t yarn_shape_given(const struct yarn_shape *shape, const char *name)
 
 /* ---- what there is ------------------------------------------------------------------------ */
 
-int64_t yarn_resource_value(const Hadoop__ResourceProto *resource, const char *name)
+/* The labels whose nodes others may use, too. */
+static struct map *find_shared(const Hadoop__GetClusterNodeLabelsResponseProto *labels)
 {
-	if (str_equal(name, YARN_MEMORY))
-		return resource->memory;
-	if (str_equal(name, YARN_VCORES))
-		return resource->virtual_cores;
-	for (size_t i = 0; i < resource->n_resource_value_map; i++)
-		if (str_equal(resource->resource_value_map[i]->key, name))
-			return resource->resource_value_map[i]->value;
-	return -1;
-}
+	struct map *shared = map_create(NULL);
 
-static bool is_exclusive(const Hadoop__GetClusterNodeLabelsResponseProto *labels, const char *label)
-{
 	for (size_t i = 0; i < labels->n_nodelabels; i++)
-		if (str_equal(labels->nodelabels[i]->name, label))
-			return labels->nodelabels[i]->isexclusive;
-	return true;
+		if (labels->nodelabels[i]->name && !labels->nodelabels[i]->isexclusive)
+			map_set(shared, labels->nodelabels[i]->name, shared);
+	return shared;
 }
 
 static bool is_running(const Hadoop__NodeReportProto *node)
@@ -205,14 +197,14 @@ static void add_away(struct yarn_partition *partition, Hadoop__NodeStateProto st
 }
 
 static void add_node(struct yarn_demand *demand, const Hadoop__NodeReportProto *node,
-		     const Hadoop__GetClusterNodeLabelsResponseProto *labels)
+		     const struct map *shared)
 {
 	const char *label = node->n_node_labels > 0 ? node->node_labels[0] : "";
 
 	for (size_t i = 0; i < demand->count; i++) {
 		struct yarn_partition *partition = &demand->partitions[i];
 		bool is_own = str_equal(partition->label, label);
-		if (!is_own && (*partition->label || is_exclusive(labels, label)))
+		if (!is_own && (*partition->label || !map_get(shared, label)))
 			continue;
 		if (!is_running(node))
 			add_away(partition, node->node_state);
@@ -273,10 +265,12 @@ static int find_nodes(struct hadoop_cluster *cluster, struct yarn_demand *demand
 		return -1;
 	const Hadoop__GetClusterNodesResponseProto *nodes =
 		(const Hadoop__GetClusterNodesResponseProto *)demand->nodes;
+	struct map *shared =
+		find_shared((const Hadoop__GetClusterNodeLabelsResponseProto *)demand->labels);
 	note_nodes(cluster, demand, nodes);
 	for (size_t i = 0; i < nodes->n_nodereports; i++)
-		add_node(demand, nodes->nodereports[i],
-			 (const Hadoop__GetClusterNodeLabelsResponseProto *)demand->labels);
+		add_node(demand, nodes->nodereports[i], shared);
+	map_destroy(shared);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #define TONY_SCHEDULER_YARN_DEMAND_H
 
 #include "scheduler/yarn_client.h"
+#include "scheduler/yarn_tree.h"
 
 /* Of one resource. */
 struct yarn_amount {
@@ -65,7 +66,5 @@ void yarn_demand_finish(struct yarn_demand *demand);
 
 /* 0: none is asked for. */
 int64_t yarn_shape_given(const struct yarn_shape *shape, const char *name);
-/* -1: not told. */
-int64_t yarn_resource_value(const Hadoop__ResourceProto *resource, const char *name);
 
 #endif

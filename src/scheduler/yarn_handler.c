@@ -2,8 +2,6 @@
  * configuration says so, "/conf"; without an answer nothing is known. */
 #include "base/mem.h"
 #include "hadoop/rm_web.h"
-#include "hadoop/webhdfs.h"
-#include "net/tls.h"
 #include "scheduler/yarn_client.h"
 
 #define HANDLER	   "yarn.resourcemanager.placement-constraints.handler"
@@ -11,17 +9,14 @@
 
 static bool is_disabled(const struct hadoop_cluster *cluster)
 {
-	struct rm_web web = {.addresses = &cluster->rm_web, .timeout_ms = TIMEOUT_MS};
-	char *value cleanup_free = NULL;
+	struct rm_web *web = rm_web_open(cluster, TIMEOUT_MS, NULL);
+	char *value cleanup_free = NULL, *scheduler cleanup_free = NULL;
 
-	if (cluster->rm_web.count > 0 && net_url_is_https(cluster->rm_web.items[0]))
-		web.tls = tls_context_create_client(cluster->hdfs.authorities, WEBHDFS_TRUST_REMEDY,
-						    NULL);
-	char *scheduler cleanup_free = NULL;
-	rm_web_conf(&web, HANDLER, &value);
+	if (web)
+		rm_web_conf(web, HANDLER, &value);
 	if (str_equal_nocase(value, "scheduler"))
-		rm_web_conf(&web, "yarn.resourcemanager.scheduler.class", &scheduler);
-	tls_context_destroy(web.tls);
+		rm_web_conf(web, "yarn.resourcemanager.scheduler.class", &scheduler);
+	rm_web_close(web);
 	/* The FairScheduler has none of its own. */
 	bool is_fair = scheduler && str_ends_with(scheduler, ".FairScheduler");
 	return is_fair || str_equal_nocase(value, "disabled");

@@ -6,51 +6,14 @@
 #include "base/mem.h"
 #include "hadoop/methods.h"
 #include "scheduler/yarn_client.h"
-#include "scheduler/yarn_rules.h"
+#include "scheduler/yarn_tree.h"
 
 #define NAMED_AT_MOST 20
 #define DEPTH_CAP     32
 
 typedef Hadoop__QueueInfoProto queue_info;
 
-/* ---- finding it --------------------------------------------------------------------------- */
-
-static const char *last_name(const char *path)
-{
-	const char *dot = strrchr(path, '.');
-
-	return dot ? dot + 1 : path;
-}
-
-/* By its own name, as the capacity scheduler takes it, or by its path, "root.ml.fast". */
-static bool is_called(const queue_info *queue, const char *path, const char *name)
-{
-	const char *own = queue->queuename ? queue->queuename : "";
-
-	return str_equal(own, name) || str_equal(path, name) || str_equal(queue->queuepath, name) ||
-	       (!strchr(name, '.') && str_equal(last_name(own), name));
-}
-
-static bool find_below(const queue_info *queue, const char *parent, const char *name, double share,
-		       int depth, struct yarn_queue_found *found)
-{
-	const char *own = last_name(queue->queuename ? queue->queuename : "");
-	char *path cleanup_free = *parent ? mem_printf("%s.%s", parent, own) : mem_strdup(own);
-
-	/* Of its parent's share; a scheduler without such shares says 0. */
-	if (queue->has_maximumcapacity && queue->maximumcapacity > 0 && queue->maximumcapacity <= 1)
-		share *= (double)queue->maximumcapacity;
-	if (is_called(queue, path, name)) {
-		found->queue = queue;
-		found->share = share;
-		mem_replace(&found->path, mem_steal(&path));
-		return true;
-	}
-	for (size_t i = 0; i < queue->n_childqueues && depth < DEPTH_CAP; i++)
-		if (find_below(queue->childqueues[i], path, name, share, depth + 1, found))
-			return true;
-	return false;
-}
+/* ---- words -------------------------------------------------------------------------------- */
 
 static void name_leaves(const queue_info *queue, int depth, struct str_list *names)
 {
@@ -61,63 +24,69 @@ static void name_leaves(const queue_info *queue, int depth, struct str_list *nam
 			name_leaves(queue->childqueues[i], depth + 1, names);
 }
 
-static int ask(const struct hadoop_cluster *cluster, char *name, ProtobufCMessage **response,
-	       struct err *err)
-{
-	Hadoop__GetQueueInfoRequestProto request = HADOOP__GET_QUEUE_INFO_REQUEST_PROTO__INIT;
+struct search {
+	struct hadoop_cluster *cluster;
+	struct job *job;
+	struct yarn_tree *tree;
+	struct yarn_queue_found *found;
+};
 
-	request.queuename = name;
-	request.has_includeapplications = request.has_includechildqueues = true;
-	request.has_recursive = true;
-	request.includechildqueues = request.recursive = true;
-	return yarn_call(cluster, &RM_GET_QUEUE_INFO, &request.base, response, NULL, err);
-}
-
-static const queue_info *info_of(const ProtobufCMessage *response)
-{
-	return ((const Hadoop__GetQueueInfoResponseProto *)response)->queueinfo;
-}
-
-static int refuse_unknown(const char *name, const queue_info *root, struct err *err)
+static int refuse_unknown(const struct search *search, struct err *err)
 {
 	struct str_list names cleanup_str_list = {0};
+	size_t first = 0;
 
-	if (root)
-		name_leaves(root, 0, &names);
+	name_leaves(yarn_tree_next(search->tree, &first)->info, 0, &names);
 	char *list cleanup_free = str_list_join(&names, ", ");
 	return err_set(err, ERR_CONFIG,
-		       "tony.application.queue: the cluster has no queue \"%s\"%s%s", name,
-		       names.count > 0 ? "; there is " : "", list);
+		       "tony.application.queue: the cluster has no queue \"%s\"%s%s",
+		       search->job->queue, names.count > 0 ? "; there is " : "", list);
 }
 
 /* ---- labels ------------------------------------------------------------------------------- */
 
-static int check_label(const char *key, const char *label, const queue_info *queue,
-		       const Hadoop__GetClusterNodeLabelsResponseProto *labels, struct err *err)
+typedef Hadoop__GetClusterNodeLabelsResponseProto labels_told;
+
+/* By both of its lists: before Hadoop 2.8 there is only the other one. */
+static const char *label_at(const labels_told *labels, size_t index)
+{
+	return index < labels->n_nodelabels
+		       ? labels->nodelabels[index]->name
+		       : labels->deprecatednodelabels[index - labels->n_nodelabels];
+}
+
+static int refuse_label(const char *key, const char *label, const labels_told *labels, size_t count,
+			struct err *err)
 {
 	struct str_list names cleanup_str_list = {0};
-	bool known = false, usable = queue->n_accessiblenodelabels == 0;
 
-	for (size_t i = 0; i < labels->n_nodelabels; i++)
-		if (labels->nodelabels[i]->name)
-			str_list_add(&names, labels->nodelabels[i]->name);
-	for (size_t i = 0; i < labels->n_deprecatednodelabels; i++)
-		if (!str_list_has(&names, labels->deprecatednodelabels[i]))
-			str_list_add(&names, labels->deprecatednodelabels[i]);
-	known = str_list_has(&names, label);
-	for (size_t i = 0; i < queue->n_accessiblenodelabels; i++)
-		usable = usable || str_equal(queue->accessiblenodelabels[i], "*") ||
-			 str_equal(queue->accessiblenodelabels[i], label);
+	for (size_t i = 0; i < count && names.count < NAMED_AT_MOST; i++) {
+		const char *name = label_at(labels, i);
+		if (name && !str_list_has(&names, name))
+			str_list_add(&names, name);
+	}
 	char *list cleanup_free = str_list_join(&names, ", ");
-	if (!known)
-		return err_set(err, ERR_CONFIG,
-			       "%s: the cluster has no node label \"%s\"; it has %s", key, label,
-			       names.count > 0 ? list : "none");
-	if (!usable)
-		return err_set(err, ERR_CONFIG,
-			       "%s: the queue \"%s\" may not use the node label \"%s\"", key,
-			       queue->queuename, label);
-	return 0;
+	return err_set(err, ERR_CONFIG, "%s: the cluster has no node label \"%s\"; it has %s", key,
+		       label, names.count > 0 ? list : "none");
+}
+
+static int check_label(const char *key, const char *label, const queue_info *queue,
+		       const labels_told *labels, struct err *err)
+{
+	size_t count = labels->n_nodelabels + labels->n_deprecatednodelabels;
+	bool is_known = false, is_usable = queue->n_accessiblenodelabels == 0;
+
+	for (size_t i = 0; i < count && !is_known; i++)
+		is_known = str_equal(label_at(labels, i), label);
+	if (!is_known)
+		return refuse_label(key, label, labels, count, err);
+	for (size_t i = 0; i < queue->n_accessiblenodelabels; i++)
+		is_usable = is_usable || str_equal(queue->accessiblenodelabels[i], "*") ||
+			    str_equal(queue->accessiblenodelabels[i], label);
+	return is_usable ? 0
+			 : err_set(err, ERR_CONFIG,
+				   "%s: the queue \"%s\" may not use the node label \"%s\"", key,
+				   queue->queuename, label);
 }
 
 static int check_labels(const struct hadoop_cluster *cluster, const struct job *job,
@@ -135,8 +104,7 @@ static int check_labels(const struct hadoop_cluster *cluster, const struct job *
 		return 0;
 	if (yarn_call(cluster, &RM_GET_NODE_LABELS, &request.base, &response, NULL, err) < 0)
 		return -1;
-	const Hadoop__GetClusterNodeLabelsResponseProto *labels =
-		(const Hadoop__GetClusterNodeLabelsResponseProto *)response;
+	const labels_told *labels = (const labels_told *)response;
 	if (am && check_label("tony.am.node-label", am, queue, labels, err) < 0)
 		return -1;
 	if (cluster->node_label &&
@@ -153,95 +121,78 @@ static int check_labels(const struct hadoop_cluster *cluster, const struct job *
 
 /* ---- queues that are made when they are used ---------------------------------------------- */
 
-struct search {
-	struct hadoop_cluster *cluster;
-	struct job *job;
-	const queue_info *root;
-	struct yarn_queue_found *found;
-	ProtobufCMessage *one; /* a queue that the tree leaves out */
-};
-
 static bool find_named(const struct search *search, const char *name)
 {
-	return find_below(search->root, "", name, 1, 0, search->found);
+	const struct yarn_tree_queue *queue = yarn_tree_find(search->tree, name);
+
+	if (!queue)
+		return false;
+	search->found->queue = queue;
+	mem_replace(&search->found->path, mem_strdup(queue->shown.path));
+	return true;
 }
 
-/* From the root on, whatever the user wrote: that is what schedulers make queues of. */
-static char *whole_path(const struct search *search, const char *name)
-{
-	size_t length = strcspn(name, ".");
-	char *first cleanup_free = mem_strndup(name, length);
-
-	if (str_equal(first, "root"))
-		return mem_strdup(name);
-	if (name[length] && !yarn_rules_is_fair(search->found->rules) && find_named(search, first))
-		return mem_printf("%s%s", search->found->path, name + length);
-	return mem_printf("root.%s", name);
-}
-
-/* Finds the queue below which `path` would be made. */
+/* Finds the queue below which `path` would be made, and takes it for that. */
 static void find_parent(const struct search *search, const char *path)
 {
 	char *parent cleanup_free = mem_strdup(path);
 	char *dot;
 
+	search->found->is_new = true;
 	while ((dot = strrchr(parent, '.'))) {
 		*dot = '\0';
 		if (find_named(search, parent))
-			return;
+			break;
 	}
-	find_named(search, "root");
+	if (!search->found->queue)
+		find_named(search, "root");
+	mem_replace(&search->found->path, mem_strdup(path));
 }
 
-static int refuse_mapped(const struct search *search, const char *parent, struct err *err)
+static int refuse_mapped(const struct search *search, const struct yarn_tree_queue *parent,
+			 struct err *err)
 {
 	return err_set(err, ERR_CONFIG,
 		       "tony.application.queue: \"%s\": queues below \"%s\" are for jobs that the "
 		       "cluster's own mapping of users sends there "
 		       "(yarn.scheduler.capacity.queue-mappings); leave the key out",
-		       search->job->queue, parent);
+		       search->job->queue, parent->shown.path);
 }
 
 /* Are queues made here? Where it is not known, rather below one that somebody has made for that. */
 static int check_making(const struct search *search, struct err *err)
 {
-	const struct yarn_queue_found *found = search->found;
-	struct rm_web_queue rules;
+	const struct yarn_tree_queue *queue = search->found->queue;
 
-	if (yarn_rules_is_fair(found->rules))
-		return yarn_rules_makes_queues(found->rules)
-			       ? 0
-			       : refuse_unknown(search->job->queue, search->root, err);
-	if (!yarn_rules_queue(found->rules, found->path, &rules))
-		return str_equal(found->path, "root")
-			       ? refuse_unknown(search->job->queue, search->root, err)
-			       : 0;
-	if (rules.makes == RM_WEB_MAKES_MAPPED)
-		return refuse_mapped(search, found->path, err);
-	return rules.makes == RM_WEB_MAKES_ANY
-		       ? 0
-		       : refuse_unknown(search->job->queue, search->root, err);
+	if (queue->makes == YARN_MAKES_MAPPED)
+		return refuse_mapped(search, queue, err);
+	bool is_made = queue->makes == YARN_MAKES_NAMED ||
+		       (queue->makes == YARN_MAKES_UNKNOWN && queue->parent);
+	return is_made ? 0 : refuse_unknown(search, err);
 }
 
-static int find_or_make(struct search *search, struct err *err)
+/* YARN takes no job that names a queue of mapped users, also when it has been made. */
+static int check_unmapped(const struct search *search, struct err *err)
 {
-	struct yarn_queue_found *found = search->found;
+	const struct yarn_tree_queue *parent = search->found->queue->parent;
 
-	if (ask(search->cluster, search->job->queue, &search->one, err) < 0)
+	return parent && parent->makes == YARN_MAKES_MAPPED ? refuse_mapped(search, parent, err)
+							    : 0;
+}
+
+/* By its path it is found, or made. */
+static int find_or_make(const struct search *search, struct err *err)
+{
+	char *path cleanup_free = yarn_tree_path(search->tree, search->job->queue);
+
+	if (!find_named(search, path)) {
+		find_parent(search, path);
+		if (check_making(search, err) < 0)
+			return -1;
+	} else if (check_unmapped(search, err) < 0) {
 		return -1;
-	char *path cleanup_free = whole_path(search, search->job->queue);
-	if (info_of(search->one)) {
-		found->queue = info_of(search->one);
-		found->share = 1;
-		mem_replace(&found->path, mem_steal(&path));
-		return 0;
 	}
-	find_parent(search, path);
-	if (check_making(search, err) < 0)
-		return -1;
-	found->is_new = true;
-	mem_replace(&search->job->queue, mem_strdup(path));
-	mem_replace(&found->path, mem_steal(&path));
+	mem_replace(&search->job->queue, mem_steal(&path));
 	return 0;
 }
 
@@ -250,8 +201,12 @@ static int find_or_make(struct search *search, struct err *err)
 /* Where the scheduler's own rules decide, and are not known, no queue's limits are the job's. */
 static void take_any(const struct search *search)
 {
-	find_named(search, "root");
-	search->found->is_new = true;
+	size_t first = 0;
+	const struct yarn_tree_queue *root = yarn_tree_next(search->tree, &first);
+
+	search->found->queue = root;
+	search->found->is_new = search->found->is_any = true;
+	mem_replace(&search->found->path, mem_strdup(root->shown.path));
 }
 
 /* A job of Fair's that names no queue goes to its user's, unless an administrator wrote other
@@ -261,7 +216,7 @@ static void choose_fair(const struct search *search)
 	const char *user = search->cluster->user;
 	char *own cleanup_free = mem_printf("root.%s", user);
 
-	if (!yarn_rules_has_user_queues(search->found->rules)) {
+	if (!yarn_rules_has_user_queues(yarn_tree_rules(search->tree))) {
 		if (!find_named(search, "root.default"))
 			take_any(search);
 		return;
@@ -275,45 +230,26 @@ static void choose_fair(const struct search *search)
 /* The queue of a mapping may be made for this very job. */
 static void choose_mapped(const struct search *search, const char *mapped)
 {
-	char *path cleanup_free = whole_path(search, mapped);
+	char *path cleanup_free = yarn_tree_path(search->tree, mapped);
 
-	if (find_named(search, path))
-		return;
-	find_parent(search, path);
-	search->found->is_new = true;
-	mem_replace(&search->found->path, mem_steal(&path));
+	if (!find_named(search, path))
+		find_parent(search, path);
 }
 
-/* YARN takes no job that names such a queue, also when it has been made. */
-static int check_unmapped(const struct search *search, struct err *err)
+static int choose(const struct search *search, struct err *err)
 {
-	char *parent cleanup_free = mem_strdup(search->found->path);
-	char *dot = strrchr(parent, '.');
-	struct rm_web_queue rules;
-
-	if (!dot)
-		return 0;
-	*dot = '\0';
-	return yarn_rules_queue(search->found->rules, parent, &rules) &&
-			       rules.makes == RM_WEB_MAKES_MAPPED
-		       ? refuse_mapped(search, parent, err)
-		       : 0;
-}
-
-static int choose(struct search *search, struct err *err)
-{
-	struct yarn_queue_found *found = search->found;
+	struct yarn_rules *rules = yarn_tree_rules(search->tree);
 	/* As schedulers see it. */
 	bool is_named = !str_equal(search->job->queue, "default");
 	bool maps_named = false;
 	char *mapped cleanup_free =
-		yarn_rules_mapped_queue(found->rules, search->cluster->user, &maps_named);
+		yarn_rules_mapped_queue(rules, search->cluster->user, &maps_named);
 
 	if (mapped && (!is_named || maps_named)) {
 		choose_mapped(search, mapped);
 		return 0;
 	}
-	if (!is_named && yarn_rules_is_fair(found->rules)) {
+	if (!is_named && yarn_rules_is_fair(rules)) {
 		choose_fair(search);
 		return 0;
 	}
@@ -330,61 +266,22 @@ static int choose(struct search *search, struct err *err)
 
 static int refuse_parent(const struct search *search, struct err *err)
 {
+	const struct yarn_tree_queue *queue = search->found->queue;
 	struct str_list names cleanup_str_list = {0};
-	struct rm_web_queue rules;
 
-	if (yarn_rules_queue(search->found->rules, search->found->path, &rules) &&
-	    rules.makes == RM_WEB_MAKES_MAPPED)
-		return refuse_mapped(search, search->found->path, err);
-	name_leaves(search->found->queue, 0, &names);
+	if (queue->makes == YARN_MAKES_MAPPED)
+		return refuse_mapped(search, queue, err);
+	name_leaves(queue->info, 0, &names);
 	char *list cleanup_free = str_list_join(&names, ", ");
 	return err_set(err, ERR_CONFIG,
 		       "tony.application.queue: \"%s\" is no leaf: jobs go to queues below it: %s",
 		       search->job->queue,
-		       search->found->queue->n_childqueues > 0 ? list : "write a name behind it");
+		       queue->info->n_childqueues > 0 ? list : "write a name behind it");
 }
 
-static bool is_parent(const struct yarn_queue_found *found)
+static int check_access(const struct search *search, struct err *err)
 {
-	struct rm_web_queue rules;
-
-	return found->queue->n_childqueues > 0 ||
-	       (yarn_rules_queue(found->rules, found->path, &rules) && rules.is_parent);
-}
-
-/* By its path; Hadoop 2 tells last names only, and there each queue has another one. NULL: it is
- * not told of. */
-static const Hadoop__QueueUserACLInfoProto *
-find_acl(const Hadoop__GetQueueUserAclsInfoResponseProto *response,
-	 const struct yarn_queue_found *found)
-{
-	const Hadoop__QueueUserACLInfoProto *named = NULL;
-	size_t count = 0;
-
-	for (size_t i = 0; i < response->n_queueuseracls; i++) {
-		const Hadoop__QueueUserACLInfoProto *acl = response->queueuseracls[i];
-		if (str_equal(acl->queuename, found->path))
-			return acl;
-		if (acl->queuename && str_equal(acl->queuename, last_name(found->path))) {
-			named = acl;
-			count++;
-		}
-	}
-	return count == 1 ? named : NULL;
-}
-
-static int check_acl(const struct search *search, struct err *err)
-{
-	Hadoop__GetQueueUserAclsInfoRequestProto request =
-		HADOOP__GET_QUEUE_USER_ACLS_INFO_REQUEST_PROTO__INIT;
-	ProtobufCMessage *message cleanup_message = NULL;
-
-	if (yarn_call(search->cluster, &RM_GET_QUEUE_USER_ACLS, &request.base, &message, NULL,
-		      err) < 0)
-		return -1;
-	const Hadoop__QueueUserACLInfoProto *acl =
-		find_acl((const Hadoop__GetQueueUserAclsInfoResponseProto *)message, search->found);
-	if (!acl || acl->n_useracls > 0)
+	if (search->found->queue->shown.access != QUEUE_ACCESS_DENIED)
 		return 0;
 	return err_set(err, ERR_DENIED,
 		       "tony.application.queue: the user %s may not submit to the queue \"%s\" "
@@ -395,9 +292,9 @@ static int check_acl(const struct search *search, struct err *err)
 static int check_found(const struct search *search, struct err *err)
 {
 	const struct yarn_queue_found *found = search->found;
-	const queue_info *queue = found->queue;
+	const queue_info *queue = found->queue->info;
 
-	if (!found->is_new && is_parent(found))
+	if (!found->is_new && !found->queue->is_leaf)
 		return refuse_parent(search, err);
 	if (queue->has_state && queue->state != HADOOP__QUEUE_STATE_PROTO__Q_RUNNING)
 		return err_set(err, ERR_CAPACITY,
@@ -407,7 +304,7 @@ static int check_found(const struct search *search, struct err *err)
 										     : "stopped");
 	if (check_labels(search->cluster, search->job, queue, err) < 0)
 		return -1;
-	return found->is_new ? 0 : check_acl(search, err);
+	return found->is_new ? 0 : check_access(search, err);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------- */
@@ -445,30 +342,60 @@ static int check_name(const char *name, struct err *err)
 		       printable);
 }
 
-int yarn_check_queue(struct hadoop_cluster *cluster, struct job *job,
-		     const Hadoop__ResourceProto *largest, struct err *err)
+/* As the ResourceManager tells of it: from the root on, unless it is an old one. NULL: that is not
+ * known. */
+static char *told_name(const struct search *search)
 {
-	ProtobufCMessage *all cleanup_message = NULL;
+	const struct yarn_queue_found *found = search->found;
+	bool is_path = yarn_rules_is_fair(yarn_tree_rules(search->tree)) || found->is_new ||
+		       found->queue->info->queuepath;
 
-	if (check_name(job->queue, err) < 0 || ask(cluster, (char[]){"root"}, &all, err) < 0)
+	return is_path ? mem_strdup(found->path) : mem_strdup(found->queue->name);
+}
+
+static int check(const struct search *search, const Hadoop__ResourceProto *largest, struct err *err)
+{
+	struct yarn_queue_found *found = search->found;
+
+	if (choose(search, err) < 0)
 		return -1;
-	const queue_info *root = info_of(all);
-	if (!root)
-		return err_set(err, ERR_INPUT, "the ResourceManager tells of no queues");
-	struct yarn_rules *rules cleanup_yarn_rules =
-		yarn_rules_ask(cluster, job, root->schedulertype);
-	struct yarn_queue_found found = {.rules = rules};
-	struct search search = {cluster, job, root, &found, NULL};
-	int result = choose(&search, err);
-	bool is_own = result == 0 && is_called(found.queue, found.path, job->queue);
-	found.name = mem_strdup(is_own && !found.is_new ? job->queue : found.path);
-	if (result == 0)
-		result = check_found(&search, err);
-	if (result == 0)
-		result = check_room(&search, largest, err);
-	mem_replace(&cluster->queue, mem_strdup(job->queue));
+	bool is_own =
+		!found->is_new && yarn_tree_find(search->tree, search->job->queue) == found->queue;
+	found->name = mem_strdup(is_own ? search->job->queue : found->path);
+	mem_replace(&search->cluster->queue, mem_strdup(search->job->queue));
+	if (check_found(search, err) < 0 || check_room(search, largest, err) < 0)
+		return -1;
+	if (!found->is_any)
+		mem_replace(&search->job->queue, told_name(search));
+	return 0;
+}
+
+/* All tasks with their containers rounded. */
+static void sum_given(const struct search *search, const Hadoop__ResourceProto *largest,
+		      struct share *given)
+{
+	*given = (struct share){0};
+	for (size_t i = 0; i < search->job->type_count; i++) {
+		const struct job_type *type = &search->job->types[i];
+		given->memory += yarn_rules_round(yarn_tree_rules(search->tree), YARN_MEMORY,
+						  type->memory, largest->memory) *
+				 type->instances;
+	}
+}
+
+int yarn_check_queue(struct hadoop_cluster *cluster, struct job *job,
+		     const Hadoop__ResourceProto *largest, struct share *given, struct err *err)
+{
+	struct yarn_tree *tree cleanup_yarn_tree =
+		check_name(job->queue, err) < 0 ? NULL : yarn_tree_ask(cluster, job, err);
+	struct yarn_queue_found found = {.tree = tree};
+
+	if (!tree)
+		return -1;
+	const struct search search = {cluster, job, tree, &found};
+	int result = check(&search, largest, err);
+	sum_given(&search, largest, given);
 	free(found.path);
 	free(found.name);
-	yarn_message_cleanup(&search.one);
 	return result;
 }

@@ -4,31 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "hadoop/methods.h"
+#include "hadoop/rm_web.h"
 #include "scheduler/yarn_cluster.h"
-#include "scheduler/yarn_rest.h"
 
-#define DEPTH_CAP 32
+#define ASK_TIMEOUT_MS 10000
 
 typedef Hadoop__NodeReportProto node_report;
-typedef Hadoop__QueueInfoProto queue_info;
-
-static struct share share_of(const Hadoop__ResourceProto *resource)
-{
-	struct share share = {0};
-
-	if (!resource)
-		return share;
-	share.memory = resource->memory;
-	share.vcores = resource->virtual_cores;
-	for (size_t i = 0; i < resource->n_resource_value_map; i++)
-		if (str_equal(resource->resource_value_map[i]->key, "yarn.io/gpu"))
-			share.gpus = resource->resource_value_map[i]->value;
-	return share;
-}
 
 /* ---- nodes -------------------------------------------------------------------------------- */
 
@@ -67,16 +53,41 @@ static char *note_of(const node_report *node)
 	return health ? mem_printf("%s: %s", word, health) : mem_strdup(word);
 }
 
-static struct scheduler_node describe_node(const node_report *node, bool has_twin)
+/* By "host:port": what the web service says of each node, as no RPC does. */
+static void read_opportunistic(const json_t *answer, struct map *found)
 {
+	const json_t *all = json_object_get(json_object_get(answer, "nodes"), "node");
+
+	for (size_t i = 0; i < json_count_of(all); i++) {
+		const json_t *node = json_item_of(all, i);
+		const char *id = json_string_value(json_object_get(node, "id"));
+		if (id)
+			map_set(found, id, (void *)node);
+	}
+}
+
+static int64_t count_of(const json_t *node, const char *name)
+{
+	const json_t *value = json_object_get(node, name);
+
+	return json_is_integer(value) ? json_integer_value(value) : -1;
+}
+
+static struct scheduler_node describe_node(const node_report *node, bool has_twin,
+					   const struct map *web)
+{
+	char *id cleanup_free = mem_printf("%s:%d", node->nodeid->host, node->nodeid->port);
+	const json_t *more = map_get(web, id);
 	struct scheduler_node made = {.state = state_of(node),
-				      .total = share_of(node->capability),
-				      .used = share_of(node->used),
+				      .total = yarn_share_of(node->capability),
+				      .used = yarn_share_of(node->used),
 				      .containers = node->numcontainers,
+				      .opportunistic = count_of(more, "numRunningOpportContainers"),
+				      .opportunistic_waiting =
+					      count_of(more, "numQueuedContainers"),
 				      .note = note_of(node)};
 
-	made.name = has_twin ? mem_printf("%s:%d", node->nodeid->host, node->nodeid->port)
-			     : mem_strdup(node->nodeid->host);
+	made.name = mem_strdup(has_twin ? id : node->nodeid->host);
 	for (size_t i = 0; i < node->n_node_labels; i++)
 		if (*node->node_labels[i])
 			str_list_add(&made.labels, node->node_labels[i]);
@@ -106,11 +117,12 @@ static bool is_named(const node_report *node)
 }
 
 /* A host has several NodeManagers, or one that is gone and its successor on another port. */
-static void add_nodes(const Hadoop__GetClusterNodesResponseProto *told,
-		      struct scheduler_nodes *nodes)
+void yarn_nodes_read(const Hadoop__GetClusterNodesResponseProto *told, const json_t *answer,
+		     struct scheduler_nodes *nodes)
 {
-	struct map *hosts = map_create(NULL), *twins = map_create(NULL);
+	struct map *hosts = map_create(NULL), *twins = map_create(NULL), *web = map_create(NULL);
 
+	read_opportunistic(answer, web);
 	nodes->items = mem_alloc_array(told->n_nodereports, sizeof(*nodes->items));
 	for (size_t i = 0; i < told->n_nodereports; i++) {
 		const node_report *node = told->nodereports[i];
@@ -122,12 +134,27 @@ static void add_nodes(const Hadoop__GetClusterNodesResponseProto *told,
 		const node_report *node = told->nodereports[i];
 		if (is_named(node))
 			nodes->items[nodes->count++] =
-				describe_node(node, map_get(twins, node->nodeid->host));
+				describe_node(node, map_get(twins, node->nodeid->host), web);
 	}
 	map_destroy(hosts);
 	map_destroy(twins);
+	map_destroy(web);
 	qsort(nodes->items, nodes->count, sizeof(*nodes->items), compare_nodes);
 	forgive_vcores(nodes);
+}
+
+static json_t *ask_web(const struct hadoop_cluster *cluster)
+{
+	struct err why cleanup_err = {0};
+	struct rm_web *web = rm_web_open(cluster, ASK_TIMEOUT_MS, &why);
+	json_t *answer = web ? rm_web_ask(web, RM_WEB_NODES, &why) : NULL;
+
+	rm_web_close(web);
+	if (!answer)
+		log_warning("the opportunistic containers are not shown: the ResourceManager's web "
+			    "service: %s",
+			    err_message(&why));
+	return answer;
 }
 
 int yarn_nodes(struct scheduler_nodes *nodes, struct err *err)
@@ -139,99 +166,17 @@ int yarn_nodes(struct scheduler_nodes *nodes, struct err *err)
 	if (!cluster ||
 	    yarn_call(cluster, &RM_GET_CLUSTER_NODES, &request.base, &response, NULL, err) < 0)
 		return -1;
-	add_nodes((const Hadoop__GetClusterNodesResponseProto *)response, nodes);
+	json_t *answer cleanup_json = ask_web(cluster);
+	yarn_nodes_read((const Hadoop__GetClusterNodesResponseProto *)response, answer, nodes);
 	return 0;
 }
 
 /* ---- queues ------------------------------------------------------------------------------- */
 
-static void add_part(struct scheduler_queue *queue, const char *label,
-		     const Hadoop__QueueConfigurationsProto *limits)
+static int compare_queues(const void *a, const void *b)
 {
-	struct scheduler_queue_part *part = scheduler_queue_part(queue, label);
-
-	if (limits && limits->effectivemincapacity)
-		part->guaranteed = share_of(limits->effectivemincapacity);
-	if (limits && limits->effectivemaxcapacity)
-		part->maximum = share_of(limits->effectivemaxcapacity);
-}
-
-static void add_statistics(struct scheduler_queue *queue,
-			   const Hadoop__QueueStatisticsProto *statistics)
-{
-	struct scheduler_queue_part *part = scheduler_queue_part(queue, NULL);
-
-	queue->running = statistics->numappsrunning;
-	queue->waiting = statistics->numappspending;
-	part->used.memory = statistics->allocatedmemorymb;
-	part->used.vcores = statistics->allocatedvcores;
-}
-
-static void describe_queue(const queue_info *info, struct scheduler_queue *queue)
-{
-	if (info->has_state && info->state != HADOOP__QUEUE_STATE_PROTO__Q_RUNNING)
-		queue->state = info->state == HADOOP__QUEUE_STATE_PROTO__Q_DRAINING ? QUEUE_DRAINING
-										    : QUEUE_STOPPED;
-	if (info->maxrunningapp > 0 && info->maxrunningapp < INT32_MAX)
-		queue->max_running = info->maxrunningapp;
-	for (size_t i = 0; i < info->n_queueconfigurationsmap; i++)
-		add_part(queue, info->queueconfigurationsmap[i]->partitionname,
-			 info->queueconfigurationsmap[i]->queueconfigurations);
-	if (info->queuestatistics)
-		add_statistics(queue, info->queuestatistics);
-}
-
-/* Jobs go to leaves. */
-static void add_leaves(const queue_info *info, const char *parent, int depth,
-		       struct scheduler_queues *queues)
-{
-	const char *name = info->queuename ? info->queuename : "";
-	const char *dot = strrchr(name, '.');
-	char *path cleanup_free =
-		*parent ? mem_printf("%s.%s", parent, dot ? dot + 1 : name) : mem_strdup(name);
-
-	if (info->n_childqueues == 0 && *name && *parent)
-		describe_queue(info, scheduler_queues_add(queues, name, path));
-	for (size_t i = 0; i < info->n_childqueues && depth < DEPTH_CAP; i++)
-		add_leaves(info->childqueues[i], path, depth + 1, queues);
-}
-
-/* The capacity scheduler takes a queue's own name only where no other one has it. */
-static void name_twins(struct scheduler_queues *queues)
-{
-	struct map *names = map_create(NULL), *twins = map_create(NULL);
-
-	for (size_t i = 0; i < queues->count; i++)
-		map_set(map_get(names, queues->items[i].name) ? twins : names,
-			queues->items[i].name, names);
-	for (size_t i = 0; i < queues->count; i++)
-		if (map_get(twins, queues->items[i].name))
-			mem_replace(&queues->items[i].name, mem_strdup(queues->items[i].path));
-	map_destroy(names);
-	map_destroy(twins);
-}
-
-static bool may_submit(const Hadoop__QueueUserACLInfoProto *info)
-{
-	for (size_t i = 0; i < info->n_useracls; i++)
-		if (info->useracls[i] == HADOOP__QUEUE_ACLPROTO__QACL_SUBMIT_APPLICATIONS)
-			return true;
-	return false;
-}
-
-static void add_access(const Hadoop__GetQueueUserAclsInfoResponseProto *told,
-		       struct scheduler_queues *queues)
-{
-	for (size_t i = 0; i < queues->count; i++) {
-		struct scheduler_queue *queue = &queues->items[i];
-		for (size_t k = 0; k < told->n_queueuseracls; k++) {
-			const Hadoop__QueueUserACLInfoProto *info = told->queueuseracls[k];
-			if (str_equal(info->queuename, queue->path) ||
-			    str_equal(info->queuename, queue->name))
-				queue->access = may_submit(info) ? QUEUE_ACCESS_GRANTED
-								 : QUEUE_ACCESS_DENIED;
-		}
-	}
+	return strcmp(((const struct scheduler_queue *)a)->path,
+		      ((const struct scheduler_queue *)b)->path);
 }
 
 /* Each queue is told of for each label that it may use, also where nodes with it give it nothing.
@@ -250,42 +195,46 @@ static void drop_empty_parts(struct scheduler_queue *queue)
 	queue->part_count = kept;
 }
 
-static int compare_queues(const void *a, const void *b)
+/* The CapacityScheduler takes a queue's own name where no other one has it, and makes none by that.
+ */
+static bool has_short_name(const struct yarn_tree *tree, const struct yarn_tree_queue *queue)
 {
-	return strcmp(((const struct scheduler_queue *)a)->path,
-		      ((const struct scheduler_queue *)b)->path);
+	bool is_made = queue->parent && yarn_tree_makes(queue->parent);
+
+	return queue->is_leaf && !queue->has_twin && !is_made &&
+	       !yarn_rules_is_fair(yarn_tree_rules(tree));
+}
+
+/* Jobs go to leaves, and to queues that are made below parents. */
+void yarn_queues_take(struct yarn_tree *tree, struct scheduler_queues *queues)
+{
+	struct yarn_tree_queue *queue;
+
+	for (size_t i = 0; (queue = yarn_tree_next(tree, &i));) {
+		if (!queue->is_leaf && !yarn_tree_makes(queue))
+			continue;
+		if (has_short_name(tree, queue))
+			mem_replace(&queue->shown.name, mem_strdup(queue->name));
+		drop_empty_parts(&queue->shown);
+		*scheduler_queues_add(queues) = queue->shown;
+		queue->shown = (struct scheduler_queue){0};
+	}
+	qsort(queues->items, queues->count, sizeof(*queues->items), compare_queues);
 }
 
 int yarn_queues(struct scheduler_queues *queues, struct err *err)
 {
-	Hadoop__GetQueueInfoRequestProto request = HADOOP__GET_QUEUE_INFO_REQUEST_PROTO__INIT;
-	Hadoop__GetQueueUserAclsInfoRequestProto access_request =
-		HADOOP__GET_QUEUE_USER_ACLS_INFO_REQUEST_PROTO__INIT;
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
-	ProtobufCMessage *all cleanup_message = NULL, *access cleanup_message = NULL;
-	struct err why cleanup_err = {0};
-	char root[] = "root";
+	struct yarn_tree *tree cleanup_yarn_tree =
+		cluster ? yarn_tree_ask(cluster, NULL, err) : NULL;
 
-	request.queuename = root;
-	request.has_includechildqueues = request.has_recursive = true;
-	request.includechildqueues = request.recursive = true;
-	if (!cluster ||
-	    yarn_call(cluster, &RM_GET_QUEUE_INFO, &request.base, &all, NULL, err) < 0 ||
-	    yarn_call(cluster, &RM_GET_QUEUE_USER_ACLS, &access_request.base, &access, NULL, err) <
-		    0)
+	if (!tree)
 		return -1;
-	const queue_info *info = ((const Hadoop__GetQueueInfoResponseProto *)all)->queueinfo;
-	if (!info)
-		return err_set(err, ERR_INPUT, "the ResourceManager tells of no queue");
-	add_leaves(info, "", 0, queues);
-	if (yarn_rest_add(cluster, queues, &why) < 0)
+	const struct err *silence = yarn_rules_silence(yarn_tree_rules(tree));
+	if (silence->kind)
 		log_warning("the limits of users and application masters, and the GPUs in use, are "
-			    "not shown: %s",
-			    err_message(&why));
-	add_access((const Hadoop__GetQueueUserAclsInfoResponseProto *)access, queues);
-	name_twins(queues);
-	for (size_t i = 0; i < queues->count; i++)
-		drop_empty_parts(&queues->items[i]);
-	qsort(queues->items, queues->count, sizeof(*queues->items), compare_queues);
+			    "not shown: the ResourceManager's web service: %s",
+			    err_message(silence));
+	yarn_queues_take(tree, queues);
 	return 0;
 }

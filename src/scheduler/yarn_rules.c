@@ -5,102 +5,108 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "hadoop/rm_web.h"
 #include "hadoop/site.h"
-#include "hadoop/webhdfs_client.h"
-#include "net/tls.h"
 
-#define ASK_TIMEOUT_MS	    3000 /* a firewall may swallow what is asked */
+/* A firewall may swallow what is asked, and a submission does without the answer. */
+#define SUBMIT_TIMEOUT_MS   3000
+#define ASK_TIMEOUT_MS	    10000
 #define FAIR_INCREMENT	    1024 /* MiB; no file of Hadoop's has this default */
-#define LEAST_MEMORY	    "yarn.scheduler.minimum-allocation-mb"
 #define UNKNOWN		    0
+#define LIMIT_CAP	    1e15 /* beyond it a limit is none */
 #define CAPACITY_MAPPINGS   "yarn.scheduler.capacity.queue-mappings"
 #define CAPACITY_CALCULATOR "yarn.scheduler.capacity.resource-calculator"
 #define CAPACITY_OVERRIDE   CAPACITY_MAPPINGS "-override.enable"
 
 struct yarn_rules {
-	struct rm_web web;	   /* the ResourceManager's; its addresses are the cluster's */
-	bool is_told;		   /* it answers */
+	struct rm_web *web; /* NULL: it has not answered, or does not any more */
+	json_t *answer;	    /* about the scheduler; NULL: `silence` says why */
+	struct err silence;
 	struct map *told;	   /* key -> its value there, "" where it is not set */
 	struct hadoop_site *files; /* this machine's; NULL: they cannot be read */
-	json_t *scheduler;	   /* NULL: not told */
 	bool is_fair;
 };
 
 /* ---- asking ------------------------------------------------------------------------------- */
 
-/* Each once. Of one that it did not answer this machine's files have the value. */
-static const char *ask(struct yarn_rules *rules, const char *key)
-{
-	const char *known = map_get(rules->told, key);
-	char *value cleanup_free = NULL;
-
-	if (known)
-		return known;
-	bool is_answered = rm_web_conf(&rules->web, key, &value) == 0;
-	const char *here =
-		!is_answered && rules->files ? hadoop_site_get(rules->files, key) : value;
-	rules->is_told = rules->is_told || is_answered;
-	map_set(rules->told, key, mem_strdup(here ? here : ""));
-	return map_get(rules->told, key);
-}
-
-/* The ResourceManager's word, or this machine's files' where it has none to say. NULL: unset. */
+/* The ResourceManager's word, asked for once, or this machine's files' where it has none to say.
+ * NULL: unset. */
 static const char *text_of(struct yarn_rules *rules, const char *key)
 {
-	const char *told = rules->is_told ? ask(rules, key) : NULL;
+	const char *known = map_get(rules->told, key);
+	char *value = NULL;
 
-	if (rules->is_told)
-		return *told ? told : NULL;
-	return rules->files ? hadoop_site_get(rules->files, key) : NULL;
+	if (!known && rules->web && rm_web_conf(rules->web, key, &value) == 0) {
+		known = value ? value : mem_strdup("");
+		map_set(rules->told, key, (char *)known);
+	} else if (!known) {
+		rm_web_close(rules->web);
+		rules->web = NULL;
+		return rules->files ? hadoop_site_get(rules->files, key) : NULL;
+	}
+	return *known ? known : NULL;
 }
 
-static void open_web(const struct hadoop_cluster *cluster, struct yarn_rules *rules)
+static const json_t *info_of(const struct yarn_rules *rules)
 {
-	bool is_there = cluster->rm_web.count > 0;
-	bool is_https = is_there && str_starts_with(cluster->rm_web.items[0], "https:");
+	return json_object_get(json_object_get(rules->answer, "scheduler"), "schedulerInfo");
+}
+
+struct yarn_rules *yarn_rules_of(json_t *answer, const char *scheduler_type)
+{
+	struct yarn_rules *rules = mem_alloc(sizeof(*rules));
 
 	rules->told = map_create(free);
-	rules->web = (struct rm_web){.addresses = &cluster->rm_web, .timeout_ms = ASK_TIMEOUT_MS};
-	if (is_https)
-		rules->web.tls = tls_context_create_client(cluster->hdfs.authorities,
-							   WEBHDFS_TRUST_REMEDY, NULL);
-	if (is_there && (!is_https || rules->web.tls))
-		ask(rules, LEAST_MEMORY);
-	if (rules->is_told)
-		rules->scheduler = rm_web_scheduler(&rules->web, NULL);
+	rules->answer = answer;
+	const json_t *info = info_of(rules);
+	if (answer && !json_is_object(info))
+		err_set(&rules->silence, ERR_INPUT, "its answer says nothing of a scheduler");
+	const char *type = json_string_value(json_object_get(info, "type"));
+	rules->is_fair = scheduler_type ? str_starts_with(scheduler_type, "Fair")
+					: str_equal(type, "fairScheduler");
+	return rules;
 }
 
 struct yarn_rules *yarn_rules_ask(const struct hadoop_cluster *cluster, const struct job *job,
 				  const char *scheduler_type)
 {
-	const struct hadoop_site_files files = {
-		.hdfs_site = job_config(job, "tony.application.hdfs-conf-path"),
-		.yarn_site = job_config(job, "tony.application.yarn-conf-path"),
-	};
-	struct yarn_rules *rules = mem_alloc(sizeof(*rules));
+	struct err why = {0};
+	struct rm_web *web = rm_web_open(cluster, job ? SUBMIT_TIMEOUT_MS : ASK_TIMEOUT_MS, &why);
+	struct yarn_rules *rules =
+		yarn_rules_of(web ? rm_web_ask(web, RM_WEB_SCHEDULER, &why) : NULL, scheduler_type);
 
-	open_web(cluster, rules);
-	rules->files = hadoop_site_load(&files, NULL);
+	if (rules->answer) {
+		rules->web = web;
+	} else {
+		rm_web_close(web);
+		rules->silence = why;
+	}
+	rules->files = yarn_cluster_site(job, NULL);
 	if (rules->files)
 		hadoop_site_load_queues(rules->files);
-	rules->is_fair = scheduler_type ? str_starts_with(scheduler_type, "Fair")
-					: rm_web_is_fair(rules->scheduler);
 	return rules;
 }
 
 void yarn_rules_destroy(struct yarn_rules *rules)
 {
-	tls_context_destroy(rules->web.tls);
+	rm_web_close(rules->web);
 	map_destroy(rules->told);
 	hadoop_site_destroy(rules->files);
-	json_decref(rules->scheduler);
+	json_decref(rules->answer);
+	err_finish(&rules->silence);
 	free(rules);
 }
 
-void yarn_rules_cleanup(struct yarn_rules **rules)
+const json_t *yarn_rules_queues(const struct yarn_rules *rules)
 {
-	if (*rules)
-		yarn_rules_destroy(*rules);
+	const json_t *info = info_of(rules), *root = json_object_get(info, "rootQueue");
+
+	return root ? root : info;
+}
+
+const struct err *yarn_rules_silence(const struct yarn_rules *rules)
+{
+	return &rules->silence;
 }
 
 bool yarn_rules_is_fair(const struct yarn_rules *rules)
@@ -145,7 +151,7 @@ static int64_t setting(struct yarn_rules *rules, const char *resource, const cha
 
 int64_t yarn_rules_least(struct yarn_rules *rules, const char *resource)
 {
-	const char *old = str_equal(resource, YARN_MEMORY) ? LEAST_MEMORY
+	const char *old = str_equal(resource, YARN_MEMORY) ? "yarn.scheduler.minimum-allocation-mb"
 			  : str_equal(resource, YARN_VCORES)
 				  ? "yarn.scheduler.minimum-allocation-vcores"
 				  : NULL;
@@ -165,7 +171,7 @@ static int64_t step_of(struct yarn_rules *rules, const char *resource)
 	if (!rules->is_fair)
 		return yarn_rules_least(rules, resource);
 	return setting(rules, resource, "increment-allocation", old,
-		       is_memory && rules->is_told ? FAIR_INCREMENT : UNKNOWN);
+		       is_memory && rules->web ? FAIR_INCREMENT : UNKNOWN);
 }
 
 int64_t yarn_rules_round(struct yarn_rules *rules, const char *resource, int64_t value,
@@ -180,12 +186,21 @@ int64_t yarn_rules_round(struct yarn_rules *rules, const char *resource, int64_t
 	return given > most && most >= value ? most : given;
 }
 
-/* ---- queues ------------------------------------------------------------------------------- */
-
-bool yarn_rules_queue(const struct yarn_rules *rules, const char *path, struct rm_web_queue *queue)
+int64_t yarn_rules_user_limit(struct yarn_rules *rules, const char *resource, int64_t guaranteed,
+			      double factor)
 {
-	return rm_web_find_queue(rules->scheduler, path, queue);
+	if (guaranteed < 0 || factor < 0)
+		return -1;
+	int64_t least = yarn_rules_least(rules, resource);
+	int64_t base = guaranteed > least ? guaranteed : least;
+	double limit = (double)base * factor;
+	if (base == 0 || limit >= LIMIT_CAP)
+		return -1;
+	int64_t whole = (int64_t)limit;
+	return least > 0 ? (whole + least - 1) / least * least : whole;
 }
+
+/* ---- queues ------------------------------------------------------------------------------- */
 
 static bool is_not_off(struct yarn_rules *rules, const char *key)
 {

@@ -4,21 +4,19 @@
 #ifndef TONY_SCHEDULER_YARN_RULES_H
 #define TONY_SCHEDULER_YARN_RULES_H
 
-#include "hadoop/rm_web.h"
-#include "scheduler/yarn_cluster.h"
+#include <jansson.h>
 
-#define YARN_MEMORY "memory-mb" /* YARN's own name, as are "vcores" and "yarn.io/gpu" */
-#define YARN_VCORES "vcores"
+#include "scheduler/yarn_cluster.h"
 
 struct yarn_rules;
 
-/* The cluster is to outlive them. `scheduler_type`: as an RPC told it; NULL: it did not (before
- * Hadoop 3.3). */
+/* The cluster is to outlive them. `job` as for yarn_cluster_site(); `scheduler_type`: as an RPC
+ * told it; NULL: it did not (before Hadoop 3.3). */
 struct yarn_rules *yarn_rules_ask(const struct hadoop_cluster *cluster, const struct job *job,
 				  const char *scheduler_type);
+/* Of the web service's answer about the scheduler alone, which is taken over. */
+struct yarn_rules *yarn_rules_of(json_t *answer, const char *scheduler_type);
 void yarn_rules_destroy(struct yarn_rules *rules);
-#define cleanup_yarn_rules __attribute__((cleanup(yarn_rules_cleanup)))
-void yarn_rules_cleanup(struct yarn_rules **rules);
 
 bool yarn_rules_is_fair(const struct yarn_rules *rules);
 /* Does the CapacityScheduler look at all resources, and not at memory alone? As far as this
@@ -32,8 +30,15 @@ int64_t yarn_rules_round(struct yarn_rules *rules, const char *resource, int64_t
 /* The least that a container gets; 0: not known. */
 int64_t yarn_rules_least(struct yarn_rules *rules, const char *resource);
 
-/* False: it is not known how the queue is to be dealt with. */
-bool yarn_rules_queue(const struct yarn_rules *rules, const char *path, struct rm_web_queue *queue);
+/* The most that one user may have, rounded as the CapacityScheduler does: `factor` times what is
+ * guaranteed to the queue, or the least container. -1: there is no limit, or it is not known. */
+int64_t yarn_rules_user_limit(struct yarn_rules *rules, const char *resource, int64_t guaranteed,
+			      double factor);
+
+/* The root queue as the web service tells it (yarn_tree.h); NULL: it did not. */
+const json_t *yarn_rules_queues(const struct yarn_rules *rules);
+/* Why not. */
+const struct err *yarn_rules_silence(const struct yarn_rules *rules);
 /* Fair: may queues be made that nobody declared? */
 bool yarn_rules_makes_queues(struct yarn_rules *rules);
 /* Fair: does a job that names no queue go to one with its user's name? */

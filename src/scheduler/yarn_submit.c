@@ -238,7 +238,7 @@ static void fill_context(struct submission *submission)
 
 	context->application_id = &submission->id;
 	context->application_name = job->name;
-	context->queue = job->queue;
+	context->queue = submission->cluster->queue;
 	context->applicationtype = (char *)(type ? type : "TONY");
 	context->node_label_expression = submission->cluster->node_label;
 	context->has_keep_containers_across_application_attempts = true;

@@ -42,7 +42,7 @@ static int64_t smaller(int64_t a, int64_t b)
 static int64_t most_of(const struct yarn_queue_found *found, const struct yarn_partition *partition,
 		       const struct yarn_amount *amount)
 {
-	const Hadoop__QueueInfoProto *queue = found->queue;
+	const Hadoop__QueueInfoProto *queue = found->queue->info;
 	const Hadoop__ResourceProto *maximum = maximum_of(queue, partition->label);
 	int64_t told = maximum ? yarn_resource_value(maximum, amount->name) : -1;
 	int64_t most = amount->own;
@@ -50,7 +50,7 @@ static int64_t most_of(const struct yarn_queue_found *found, const struct yarn_p
 	if (told >= 0)
 		most = smaller(most, told);
 	else if (!*partition->label)
-		most = (int64_t)((double)most * found->share);
+		most = (int64_t)((double)most * found->queue->share);
 	if (str_equal(amount->name, YARN_MEMORY) && queue->maxresourcememory > 0)
 		most = smaller(most, queue->maxresourcememory);
 	if (str_equal(amount->name, YARN_VCORES) && queue->maxresourcevcore > 0)
@@ -63,7 +63,9 @@ static int64_t most_of(const struct yarn_queue_found *found, const struct yarn_p
 static bool counts_vcores(const struct yarn_queue_found *found,
 			  const Hadoop__ResourceProto *largest)
 {
-	if (yarn_rules_is_fair(found->rules) || yarn_rules_counts_all(found->rules))
+	const struct yarn_rules *rules = yarn_tree_rules(found->tree);
+
+	if (yarn_rules_is_fair(rules) || yarn_rules_counts_all(rules))
 		return true;
 	for (size_t i = 0; i < largest->n_resource_value_map; i++) {
 		const char *name = largest->resource_value_map[i]->key;
@@ -311,20 +313,13 @@ static double share_of(const struct yarn_amount *amount, int64_t value)
 	return all > 0 ? (double)value / (double)all : 0;
 }
 
-#define LIMIT_CAP 1e15 /* beyond it a limit is none */
-
-/* user-limit-factor times what is guaranteed to the queue, rounded as the scheduler does. */
-static int64_t user_limit_of(const struct yarn_queue_found *found, double factor,
+/* Of what is guaranteed to the queue; -1: there is no limit. */
+static int64_t user_limit_of(const struct yarn_queue_found *found,
 			     const Hadoop__ResourceProto *guaranteed, const char *name)
 {
-	int64_t least = yarn_rules_least(found->rules, name);
-	int64_t own = yarn_resource_value(guaranteed, name);
-	double product = (double)(own > least ? own : least) * factor;
-
-	if (product >= LIMIT_CAP)
-		return INT64_MAX;
-	int64_t limit = (int64_t)product;
-	return least > 0 ? (limit + least - 1) / least * least : limit;
+	return yarn_rules_user_limit(yarn_tree_rules(found->tree), name,
+				     yarn_resource_value(guaranteed, name),
+				     found->queue->user_limit_factor);
 }
 
 static int64_t largest_of(const struct yarn_partition *partition, const char *name)
@@ -339,19 +334,18 @@ static int64_t largest_of(const struct yarn_partition *partition, const char *na
 }
 
 static int refuse_user(const struct yarn_queue_found *found, const struct yarn_partition *partition,
-		       const struct yarn_amount *amount, int64_t limit, double factor,
-		       struct err *err)
+		       const struct yarn_amount *amount, int64_t limit, struct err *err)
 {
 	char *who cleanup_free = describe_needy(partition);
 	char *needed cleanup_free = format_amount(amount->name, amount->need);
 	char *rounding cleanup_free = describe_rounding(partition, amount->name);
-	char *most cleanup_free = format_amount(amount->name, limit);
+	char *most cleanup_free = format_amount(amount->name, limit < 0 ? 0 : limit);
 
 	return err_set(err, ERR_CAPACITY,
 		       "%s %s%s; in the queue \"%s\" a user gets no more containers once that "
 		       "user's have %s (user-limit-factor %g); ask for fewer or smaller tasks, or "
 		       "name another queue with --queue",
-		       who, needed, rounding, found->name, most, factor);
+		       who, needed, rounding, found->name, most, found->queue->user_limit_factor);
 }
 
 static bool lends(const struct yarn_partition *partition)
@@ -369,20 +363,17 @@ static bool lends(const struct yarn_partition *partition)
 static int check_user(const struct yarn_queue_found *found, const struct yarn_partition *partition,
 		      bool with_vcores, struct err *err)
 {
-	const Hadoop__QueueConfigurationsProto *limits = limits_of(found->queue, partition->label);
+	const Hadoop__QueueConfigurationsProto *limits =
+		limits_of(found->queue->info, partition->label);
 	const Hadoop__ResourceProto *guaranteed = limits ? limits->effectivemincapacity : NULL;
-	struct rm_web_queue rules = {.user_limit_factor = -1};
 	double allowed = 0;
 
-	if (!found->is_new)
-		yarn_rules_queue(found->rules, found->path, &rules);
-	if (!guaranteed || guaranteed->memory <= 0 || rules.user_limit_factor < 0 ||
-	    lends(partition))
+	if (found->is_new || !guaranteed || guaranteed->memory <= 0 ||
+	    user_limit_of(found, guaranteed, YARN_MEMORY) < 0 || lends(partition))
 		return 0;
 	for (size_t i = 0; i < partition->amount_count; i++) {
 		const struct yarn_amount *amount = &partition->amounts[i];
-		double share = share_of(amount, user_limit_of(found, rules.user_limit_factor,
-							      guaranteed, amount->name));
+		double share = share_of(amount, user_limit_of(found, guaranteed, amount->name));
 		allowed = share > allowed ? share : allowed;
 	}
 	for (size_t i = 0; i < partition->amount_count; i++) {
@@ -391,9 +382,7 @@ static int check_user(const struct yarn_queue_found *found, const struct yarn_pa
 		if ((with_vcores || !str_equal(amount->name, YARN_VCORES)) &&
 		    share_of(amount, before) > allowed)
 			return refuse_user(found, partition, amount,
-					   user_limit_of(found, rules.user_limit_factor, guaranteed,
-							 amount->name),
-					   rules.user_limit_factor, err);
+					   user_limit_of(found, guaranteed, amount->name), err);
 	}
 	return 0;
 }

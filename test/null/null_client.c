@@ -30,7 +30,7 @@ static bool is_id(const char *id, struct history_days *days)
 	return str_starts_with(id, "null-") && local_jobs_is_id(same, days);
 }
 
-static int preflight(struct job *job, struct err *err)
+static int preflight(struct job *job, struct share *given, struct err *err)
 {
 	struct capacity capacity cleanup_capacity = {0};
 

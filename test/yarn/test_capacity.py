@@ -24,6 +24,11 @@ def test_requests_count_as_the_scheduler_rounds_them(tony):
             "12.0 GiB", "--wait-for-capacity")
 
 
+def test_what_is_given_is_told_beside_what_is_asked_for(tony):
+    answer = tony.run("check", "--type", "worker=3", "--memory", "64m", "--executes", "true")
+    assert "tasks: 3, memory: 768 MiB in all (192 MiB asked for)" in answer.stdout, answer.stdout + answer.stderr
+
+
 def test_containers_that_the_nodes_have_no_room_for(tony):
     """In all there would be: each of three nodes holds one."""
     refused(tony, CAPACITY, {"tony.worker.instances": 4, "tony.worker.memory": "2200m"}, "4 containers", "2.2 GiB",
@@ -86,7 +91,7 @@ def move(tony, job, queue):
 def test_a_moved_job_shows_its_new_queue(tony):
     job = tony.submit({"tony.worker.instances": 1}, "--executes", f"./exit_after.sh {tony.directory}/go 0")
     job.wait_task("worker:0")
-    assert job.status()["queue"] == "default"
+    assert job.status()["queue"].split(".")[-1] == "default"
     move(tony, job, "ml")
     wait_until(lambda: job.status()["queue"].split(".")[-1] == "ml", "the new queue")
     listed = json.loads(tony.run("list", "--json").stdout)

@@ -1,5 +1,7 @@
 """A FairScheduler as Hadoop has it: memory in steps of 1 GiB, and queues that nobody declared."""
 
+import json
+
 from program import wait_until
 from test_capacity import CAPACITY, refused
 
@@ -14,6 +16,11 @@ def test_queues_are_made_when_they_are_used(own_tony):
     answer, job = own_tony.job({"tony.worker.instances": 1}, "--queue", "some.where", "--executes", "true")
     assert answer.returncode == 0, answer.stderr
     assert queue_of(job) == "root.some.where"
+
+
+def test_queues_are_listed_with_the_parents_that_make_them(own_tony):
+    rows = {row["name"]: row for row in json.loads(own_tony.run("queues", "--json").stdout)}
+    assert rows["root"]["makes_queues"] and "makes_queues" not in rows.get("root.default", {})
 
 
 def test_a_job_without_a_queue_goes_to_its_users(own_tony):

@@ -44,7 +44,7 @@ def parts_of(queue):
 
 def queues_of(cluster):
     info = cluster.rm("scheduler")["scheduler"]["schedulerInfo"]
-    return {queue["queueName"]: {
+    return {queue["queuePath"]: {
         "parts": parts_of(queue), "running": queue["numActiveApplications"],
         "largest": amount(queue["maximumAllocation"])} for queue in leaves(info) if queue["queueType"] == "leaf"}
 
@@ -80,17 +80,17 @@ def test_queues_have_what_the_resourcemanager_says(tony):
 
     def is_same():
         theirs = queues_of(tony.cluster)
-        ours = {name: row for name, row in told(tony, "queues").items() if name in theirs}
+        ours = {row["queue_path"]: row for row in told(tony, "queues").values() if row["queue_path"] in theirs}
         return ours.keys() == theirs.keys() and ours if all(
             row["running_count"] == theirs[name]["running"] and row["largest_container"] == theirs[name]["largest"] and
             all({key: part[key] for key in theirs[name]["parts"][part.get("label", "")]} ==
                 theirs[name]["parts"][part.get("label", "")] for part in row["parts"])
             for name, row in ours.items()) else None
     queues = wait_until(is_same, "the same figures of all queues")
-    ml = queues["ml"]
+    ml = queues["root.ml"]
     plain, fast = ml["parts"]
-    assert ml["state"] == "open" and ml["queue_path"] == "root.ml" and ml["may_submit"] and not ml["default"]
-    assert queues["default"]["default"] and ml["user_running_count"] >= 1
+    assert ml["state"] == "open" and ml["name"] == "ml" and ml["may_submit"] and not ml["default"]
+    assert queues["root.default"]["default"] and ml["user_running_count"] >= 1
     assert fast["label"] == "fast" and fast["user_allocated"]["memory_mib"] >= 256
     assert plain["user_allocated"]["gpus"] >= 2
     for name in ("memory_mib", "vcores", "gpus"):
@@ -102,11 +102,18 @@ def test_limits_are_those_of_the_user_who_asks(tony):
     queues = told(tony, "queues", user="bob")
     assert not queues["staff"]["may_submit"] and told(tony, "queues", "staff", user="alice")["staff"]["may_submit"]
     mine = queues["mine"]["parts"][0]
-    assert mine["user_limit"]["memory_mib"] == mine["guaranteed"]["memory_mib"] < mine["maximum"]["memory_mib"]
+    # As the scheduler rounds it.
+    assert mine["user_limit"]["memory_mib"] == -(-mine["guaranteed"]["memory_mib"] // 256) * 256
+    assert mine["user_limit"]["memory_mib"] < mine["maximum"]["memory_mib"]
     tiny = queues["tiny"]["parts"][0]
     assert tiny["am_limit"]["memory_mib"] < tiny["maximum"]["memory_mib"] < mine["maximum"]["memory_mib"]
     assert {name.split(".")[-1] for name, row in queues.items() if row.get("makes_queues")} >= {"teams", "users"}
+    # Only carol's jobs get there, as the cluster's mapping says.
+    teams = {name: told(tony, "queues", "teams", user=name)["root.teams"] for name in ("bob", "carol")}
+    assert all(row["mapped"] for row in teams.values())
+    assert teams["carol"]["may_submit"] and "may_submit" not in teams["bob"]
     table = tony.run("queues", "--output", "wide", env={"HADOOP_USER_NAME": "bob"}).stdout
+    assert "only the cluster's mapping of users leads here" in table
     assert "you may not submit jobs here" in table and "queues below it are made when they are used" in table
     assert tony.run("queues", "nosuch").returncode == 4
     assert {"default", "ml", "tiny"} <= set(tony.run("completion", "queues", "all").stdout.split())

@@ -1,6 +1,8 @@
 /* The tables of tony nodes and tony queues, and which rows are chosen. */
 #include "../base/test.h"
 
+#include <string.h>
+
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/resources_table.h"
@@ -48,6 +50,27 @@ static void nodes_and_their_sum(void **state)
 		     "memory on one node: 15.0 GiB, 8 vcores on n2\n");
 }
 
+static void opportunistic_containers_are_counted_beside_the_others(void **state)
+{
+	struct scheduler_node node = {.name = (char *)"n1",
+				      .state = NODE_DRAINING,
+				      .containers = 4,
+				      .opportunistic = 2,
+				      .opportunistic_waiting = 1};
+	const struct scheduler_nodes nodes = {&node, 1};
+	const struct resources_choice choice = {
+		.scheduler = scheduler_client_at(0), .names = &none, .labels = &none};
+	struct str out cleanup_str = {0};
+
+	resources_table_nodes(&choice, &nodes, 0, &out);
+	assert_non_null(strstr(str_text(&out), " 4, opportunistic: 2, waiting: 1  "));
+	json_t *all cleanup_json = resources_json_nodes(&choice, &nodes);
+	const json_t *first = json_array_get(all, 0);
+	assert_int_equal(json_integer_value(json_object_get(first, "opportunistic_count")), 2);
+	assert_int_equal(json_integer_value(json_object_get(first, "opportunistic_waiting_count")),
+			 1);
+}
+
 static void nodes_that_are_free_and_those_with_a_label(void **state)
 {
 	assert_nodes(&none, true,
@@ -68,8 +91,10 @@ static void nodes_that_are_free_and_those_with_a_label(void **state)
 
 static void fill_queues(struct scheduler_queues *queues)
 {
-	struct scheduler_queue *ml = scheduler_queues_add(queues, "ml", "root.ml");
-	struct scheduler_queue_part *plain = scheduler_queue_part(ml, NULL);
+	struct scheduler_queue *ml = scheduler_queues_add(queues);
+
+	scheduler_queue_init(ml, "ml", "root.ml");
+	struct scheduler_queue_part *plain = ml->parts;
 
 	ml->running = 2;
 	ml->max_running = 5;
@@ -78,8 +103,9 @@ static void fill_queues(struct scheduler_queues *queues)
 	plain->used = (struct share){4096, 4, 1};
 	plain->user_limit = (struct share){6144, 12, 3};
 	plain->user_used = (struct share){1024, 1, 0};
-	scheduler_queue_part(ml, "fast")->maximum = (struct share){4096, 8, 2};
-	struct scheduler_queue *closed = scheduler_queues_add(queues, "closed", "root.closed");
+	scheduler_queue_add_part(ml, "fast")->maximum = (struct share){4096, 8, 2};
+	struct scheduler_queue *closed = scheduler_queues_add(queues);
+	scheduler_queue_init(closed, "closed", "root.closed");
 	closed->state = QUEUE_STOPPED;
 	closed->access = QUEUE_ACCESS_DENIED;
 }
@@ -131,6 +157,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nodes_and_their_sum),
+		cmocka_unit_test(opportunistic_containers_are_counted_beside_the_others),
 		cmocka_unit_test(nodes_that_are_free_and_those_with_a_label),
 		cmocka_unit_test(queues_and_what_they_leave_to_the_user),
 		cmocka_unit_test(a_queue_by_its_path_and_its_part_of_a_label),

@@ -19,6 +19,7 @@
 #include "job/view.h"
 #include "scheduler/local_job.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/share.h"
 #include "scheduler/state_dir.h"
 
 /* Stands for tony-agent: an AM that comes up as the real one does, or not, as STAND_IN says. */
@@ -438,7 +439,7 @@ static void a_missing_agent_is_told_with_the_places(void **state)
 	assert_string_equal(listed(one), "failed");
 	/* Usually it is missed before there is a job. */
 	struct job *job = (struct job *)sample_job(&sample, one, "one");
-	assert_int_equal(client()->preflight(job, &err), -1);
+	assert_int_equal(client()->preflight(job, &(struct share){0}, &err), -1);
 	assert_message_has(&err, "libexec/tony");
 	setenv("PATH", "/usr/bin:/bin", 1);
 	err_finish(&err);
@@ -451,9 +452,9 @@ static void a_job_too_large_is_refused_before_anything_starts(void **state)
 	struct job *job = (struct job *)sample_job(&sample, one, "one");
 	struct err err = {0};
 
-	assert_success(client()->preflight(job, &err), &err);
+	assert_success(client()->preflight(job, &(struct share){0}, &err), &err);
 	job->types[0].memory = (int64_t)1 << 40;
-	assert_int_equal(client()->preflight(job, &err), -1);
+	assert_int_equal(client()->preflight(job, &(struct share){0}, &err), -1);
 	assert_int_equal(err.kind, ERR_CAPACITY);
 	assert_message_has(&err, "worker:0 needs ");
 	assert_message_has(&err, "tony.local.memory");

@@ -16,6 +16,7 @@
 #include "hadoop/container.h"
 #include "hadoop/credentials.h"
 #include "hadoop/sasl.h"
+#include "scheduler/share.h"
 #include "scheduler/yarn_client.h"
 #include "scheduler/yarn_logs.h"
 
@@ -61,6 +62,8 @@ static void make_queue(Hadoop__QueueInfoProto *queue, const char *name, float ma
 	queue->state = state;
 }
 
+static const char *scheduler_type; /* of the next test */
+
 static void answer_queue(struct fake_connection *connection, const struct fake_call *call)
 {
 	Hadoop__GetQueueInfoRequestProto *request =
@@ -82,8 +85,10 @@ static void answer_queue(struct fake_connection *connection, const struct fake_c
 	entry.partitionname = (char *)"fast";
 	entry.queueconfigurations = &limits;
 	make_queue(&root, "root", 1, RUNNING);
+	root.schedulertype = (char *)scheduler_type;
 	make_queue(&queues[0], "default", 1, RUNNING);
 	make_queue(&queues[1], "small", 0.25f, RUNNING);
+	queues[1].queuepath = (char *)"root.small"; /* as Hadoop 3.4 tells it */
 	make_queue(&queues[2], "closed", 1, HADOOP__QUEUE_STATE_PROTO__Q_STOPPED);
 	make_queue(&queues[3], "staff", 1, RUNNING);
 	queues[0].n_accessiblenodelabels = 1;
@@ -233,8 +238,16 @@ static int start_manager(void **state)
 	return manager < 0 ? -1 : 0;
 }
 
+static int start_fair(void **state)
+{
+	scheduler_type = "FairScheduler";
+	return start_manager(state);
+}
+
 static int stop_manager(void **state)
 {
+	scheduler_type = NULL;
+	unsetenv("HADOOP_CONF_DIR");
 	kill(manager, SIGKILL);
 	waitpid(manager, NULL, 0);
 	mem_replace(&address, NULL);
@@ -309,7 +322,7 @@ static void the_history_goes_where_the_am_can_bring_it(void **state)
 		struct err err cleanup_err = {0};
 		configure(job, "tony.history.location", cases[i].location);
 		cluster->history_dir = yarn_history_path(cluster, cases[i].location);
-		int result = yarn_preflight(cluster, job, &err);
+		int result = yarn_preflight(cluster, job, &(struct share){0}, &err);
 		if (cases[i].path) {
 			assert_success(result, &err);
 			assert_string_equal(cluster->history_dir, cases[i].path);
@@ -354,7 +367,7 @@ static void a_job_gets_the_clusters_identity(void **state)
 	struct err err cleanup_err = {0};
 
 	configure(job, "tony.worker.resource.yarn.io/gpu", "1");
-	assert_success(yarn_preflight(cluster, job, &err), &err);
+	assert_success(yarn_preflight(cluster, job, &(struct share){0}, &err), &err);
 	assert_string_equal(job->id, "application_1700000000000_0007");
 	assert_string_equal(job->user, "alice");
 	struct hadoop_cluster *read = hadoop_cluster_from_json(job->engine, job->stores, &err);
@@ -382,7 +395,7 @@ static void logs_that_are_not_collected_yet_are_told_so(void **state)
 		struct job_door door = {.ended = true};
 		struct err err cleanup_err = {0};
 		cluster->log_dir = mem_printf("file:%s", scratch_path(state, "collected"));
-		assert_success(yarn_preflight(cluster, job, &err), &err);
+		assert_success(yarn_preflight(cluster, job, &(struct share){0}, &err), &err);
 		mem_replace(&job->id, mem_printf("application_1700000000000_%04zu", 7 + i));
 		struct job_logs *logs = yarn_logs(&door, job, &err);
 		assert_non_null(logs);
@@ -568,7 +581,7 @@ static void what_can_never_run_is_refused_with_the_numbers(void **state)
 		struct job *job = make_job();
 		struct err err cleanup_err = {0};
 		cases[i].change(job);
-		assert_int_equal(yarn_preflight(cluster, job, &err), -1);
+		assert_int_equal(yarn_preflight(cluster, job, &(struct share){0}, &err), -1);
 		assert_message_has(&err, cases[i].message);
 		hadoop_cluster_destroy(cluster);
 		job_destroy(job);
@@ -583,7 +596,7 @@ static void what_can_never_run_waits_when_that_is_wanted(void **state)
 
 	set_large_tasks(job);
 	configure(job, "tony.application.wait-for-capacity", "true");
-	assert_success(yarn_preflight(cluster, job, &err), &err);
+	assert_success(yarn_preflight(cluster, job, &(struct share){0}, &err), &err);
 	hadoop_cluster_destroy(cluster);
 	job_destroy(job);
 }
@@ -601,18 +614,105 @@ static void requests_are_rounded_as_the_site_files_say(void **state)
 	struct err err cleanup_err = {0};
 
 	assert_success(fs_write_file(path, site, strlen(site), 0600, &err), &err);
+	struct share given = {.memory = 200};
+
 	configure(job, "tony.application.yarn-conf-path", path);
 	job->types[0].instances = 16;
 	job->types[0].memory = 100;
 	job->types[0].gpus = job->types[0].vcores = 0;
-	assert_int_equal(yarn_preflight(cluster, job, &err), -1);
+	assert_int_equal(yarn_preflight(cluster, job, &(struct share){0}, &err), -1);
 	assert_message_has(&err,
 			   "16 tasks that run together and the application master need 17.0 "
 			   "GiB (the application master gets 1.0 GiB instead of 512 MiB, each "
 			   "worker gets 1.0 GiB instead of 100 MiB); the queue \"default\" can "
 			   "have 16.0 GiB");
+	err_finish(&err);
+	job->types[0].instances = 2;
+	assert_success(yarn_preflight(cluster, job, &given, &err), &err);
+	assert_int_equal(given.memory, 2048);
 	hadoop_cluster_destroy(cluster);
 	job_destroy(job);
+}
+
+#define MAPPINGS "yarn.scheduler.capacity.queue-mappings"
+
+/* ---- which queue -------------------------------------------------------------------------- */
+
+struct queue_case {
+	const char *user, *queue, *key, *value; /* of the scheduler's own file */
+	const char *sent, *told;		/* `told`: part of the refusal where none is sent */
+	bool overrides;
+};
+
+/* YARN is told of the first, and the job is said to be in the second. */
+static void assert_queue(void **state, const struct queue_case *wanted)
+{
+	struct hadoop_cluster *cluster = make_cluster();
+	struct job *job = make_job();
+	struct err err cleanup_err = {0};
+	char *text cleanup_free = mem_printf(
+		"<configuration><property><name>%s</name><value>%s</value></property><property>"
+		"<name>" MAPPINGS "-override.enable</name><value>%s</value></property>"
+		"</configuration>",
+		wanted->key ? wanted->key : "none", wanted->value ? wanted->value : "",
+		wanted->overrides ? "true" : "false");
+
+	scratch_write(state, "conf/yarn-site.xml", text, 0600);
+	scratch_write(state, "conf/capacity-scheduler.xml", text, 0600);
+	setenv("HADOOP_CONF_DIR", scratch_path(state, "conf"), 1);
+	mem_replace(&cluster->user, mem_strdup(wanted->user));
+	mem_replace(&job->queue, mem_strdup(wanted->queue));
+	job->types[0].instances = 1;
+	job->types[0].gpus = 0;
+	int result = yarn_preflight(cluster, job, &(struct share){0}, &err);
+	if (wanted->sent) {
+		assert_success(result, &err);
+		assert_string_equal(cluster->queue, wanted->sent);
+		assert_string_equal(job->queue, wanted->told);
+	} else {
+		assert_int_equal(result, -1);
+		assert_message_has(&err, wanted->told);
+	}
+	hadoop_cluster_destroy(cluster);
+	job_destroy(job);
+}
+
+#define UNDECLARED "yarn.scheduler.fair.allow-undeclared-pools"
+#define BY_USER	   "yarn.scheduler.fair.user-as-default-queue"
+
+static void a_fair_scheduler_has_queues_of_users_and_of_any_name(void **state)
+{
+	static const struct queue_case cases[] = {
+		/* A queue of the user's that is there, and one that is not. */
+		{"small", "default", NULL, NULL, "default", "root.small"},
+		{"bob", "default", NULL, NULL, "default", "default"},
+		/* "root" would be all queues' root. */
+		{"root", "default", NULL, NULL, "root.root", "root.root"},
+		{"bob", "default", BY_USER, "false", "default", "root.default"},
+		{"bob", "small", NULL, NULL, "small", "root.small"},
+		{"bob", "some.where", NULL, NULL, "root.some.where", "root.some.where"},
+		{"bob", "some.where", UNDECLARED, "false", NULL, "has no queue \"some.where\""},
+	};
+
+	for (size_t i = 0; i < array_length(cases); i++)
+		assert_queue(state, &cases[i]);
+}
+
+static void a_mapping_of_users_chooses_the_queue(void **state)
+{
+	static const struct queue_case cases[] = {
+		{"bob", "default", MAPPINGS, "u:eve:closed,u:bob:small", "default", "root.small"},
+		{"bob", "default", MAPPINGS, "u:bob:closed", NULL, "\"root.closed\" is stopped"},
+		{"bob", "default", MAPPINGS, "u:%user:staff.%user", "default", "root.staff.bob"},
+		/* Whose group that is, is not known: it ends what is known. */
+		{"bob", "default", MAPPINGS, "g:all:closed,u:bob:closed", "default", "default"},
+		{"bob", "small", MAPPINGS, "u:bob:closed", "small", "root.small"},
+		{"bob", "closed", MAPPINGS, "u:bob:small", "closed", "root.small", true},
+		{"bob", "nosuch", MAPPINGS, "u:bob:small", NULL, "has no queue \"nosuch\""},
+	};
+
+	for (size_t i = 0; i < array_length(cases); i++)
+		assert_queue(state, &cases[i]);
 }
 
 #define CONF_OF_HANDLER "GET /conf?name=yarn.resourcemanager.placement-constraints.handler "
@@ -687,7 +787,7 @@ static Hadoop__SubmitApplicationRequestProto *submit(struct job *job)
 	struct err err cleanup_err = {0};
 	size_t length;
 
-	assert_success(yarn_preflight(cluster, job, &err), &err);
+	assert_success(yarn_preflight(cluster, job, &(struct share){0}, &err), &err);
 	cluster->files = mem_alloc_array(1, sizeof(*cluster->files));
 	cluster->file_count = 1;
 	cluster->files[0] =
@@ -826,63 +926,10 @@ static void what_the_user_asks_for_is_passed_on(void **state)
 	job_destroy(job);
 }
 
-/* ---- this machine's copy ------------------------------------------------------------------ */
-
-static void a_copy_without_a_journal_is_not_final(void **state)
-{
-	struct err err cleanup_err = {0};
-
-	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
-	char *mirror cleanup_free = yarn_mirror("application_1_0001", &err);
-	assert_non_null(mirror);
-	assert_false(yarn_mirror_is_final(mirror));
-	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
-	assert_success(yarn_mirror_write(mirror, "journal.jsonl", "{\"seq\":1,torn", &err), &err);
-	assert_false(yarn_mirror_is_final(mirror));
-	/* What a killed reader has left is cut off. */
-	char *left cleanup_free = fs_read_file(journal, 4096, NULL, &err);
-	assert_string_equal(left, "");
-}
-
-static void each_attempt_of_the_am_has_its_own_journal(void **state)
-{
-	struct err err cleanup_err = {0};
-
-	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
-	char *mirror cleanup_free = yarn_mirror("application_1_0001", &err);
-	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
-	assert_success(yarn_mirror_begin(mirror, 1, true, &err), &err);
-	assert_success(yarn_mirror_write(mirror, "journal.jsonl", "{}\n", &err), &err);
-	assert_success(yarn_mirror_begin(mirror, 1, true, &err), &err);
-	assert_true(fs_exists(journal));
-	assert_success(yarn_mirror_write(mirror, "address", "h0:4000", &err), &err);
-	/* The next one may wait long for its container. */
-	assert_success(yarn_mirror_begin(mirror, 2, false, &err), &err);
-	assert_null(yarn_mirror_address(mirror, NULL));
-	assert_int_equal(yarn_mirror_attempt(mirror), 1);
-	assert_true(fs_exists(journal));
-	assert_success(yarn_mirror_begin(mirror, 2, true, &err), &err);
-	assert_false(fs_exists(journal));
-}
-
-/* Two processes asked, and the one that was answered first comes last. */
-static void what_is_known_of_the_next_am_stays(void **state)
-{
-	struct err err cleanup_err = {0};
-
-	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
-	char *mirror cleanup_free = yarn_mirror("application_1_0001", &err);
-	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
-	assert_success(yarn_mirror_begin(mirror, 2, true, &err), &err);
-	assert_success(yarn_mirror_write(mirror, "journal.jsonl", "{}\n", &err), &err);
-	assert_success(yarn_mirror_begin(mirror, 1, true, &err), &err);
-	assert_int_equal(yarn_mirror_attempt(mirror), 2);
-	assert_true(fs_exists(journal));
-}
-
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start_manager, stop_manager)
+#define FAIR_TEST(name) cmocka_unit_test_setup_teardown(name, start_fair, stop_manager)
+#define TEST(name)	cmocka_unit_test_setup_teardown(name, start_manager, stop_manager)
 	const struct CMUnitTest tests[] = {
 		TEST(the_history_goes_where_the_am_can_bring_it),
 		TEST(a_job_gets_the_clusters_identity),
@@ -890,15 +937,14 @@ int main(void)
 		TEST(what_can_never_run_is_refused_with_the_numbers),
 		TEST(what_can_never_run_waits_when_that_is_wanted),
 		TEST(requests_are_rounded_as_the_site_files_say),
+		FAIR_TEST(a_fair_scheduler_has_queues_of_users_and_of_any_name),
+		TEST(a_mapping_of_users_chooses_the_queue),
 		TEST(constraints_need_a_cluster_that_takes_them),
 		TEST(a_plain_submission_says_what_yarn_needs),
 		TEST(what_is_the_jobs_own_travels_in_the_credentials),
 		cmocka_unit_test(jobs_in_directories_name_places_there),
 		scratch_test(a_description_that_yarn_cannot_keep_is_refused),
 		TEST(what_the_user_asks_for_is_passed_on),
-		scratch_test(a_copy_without_a_journal_is_not_final),
-		scratch_test(each_attempt_of_the_am_has_its_own_journal),
-		scratch_test(what_is_known_of_the_next_am_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

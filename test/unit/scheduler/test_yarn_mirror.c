@@ -306,6 +306,58 @@ static void another_users_job_says_nothing_of_how_the_cluster_is_reached(void **
 	job_destroy(kept);
 }
 
+static void a_copy_without_a_journal_is_not_final(void **state)
+{
+	struct err err cleanup_err = {0};
+
+	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
+	char *mirror cleanup_free = yarn_mirror("application_1_0001", &err);
+	assert_non_null(mirror);
+	assert_false(yarn_mirror_is_final(mirror));
+	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
+	assert_success(yarn_mirror_write(mirror, "journal.jsonl", "{\"seq\":1,torn", &err), &err);
+	assert_false(yarn_mirror_is_final(mirror));
+	/* What a killed reader has left is cut off. */
+	char *left cleanup_free = fs_read_file(journal, 4096, NULL, &err);
+	assert_string_equal(left, "");
+}
+
+static void each_attempt_of_the_am_has_its_own_journal(void **state)
+{
+	struct err err cleanup_err = {0};
+
+	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
+	char *mirror cleanup_free = yarn_mirror("application_1_0001", &err);
+	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
+	assert_success(yarn_mirror_begin(mirror, 1, true, &err), &err);
+	assert_success(yarn_mirror_write(mirror, "journal.jsonl", "{}\n", &err), &err);
+	assert_success(yarn_mirror_begin(mirror, 1, true, &err), &err);
+	assert_true(fs_exists(journal));
+	assert_success(yarn_mirror_write(mirror, "address", "h0:4000", &err), &err);
+	/* The next one may wait long for its container. */
+	assert_success(yarn_mirror_begin(mirror, 2, false, &err), &err);
+	assert_null(yarn_mirror_address(mirror, NULL));
+	assert_int_equal(yarn_mirror_attempt(mirror), 1);
+	assert_true(fs_exists(journal));
+	assert_success(yarn_mirror_begin(mirror, 2, true, &err), &err);
+	assert_false(fs_exists(journal));
+}
+
+/* Two processes asked, and the one that was answered first comes last. */
+static void what_is_known_of_the_next_am_stays(void **state)
+{
+	struct err err cleanup_err = {0};
+
+	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
+	char *mirror cleanup_free = yarn_mirror("application_1_0001", &err);
+	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
+	assert_success(yarn_mirror_begin(mirror, 2, true, &err), &err);
+	assert_success(yarn_mirror_write(mirror, "journal.jsonl", "{}\n", &err), &err);
+	assert_success(yarn_mirror_begin(mirror, 1, true, &err), &err);
+	assert_int_equal(yarn_mirror_attempt(mirror), 2);
+	assert_true(fs_exists(journal));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +367,9 @@ int main(void)
 		scratch_test(the_end_of_a_job_is_not_read_from_another_users_entry),
 		scratch_test(a_job_is_not_described_by_another_users_entry),
 		scratch_test(another_users_job_says_nothing_of_how_the_cluster_is_reached),
+		scratch_test(a_copy_without_a_journal_is_not_final),
+		scratch_test(each_attempt_of_the_am_has_its_own_journal),
+		scratch_test(what_is_known_of_the_next_am_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

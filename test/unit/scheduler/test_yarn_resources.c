@@ -6,14 +6,16 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "proto/yarn.pb-c.h"
 #include "scheduler/yarn_resources.h"
-#include "scheduler/yarn_rest.h"
+#include "scheduler/yarn_tree.h"
 
 #define STATE(name) HADOOP__NODE_STATE_PROTO__NS_##name
 
@@ -373,38 +375,94 @@ static void without_the_web_service_queues_are_as_rpc_tells_them(void **state)
 	assert_false(scheduler_queue_is_called(&queues.items[1], "ob"));
 }
 
-static void parse(const char *sample, const char *user, struct scheduler_queues *queues)
+#define QUEUE_CAP 16
+
+/* As RPC tells of the queues of these paths, the parents first. */
+struct told {
+	Hadoop__QueueInfoProto queues[QUEUE_CAP], *children[QUEUE_CAP][QUEUE_CAP];
+	Hadoop__QueueUserACLInfoProto access[QUEUE_CAP], *accesses[QUEUE_CAP];
+	Hadoop__QueueACLProto submit;
+	size_t count;
+};
+
+static void tell(struct told *told, const char *path)
+{
+	Hadoop__QueueInfoProto *queue = &told->queues[told->count];
+	Hadoop__QueueUserACLInfoProto *access = &told->access[told->count];
+	const char *dot = strrchr(path, '.');
+
+	hadoop__queue_info_proto__init(queue);
+	queue->queuename = queue->queuepath = (char *)path;
+	hadoop__queue_user_aclinfo_proto__init(access);
+	access->queuename = (char *)path;
+	access->n_useracls = 1;
+	access->useracls = &told->submit;
+	told->accesses[told->count] = access;
+	for (size_t i = 0; dot && i < told->count; i++) {
+		Hadoop__QueueInfoProto *parent = &told->queues[i];
+		size_t length = (size_t)(dot - path);
+		if (strlen(parent->queuepath) != length ||
+		    strncmp(parent->queuepath, path, length) != 0)
+			continue;
+		parent->childqueues = told->children[i];
+		parent->childqueues[parent->n_childqueues++] = queue;
+	}
+	told->count++;
+}
+
+static json_t *answer_of(const char *path)
 {
 	struct err err cleanup_err = {0};
-	char *path cleanup_free = mem_printf(SAMPLES "/%s", sample);
 	size_t length;
 	char *body cleanup_free = fs_read_file(path, 1 << 20, &length, &err);
 
 	assert_non_null(body);
-	scheduler_queues_add(queues, "default", "root.default");
-	scheduler_queues_add(queues, "ml", "root.ml");
-	assert_success(yarn_rest_parse(body, length, user, queues, &err), &err);
+	json_t *answer = json_parse(body, length, &err);
+	assert_non_null(answer);
+	return answer;
 }
+
+/* `paths`: with blanks between them. */
+static void read_tree(const char *file, const char *paths, const char *user,
+		      struct scheduler_queues *queues)
+{
+	struct told told = {.submit = HADOOP__QUEUE_ACLPROTO__QACL_SUBMIT_APPLICATIONS};
+	Hadoop__GetQueueUserAclsInfoResponseProto access =
+		HADOOP__GET_QUEUE_USER_ACLS_INFO_RESPONSE_PROTO__INIT;
+	struct str_list list cleanup_str_list = {0};
+
+	str_split(&list, paths, ' ');
+	for (size_t i = 0; i < list.count; i++)
+		tell(&told, list.items[i]);
+	access.n_queueuseracls = told.count;
+	access.queueuseracls = told.accesses;
+	struct yarn_tree *tree =
+		yarn_tree_read(told.queues, &access, user, yarn_rules_of(answer_of(file), NULL));
+	yarn_queues_take(tree, queues);
+	yarn_tree_destroy(tree);
+}
+
+#define CAPACITY "root root.default root.ml root.users"
 
 static void the_capacity_schedulers_answer_has_the_limits_of_each_label(void **state)
 {
 	struct scheduler_queues queues cleanup_scheduler_queues = {0};
 	/* A user may have half of what is guaranteed, and has more than that already. */
 	static const char *const lines[] = {
-		"default open 0 - run=0/-1 wait=0 jobs=5000 own=0/0 ms=-1 container=4096/8/2; : "
+		"default open 1 - run=0/-1 wait=0 jobs=5000 own=0/0 ms=-1 container=4096/8/2; : "
 		"least=6144/12/3 most=12288/24/6 used=0/0/0 limit=12288/24/6 own=0/0/0 "
 		"left=12288/24/6 am=0/0/0 ams=6144/12/3; fast: least=2048/4/1 most=4096/8/2 "
 		"used=0/0/0 limit=4096/8/2 own=0/0/0 left=4096/8/2 am=0/0/0 ams=1024/2/1",
-		"ml open 0 - run=2/10 wait=0 jobs=5000 own=2/0 ms=3600000 container=4096/8/2; : "
+		"ml open 1 - run=2/10 wait=0 jobs=5000 own=2/0 ms=3600000 container=4096/8/2; : "
 		"least=6144/12/3 most=12288/24/6 used=1664/4/2 limit=3072/6/1 own=1664/4/2 "
 		"left=1408/2/0 am=1024/2/0 ams=6144/12/3; fast: least=2048/4/1 most=4096/8/2 "
 		"used=320/1/0 limit=1024/2/0 own=320/1/0 left=704/1/0 am=0/0/0 ams=1024/2/1",
-		"root.users open 0 makes run=-1/-1 wait=-1 jobs=-1 own=0/0 ms=-1 "
+		"root.users open 1 makes run=-1/-1 wait=-1 jobs=-1 own=0/0 ms=-1 "
 		"container=-1/-1/-1; : least=-1/-1/-1 most=-1/-1/-1 used=-1/-1/-1 limit=-1/-1/-1 "
 		"own=0/0/0 left=-1/-1/-1 am=-1/-1/-1 ams=-1/-1/-1",
 	};
 
-	parse("capacity", "root", &queues);
+	read_tree(SAMPLES "/capacity", CAPACITY, "root", &queues);
 	assert_queues(&queues, lines, array_length(lines));
 }
 
@@ -413,7 +471,7 @@ static void a_user_without_a_job_has_the_same_limits(void **state)
 {
 	struct scheduler_queues queues cleanup_scheduler_queues = {0};
 
-	parse("capacity", "bob", &queues);
+	read_tree(SAMPLES "/capacity", CAPACITY, "bob", &queues);
 	assert_int_equal(queues.items[1].running, 2);
 	assert_int_equal(queues.items[1].user_running, 0);
 	assert_int_equal(queues.items[1].parts[0].user_limit.memory, 3072);
@@ -424,37 +482,169 @@ static void the_fair_schedulers_answer_has_shares_and_parents(void **state)
 {
 	struct scheduler_queues queues cleanup_scheduler_queues = {0};
 	static const char *const lines[] = {
-		"default open 0 - run=0/-1 wait=0 jobs=-1 own=-1/-1 ms=-1 container=4096/8/2; : "
+		"root open 1 makes run=-1/-1 wait=-1 jobs=-1 own=-1/-1 ms=-1 container=4096/8/2; : "
+		"least=16384/32/8 most=16384/32/8 used=0/0/0 limit=-1/-1/-1 own=-1/-1/-1 "
+		"left=16384/32/8 am=0/0/0 ams=-1/-1/-1",
+		"root.default open 1 - run=0/-1 wait=0 jobs=-1 own=-1/-1 ms=-1 container=4096/8/2; "
+		": "
 		"least=7168/-1/-1 most=16384/32/8 used=0/0/0 limit=-1/-1/-1 own=-1/-1/-1 "
 		"left=16384/32/8 am=0/0/0 ams=-1/-1/-1",
-		"ml open 0 - run=1/1 wait=2 jobs=-1 own=-1/-1 ms=-1 container=4096/8/2; : "
+		"root.ml open 1 - run=1/1 wait=2 jobs=-1 own=-1/-1 ms=-1 container=4096/8/2; : "
 		"least=2048/-1/-1 most=2048/4/0 used=1024/2/0 limit=-1/-1/-1 own=-1/-1/-1 "
 		"left=1024/2/0 am=512/1/0 ams=1024/-1/-1",
-		"users open 0 makes run=-1/-1 wait=-1 jobs=-1 own=-1/-1 ms=-1 container=4096/8/2; "
+		"root.users open 1 makes run=-1/-1 wait=-1 jobs=-1 own=-1/-1 ms=-1 "
+		"container=4096/8/2; "
 		": least=7168/-1/-1 most=16384/32/8 used=0/0/0 limit=-1/-1/-1 own=-1/-1/-1 "
 		"left=16384/32/8 am=0/0/0 ams=-1/-1/-1",
 	};
 
-	scheduler_queues_add(&queues, "users", "root.users");
-	parse("fair", "root", &queues);
-	struct scheduler_queue users = queues.items[0];
-	queues.items[0] = queues.items[1];
-	queues.items[1] = queues.items[2];
-	queues.items[2] = users;
+	read_tree(SAMPLES "/fair", "root root.ml root.default root.users", "root", &queues);
 	assert_queues(&queues, lines, array_length(lines));
 }
 
-static void an_answer_of_something_else_is_refused(void **state)
+/* ---- what real ResourceManagers tell ------------------------------------------------------ */
+
+/* One line for all: "ml", "users+" where queues are made, "teams*" where only a mapping leads. */
+static char *names_of(const char *file, const char *paths, const char *user)
 {
-	static const char *const bodies[] = {"", "<html>", "[]", "{\"scheduler\":[]}"};
+	struct scheduler_queues queues cleanup_scheduler_queues = {0};
+	struct str_list names cleanup_str_list = {0};
+
+	read_tree(file, paths, user, &queues);
+	for (size_t i = 0; i < queues.count; i++) {
+		const struct scheduler_queue *queue = &queues.items[i];
+		str_list_add_format(&names, "%s%s%s%s", queue->name, queue->makes_queues ? "+" : "",
+				    queue->is_mapped ? "*" : "",
+				    queue->access == QUEUE_ACCESS_GRANTED ? "" : "?");
+	}
+	return str_list_join(&names, " ");
+}
+
+static void queues_are_named_as_jobs_have_to_name_them(void **state)
+{
+	static const struct {
+		const char *file, *paths, *names;
+	} cases[] = {
+		/* Queues that are made: teams the first way, users the second. */
+		{GOLDEN "/capacity-3.4.json",
+		 "root root.default root.ml root.tiny root.mine root.staff root.teams "
+		 "root.teams.carol root.teams.carol root.users root.users.bob",
+		 "default mine ml staff root.teams+*? root.teams.carol*? tiny root.users+ "
+		 "root.users.bob"},
+		/* There is only the first way, and the second one's parent is a leaf. */
+		{GOLDEN "/capacity-3.3.json",
+		 "root root.default root.ml root.tiny root.mine root.staff root.teams "
+		 "root.teams.carol root.users",
+		 "default mine ml staff root.teams+*? root.teams.carol*? tiny users"},
+		{GOLDEN "/fair-2.10.json",
+		 "root root.ml root.default root.users root.users.bob root.teams "
+		 "root.teams.carol",
+		 "root+ root.default root.ml root.teams+ root.teams.carol root.users+ "
+		 "root.users.bob"},
+		{GOLDEN "/fair-3.4.json",
+		 "root root.ml root.carol root.users root.users.bob root.alice root.teams "
+		 "root.teams.carol",
+		 "root+ root.alice root.carol root.ml root.teams+ root.teams.carol root.users+ "
+		 "root.users.bob"},
+		{GOLDEN "/fair-empty-3.4.json", "root", "root+"},
+		{GOLDEN "/fifo-3.4.json", "default", "default"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < array_length(cases); i++)
+		assert_text_freed(names_of(cases[i].file, cases[i].paths, "root"), cases[i].names);
+}
+
+/* A parent without queues is no leaf, though RPC tells the same of both. */
+static void parents_are_known_by_what_the_web_service_says(void **state)
+{
+	assert_text_freed(
+		names_of(GOLDEN "/capacity-3.4.json", "root root.ml root.teams root.users", "root"),
+		"ml root.teams+*? root.users+");
+}
+
+static void opportunistic_containers_are_the_web_services(void **state)
+{
+	Hadoop__GetClusterNodesResponseProto told = HADOOP__GET_CLUSTER_NODES_RESPONSE_PROTO__INIT;
+	Hadoop__NodeReportProto known = HADOOP__NODE_REPORT_PROTO__INIT, other = known,
+				*reports[] = {&known, &other};
+	Hadoop__NodeIdProto id = HADOOP__NODE_ID_PROTO__INIT, other_id = id;
+	struct scheduler_nodes nodes cleanup_scheduler_nodes = {0};
+	json_t *answer cleanup_json = answer_of(GOLDEN "/nodes-3.4.json");
+
+	id.host = (char *)"127.0.0.2";
+	id.port = 25345;
+	other_id.host = (char *)"127.0.0.9";
+	known.nodeid = &id;
+	other.nodeid = &other_id;
+	told.n_nodereports = 2;
+	told.nodereports = reports;
+	yarn_nodes_read(&told, answer, &nodes);
+	assert_int_equal(nodes.items[0].opportunistic, 2);
+	assert_int_equal(nodes.items[0].opportunistic_waiting, 1);
+	assert_int_equal(nodes.items[1].opportunistic, -1);
+}
+
+static void an_answer_of_something_else_is_none(void **state)
+{
+	static const char *const bodies[] = {"[]", "{\"scheduler\":[]}", "{\"scheduler\":{}}"};
 
 	for (size_t i = 0; i < array_length(bodies); i++) {
-		struct scheduler_queues queues = {0};
-		struct err err cleanup_err = {0};
-		assert_int_equal(
-			yarn_rest_parse(bodies[i], strlen(bodies[i]), "root", &queues, &err), -1);
-		assert_int_equal(err.kind, ERR_INPUT);
+		struct yarn_rules *rules = yarn_rules_of(json_loads(bodies[i], 0, NULL), NULL);
+		assert_null(yarn_rules_queues(rules));
+		assert_int_equal(yarn_rules_silence(rules)->kind, ERR_INPUT);
+		yarn_rules_destroy(rules);
 	}
+}
+
+/* 60,000 labels and as many queues are read in a moment; by a search for each it would take
+ * minutes. */
+static void many_labels_and_queues_are_read_once(void **state)
+{
+	enum { COUNT = 60000 };
+	Hadoop__QueueInfoProto root = HADOOP__QUEUE_INFO_PROTO__INIT,
+			       *queues = mem_alloc_array(COUNT, sizeof(*queues)),
+			       **children = mem_alloc_array(COUNT, sizeof(*children));
+	Hadoop__QueueUserACLInfoProto *rights = mem_alloc_array(COUNT, sizeof(*rights)),
+				      **all = mem_alloc_array(COUNT, sizeof(*all));
+	Hadoop__QueueConfigurationsMapProto *maps = mem_alloc_array(COUNT, sizeof(*maps)),
+					    **entries = mem_alloc_array(COUNT, sizeof(*entries));
+	Hadoop__GetQueueUserAclsInfoResponseProto access =
+		HADOOP__GET_QUEUE_USER_ACLS_INFO_RESPONSE_PROTO__INIT;
+	struct scheduler_queues taken cleanup_scheduler_queues = {0};
+
+	root.queuename = (char *)"root";
+	for (size_t i = 0; i < COUNT; i++) {
+		hadoop__queue_info_proto__init(&queues[i]);
+		hadoop__queue_user_aclinfo_proto__init(&rights[i]);
+		hadoop__queue_configurations_map_proto__init(&maps[i]);
+		queues[i].queuename = mem_printf("queue%zu", i);
+		rights[i].queuename = mem_printf("root.queue%zu", i);
+		maps[i].partitionname = queues[i].queuename;
+		children[i] = &queues[i];
+		all[i] = &rights[i];
+		entries[i] = &maps[i];
+	}
+	root.n_childqueues = queues[0].n_queueconfigurationsmap = access.n_queueuseracls = COUNT;
+	root.childqueues = children;
+	queues[0].queueconfigurationsmap = entries;
+	access.queueuseracls = all;
+	struct yarn_tree *tree = yarn_tree_read(&root, &access, "root", yarn_rules_of(NULL, NULL));
+	assert_int_equal(yarn_tree_find(tree, "queue0")->shown.part_count, COUNT + 1);
+	yarn_queues_take(tree, &taken);
+	assert_int_equal(taken.count, COUNT);
+	assert_int_equal(taken.items[COUNT - 1].access, QUEUE_ACCESS_DENIED);
+	yarn_tree_destroy(tree);
+	for (size_t i = 0; i < COUNT; i++) {
+		free(queues[i].queuename);
+		free(rights[i].queuename);
+	}
+	free(queues);
+	free(children);
+	free(rights);
+	free(all);
+	free(maps);
+	free(entries);
 }
 
 int main(void)
@@ -468,7 +658,11 @@ int main(void)
 		cmocka_unit_test(the_capacity_schedulers_answer_has_the_limits_of_each_label),
 		cmocka_unit_test(a_user_without_a_job_has_the_same_limits),
 		cmocka_unit_test(the_fair_schedulers_answer_has_shares_and_parents),
-		cmocka_unit_test(an_answer_of_something_else_is_refused),
+		cmocka_unit_test(queues_are_named_as_jobs_have_to_name_them),
+		cmocka_unit_test(parents_are_known_by_what_the_web_service_says),
+		cmocka_unit_test(opportunistic_containers_are_the_web_services),
+		cmocka_unit_test(an_answer_of_something_else_is_none),
+		cmocka_unit_test(many_labels_and_queues_are_read_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
