@@ -30,7 +30,7 @@ def java(cluster, user, *command):
     """Of the hdfs command line: what it printed."""
     done = subprocess.run([kit.KIT, "hdfs", "--dir", cluster.directory, *map(str, command)],
                           env=os.environ | {"KRB5CCNAME": cluster.env_of(user)["KRB5CCNAME"]}, text=True,
-                          capture_output=True, timeout=120)
+                          capture_output=True, timeout=kit.PATIENCE_S)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
