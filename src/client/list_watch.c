@@ -124,15 +124,27 @@ static void say(struct list_view *view, const char *matter, const char *why)
 	log_warning("%s%s", matter, why);
 }
 
-/* By the words before the reason, which may be another one each time. */
+/* By the words before the reason, which may be another one each time. Without a reason it is good
+ * news ("... answers again"), as the end of the matter is. */
 static void take_warning(void *data, const char *text)
 {
 	struct map *fresh = data;
 	const char *colon = strstr(text, ": ");
-	char *matter cleanup_free =
-		mem_strndup(text, colon ? (size_t)(colon - text) : strlen(text));
+	char *matter cleanup_free = colon ? mem_strndup(text, (size_t)(colon - text)) : NULL;
 
-	map_set(fresh, matter, mem_strdup(text));
+	if (matter)
+		map_set(fresh, matter, mem_strdup(text));
+}
+
+/* Tries within a look are told once in half a minute: while one fails, nothing is over. */
+static void keep_told(const struct list_view *view, struct map *fresh)
+{
+	const char *matter;
+	void *text;
+
+	for (size_t i = 0; map_next(view->told, &i, &matter, &text);)
+		if (!map_get(fresh, matter))
+			map_set(fresh, matter, mem_strdup(text));
 }
 
 static void tell_warnings(struct list_view *view, struct map *fresh)
@@ -158,6 +170,8 @@ static int look(struct list_view *view, list_watch_find *find, void *data, struc
 	log_divert(take_warning, fresh);
 	int result = find(data, list, err);
 	log_divert(NULL, NULL);
+	if (result == 0 && list->failure != ERR_NONE)
+		keep_told(view, fresh);
 	tell_warnings(view, fresh);
 	return result;
 }
