@@ -102,7 +102,8 @@ char *yarn_kept_journal(const struct hadoop_cluster *cluster, const char *mirror
 
 int yarn_fetch_diff(const struct job *job, const char *job_dir, struct err *err);
 
-/* ---- yarn_jobs.c, yarn_reports.c, yarn_mirror.c ------------------------------------------- */
+/* ---- yarn_jobs.c, yarn_reports.c, yarn_list.c, yarn_mirror.c
+ * ---------------------------------------- */
 
 int yarn_find(const char *id, struct job_door *door, char **full_id, struct err *err);
 int yarn_answers(int64_t within_ms, struct err *err);
@@ -135,6 +136,9 @@ int yarn_mirror_begin(const char *mirror, int attempt, bool has_come, struct err
  * told before. A ResourceManager that was started anew does not know it until the AM has registered
  * with it again. The caller frees; NULL: not known. */
 char *yarn_mirror_address(const char *mirror, const char *told);
+/* The job's token as it is here, else out of the job's directory (NULL: that is not asked), of
+ * which it is kept here beside the description. NULL: it is not to be had. The caller frees. */
+char *yarn_mirror_token(const char *mirror, struct store *job_dir);
 int yarn_mirror_attempt(const char *mirror); /* which AM it is; 0: not known */
 bool yarn_mirror_is_final(const char *mirror);
 /* Whether an AM has kept a journal in the job's directory, which is asked once. -1: `err`. */

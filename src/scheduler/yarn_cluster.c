@@ -399,6 +399,17 @@ int yarn_am_attempt(const Hadoop__ApplicationReportProto *report)
 	return attempt && attempt->attemptid > 0 ? attempt->attemptid : 0;
 }
 
+/* The AM says the end first, and then publishes the journal: as long as that is not to be found, it
+ * is there. */
+char *yarn_am_address(const Hadoop__ApplicationReportProto *report)
+{
+	if ((report->yarn_application_state != HADOOP__YARN_APPLICATION_STATE_PROTO__RUNNING &&
+	     report->yarn_application_state != HADOOP__YARN_APPLICATION_STATE_PROTO__FINISHED) ||
+	    !yarn_known_text(report->host) || report->rpc_port <= 0)
+		return NULL;
+	return mem_printf("%s:%d", report->host, report->rpc_port);
+}
+
 enum job_state yarn_job_state(const Hadoop__ApplicationReportProto *report)
 {
 	switch (report->yarn_application_state) {

@@ -56,6 +56,8 @@ enum job_state yarn_job_state(const Hadoop__ApplicationReportProto *report);
 const char *yarn_known_text(const char *text);
 /* The number of the newest AM; 0: none has begun, or it is not told. `report` may be NULL. */
 int yarn_am_attempt(const Hadoop__ApplicationReportProto *report);
+/* "host:port" once the AM has registered; NULL: not known. The caller frees. */
+char *yarn_am_address(const Hadoop__ApplicationReportProto *report);
 /* Why there is no AM yet, or none at the moment (yarn_diagnostics.h); NULL: there is one, or none
  * is to come. The caller frees. */
 char *yarn_waiting(const Hadoop__ApplicationReportProto *report);

@@ -15,7 +15,6 @@
 #include "scheduler/yarn_diagnostics.h"
 #include "scheduler/yarn_reports.h"
 
-#define TOKEN_CAP	4096
 #define KILL_TIMEOUT_MS 30000
 #define KILL_POLL_MS	200
 
@@ -108,32 +107,13 @@ static char *choose(struct hadoop_cluster *cluster, const char *id, struct err *
 	return found;
 }
 
-/* "host:port" once the AM has registered. It says the end first, and then publishes the journal: as
- * long as that is not to be found, it is there. */
-static char *address_of(const report_proto *report)
-{
-	if ((report->yarn_application_state != HADOOP__YARN_APPLICATION_STATE_PROTO__RUNNING &&
-	     report->yarn_application_state != HADOOP__YARN_APPLICATION_STATE_PROTO__FINISHED) ||
-	    !yarn_known_text(report->host) || report->rpc_port <= 0)
-		return NULL;
-	return mem_printf("%s:%d", report->host, report->rpc_port);
-}
-
 static char *read_token(const struct hadoop_cluster *cluster, const char *mirror)
 {
-	char *local cleanup_free = fs_join(mirror, "token");
-	struct str token cleanup_str = {0};
-	char *known = fs_exists(local) ? job_read_token(local, NULL) : NULL;
-
-	if (known)
-		return known;
+	char *known = yarn_mirror_token(mirror, NULL);
 	struct store *job_dir cleanup_yarn_store =
-		yarn_store_open(cluster, cluster->job_dir, NULL, NULL);
-	if (!job_dir || store_read_bytes(job_dir, "token", TOKEN_CAP, &token, NULL) < 0 ||
-	    token.length == 0)
-		return NULL;
-	yarn_mirror_write(mirror, "token", token.text, NULL);
-	return str_steal(&token);
+		known ? NULL : yarn_store_open(cluster, cluster->job_dir, NULL, NULL);
+
+	return job_dir ? yarn_mirror_token(mirror, job_dir) : known;
 }
 
 /* While the ResourceManager is away: a job whose AM was spoken to from here. */
@@ -231,7 +211,7 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 	yarn_cluster_adopt(cluster, made.job_dir);
 	struct err why cleanup_err = {0};
 	int attempt = yarn_am_attempt(report);
-	char *told cleanup_free = report ? address_of(report) : NULL;
+	char *told cleanup_free = report ? yarn_am_address(report) : NULL;
 	if (attempt > 0 && yarn_mirror_begin(made.job_dir, attempt, told, err) < 0) {
 		job_door_finish(&made);
 		return -1;

@@ -27,6 +27,7 @@
 #define JOURNAL_CAP	((int64_t)1 << 30)
 #define ATTEMPT_CAP	32
 #define ADDRESS_CAP	512
+#define TOKEN_CAP	4096
 
 /* ---- the directory ------------------------------------------------------------------------ */
 
@@ -248,6 +249,21 @@ char *yarn_mirror_address(const char *mirror, const char *told)
 	free(known);
 	yarn_mirror_write(mirror, "address", told, NULL);
 	return mem_strdup(told);
+}
+
+char *yarn_mirror_token(const char *mirror, struct store *job_dir)
+{
+	char *local cleanup_free = fs_join(mirror, "token");
+	char *description cleanup_free = fs_join(mirror, "job.json");
+	struct str token cleanup_str = {0};
+
+	if (!job_dir)
+		return fs_exists(local) ? job_read_token(local, NULL) : NULL;
+	if (store_read_bytes(job_dir, "token", TOKEN_CAP, &token, NULL) < 0 || token.length == 0)
+		return NULL;
+	if (fs_exists(description))
+		yarn_mirror_write(mirror, "token", token.text, NULL);
+	return str_steal(&token);
 }
 
 /* ---- an ended job ------------------------------------------------------------------------- */

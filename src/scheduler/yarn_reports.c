@@ -157,49 +157,7 @@ void yarn_sweep(struct hadoop_cluster *cluster, const struct yarn_reports *repor
 	}
 }
 
-/* ---- list --------------------------------------------------------------------------------- */
-
-static const char *framework_of(const report_proto *report)
-{
-	for (size_t i = 0; i < report->n_applicationtags; i++)
-		if (str_starts_with(report->applicationtags[i], YARN_FRAMEWORK_TAG))
-			return report->applicationtags[i] + strlen(YARN_FRAMEWORK_TAG);
-	return "generic";
-}
-
-/* Those of the user's; YARN has them in small letters. */
-static void take_tags(const report_proto *report, struct str_list *tags)
-{
-	for (size_t i = 0; i < report->n_applicationtags; i++)
-		if (!str_equal(report->applicationtags[i], YARN_TAG) &&
-		    !str_starts_with(report->applicationtags[i], YARN_FRAMEWORK_TAG))
-			str_list_add(tags, report->applicationtags[i]);
-	str_list_sort(tags);
-}
-
-static void summarize(const report_proto *report, struct job_summary *summary)
-{
-	*summary = (struct job_summary){
-		.id = hadoop_application_id_text(report->applicationid),
-		.name = mem_strdup(report->name ? report->name : ""),
-		.user = mem_strdup(report->user ? report->user : ""),
-		.framework = mem_strdup(framework_of(report)),
-		.scheduler = mem_strdup("yarn"),
-		.queue = mem_strdup(report->queue),
-		.state = yarn_job_state(report),
-		.submitted_ms = report->starttime,
-		.waiting = yarn_waiting(report),
-	};
-	take_tags(report, &summary->tags);
-	if (job_state_is_final(summary->state)) {
-		struct cause cause = {0};
-		summary->ended_ms = report->finishtime;
-		/* An AM registers once it has written its journal. */
-		summary->message =
-			yarn_diagnose(report, yarn_known_text(report->host) != NULL, &cause);
-		cause_finish(&cause);
-	}
-}
+/* ---- whether it answers -------------------------------------------------------------------- */
 
 static void shorten(int64_t *limit_ms, int64_t to_ms)
 {
@@ -218,19 +176,4 @@ int yarn_answers(int64_t within_ms, struct err *err)
 	shorten(&cluster->call_timeout_ms, within_ms);
 	shorten(&cluster->client_wait_ms, within_ms);
 	return yarn_reports_ask(cluster, &reports, err);
-}
-
-int yarn_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count, struct err *err)
-{
-	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
-	struct yarn_reports reports cleanup_yarn_reports = {0};
-
-	if (!cluster || yarn_reports_ask(cluster, &reports, err) < 0)
-		return -1;
-	*jobs = mem_alloc_array(reports.count, sizeof(**jobs));
-	for (size_t i = 0; i < reports.count; i++)
-		summarize(reports.items[i], &(*jobs)[i]);
-	*count = reports.count;
-	yarn_sweep(cluster, &reports);
-	return 0;
 }

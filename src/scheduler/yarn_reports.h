@@ -26,6 +26,14 @@ void yarn_take_place(struct hadoop_cluster *cluster, const char *id,
  * that for some of them each time: whoever looks does not wait long for it. */
 void yarn_sweep(struct hadoop_cluster *cluster, const struct yarn_reports *reports);
 
+/* ---- yarn_list.c -------------------------------------------------------------------------- */
+
+/* Sets state and what it waits for of those `jobs` that have not ended, one for each report, as
+ * their AMs say; of one that does not answer at once as this machine has heard last. The
+ * ResourceManager knows of an AM that it is there, and no more. */
+void yarn_running_ask(struct hadoop_cluster *cluster, const struct yarn_reports *reports,
+		      struct job_summary *jobs);
+
 /* ---- yarn_removed.c: <state>/removed/<application id> ------------------------------------- */
 
 void yarn_removed_note(const char *id);

@@ -10,10 +10,12 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "hadoop/webhdfs.h"
+#include "job/journal.h"
 #include "scheduler/journal_note.h"
-#include "scheduler/yarn_client.h"
+#include "scheduler/yarn_reports.h"
 
 #define ID	"application_1_0001"
 #define STATUS	JSON("200", "{\"FileStatus\":" FILE_OF("", "%s") "}")
@@ -358,6 +360,82 @@ static void what_is_known_of_the_next_am_stays(void **state)
 	assert_true(fs_exists(journal));
 }
 
+/* ---- what is listed ----------------------------------------------------------------------- */
+
+static Hadoop__ApplicationReportProto with_am(const char *address)
+{
+	Hadoop__ApplicationReportProto report = HADOOP__APPLICATION_REPORT_PROTO__INIT;
+	static Hadoop__ApplicationAttemptIdProto first = HADOOP__APPLICATION_ATTEMPT_ID_PROTO__INIT;
+
+	first.attemptid = 1;
+	report.currentapplicationattemptid = &first;
+	report.has_yarn_application_state = report.has_rpc_port = true;
+	report.yarn_application_state = HADOOP__YARN_APPLICATION_STATE_PROTO__RUNNING;
+	report.host = (char *)"127.0.0.1";
+	report.rpc_port = atoi(strchr(address, ':') + 1);
+	return report;
+}
+
+/* As far as its AM was followed from here. */
+static void keep_copy(const char *mirror)
+{
+	struct err err cleanup_err = {0};
+	struct job *job = bed_job();
+	char *description cleanup_free = job_to_text(job);
+	char *path cleanup_free = fs_join(mirror, "journal.jsonl");
+	json_t *record = json_pack("{ss,ss,ss,si,si}", "ev", "job", "from", "running", "to",
+				   "reforming", "retries", 0, "infrastructure_retries", 1);
+
+	assert_success(yarn_mirror_write(mirror, "job.json", description, &err), &err);
+	struct journal *journal = journal_open(path, &err);
+	assert_success(journal_append(journal, record, 1, true, &err), &err);
+	journal_close(journal);
+	job_destroy(job);
+}
+
+/* `report` is of application 1 and of no other. */
+static void assert_listed(const Hadoop__ApplicationReportProto *report, enum job_state expected,
+			  const char *waiting)
+{
+	const Hadoop__ApplicationReportProto *items[] = {report};
+	const struct yarn_reports reports = {.items = items, .count = 1};
+	struct hadoop_cluster *cluster = make_cluster("http://127.0.0.1:1");
+	struct job_summary job = {.id = mem_strdup(ID), .state = yarn_job_state(report)};
+
+	yarn_running_ask(cluster, &reports, &job);
+	assert_int_equal(job.state, expected);
+	assert_true(str_equal(job.waiting, waiting));
+	job_summary_finish(&job);
+	hadoop_cluster_destroy(cluster);
+}
+
+static void a_job_is_listed_as_its_am_says(void **state)
+{
+	static const char waiting[] = "waits for 1 of 4 containers (worker x 1) of queue ml";
+	const struct web_step steps[] = {
+		{"GET /v1/job ", "200 X\r\nConnection: close\r\n\r\n{\"state\":\"forming\","
+				 "\"waiting\":\"waits for 1 of 4 containers (worker x 1) of "
+				 "queue ml\"}"},
+		{"GET /v1/job ", "503 X\r\nConnection: close\r\n\r\n"},
+	};
+	struct web_server server;
+	struct err err cleanup_err = {0};
+
+	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
+	char *mirror cleanup_free = yarn_mirror(ID, &err);
+	assert_success(yarn_mirror_write(mirror, "token", "secret", &err), &err);
+	web_server_start(&server, steps, array_length(steps));
+	Hadoop__ApplicationReportProto report = with_am(server.address);
+	assert_listed(&report, JOB_FORMING, waiting);
+	keep_copy(mirror);
+	assert_listed(&report, JOB_REFORMING, NULL);
+	web_server_stop(&server);
+	web_server_finish(&server);
+	/* Nor is a job that waits for its next AM one that was just submitted. */
+	report.yarn_application_state = HADOOP__YARN_APPLICATION_STATE_PROTO__ACCEPTED;
+	assert_listed(&report, JOB_REFORMING, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -370,6 +448,7 @@ int main(void)
 		scratch_test(a_copy_without_a_journal_is_not_final),
 		scratch_test(each_attempt_of_the_am_has_its_own_journal),
 		scratch_test(what_is_known_of_the_next_am_stays),
+		scratch_test(a_job_is_listed_as_its_am_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
