@@ -20,6 +20,7 @@ struct clearing {
 	int64_t bytes;	     /* of all */
 	int64_t cache_bytes; /* of what was sent to a cluster */
 	size_t failed;	     /* jobs, or caches, that could not be removed */
+	size_t kept;	     /* jobs that stay, since nothing else tells of them */
 };
 #define cleanup_clearing __attribute__((cleanup(clearing_finish)))
 

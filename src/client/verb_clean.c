@@ -70,7 +70,8 @@ static void clean_job(struct clearing *clearing, const struct scheduler_client_o
 		log_info("%s", err_message(&err));
 	else if (err.kind != ERR_NOT_FOUND) {
 		warn_once(clearing, err_message(&err));
-		clearing->failed++;
+		clearing->kept += clearing->removal.is_last_word;
+		clearing->failed += !clearing->removal.is_last_word;
 	}
 }
 
@@ -117,7 +118,8 @@ static void tell_none(const struct clearing *clearing, int64_t age_ms)
 {
 	char *age cleanup_free = str_format_duration(age_ms);
 
-	if (!clearing->as_json && clearing->failed == 0 && json_array_size(clearing->rows) == 0)
+	if (!clearing->as_json && clearing->failed + clearing->kept == 0 &&
+	    json_array_size(clearing->rows) == 0)
 		fprintf(stderr, "No job ended longer than %s ago; see --older-than.\n", age);
 }
 

@@ -16,6 +16,7 @@ static void entry_destroy(void *value)
 
 	free(entry->name);
 	free(entry->raw);
+	free(entry->set_as);
 	free(entry->value);
 	free(entry->origin);
 	str_list_finish(&entry->literal_items);
@@ -92,9 +93,10 @@ static struct conf_entry *create_entry(struct conf *conf, const char *name)
 }
 
 /* False, with a warning that names both places, when the site has said the last word. Within one
- * file a second value is most likely a slip: it counts, as in Hadoop, and is told. */
+ * file a second value is most likely a slip, and so are two names of one key: it counts, as in
+ * Hadoop, and is told. */
 static bool may_set(struct conf *conf, const struct conf_entry *old, const struct conf_place *place,
-		    const char *value)
+		    const char *name, const char *value)
 {
 	char *where cleanup_free = place_text(place);
 
@@ -106,7 +108,12 @@ static bool may_set(struct conf *conf, const struct conf_entry *old, const struc
 				 old->name, old->origin);
 		return false;
 	}
-	if (old->layer == place->layer && place->line > 0)
+	if (old->layer == place->layer && !str_equal(old->set_as, name))
+		problems_warning(&conf->problems,
+				 "%s: %s: \"%s\" counts, and not \"%s\" of %s (%s), another name "
+				 "of the same key; take one of them out",
+				 where, name, value, old->raw, old->set_as, old->origin);
+	else if (old->layer == place->layer && place->line > 0)
 		problems_warning(&conf->problems,
 				 "%s: %s: set again; the value at %s has no effect", where,
 				 old->name, old->origin);
@@ -123,13 +130,14 @@ static struct conf_entry *set(struct conf *conf, const struct conf_place *place,
 {
 	struct conf_entry *entry = conf_entry_of(conf, name);
 
-	if (!may_set(conf, entry, place, value))
+	if (!may_set(conf, entry, place, name, value))
 		return NULL;
 	if (!entry)
 		entry = create_entry(conf, name);
 	else if (entry->final)
 		return NULL; /* the same value again: the site stays its origin */
 	mem_replace(&entry->raw, mem_strdup(value));
+	mem_replace(&entry->set_as, mem_strdup(name));
 	mem_replace(&entry->origin, place_text(place));
 	entry->layer = place->layer;
 	entry->typed = place->layer == CONF_LAYER_OPTION;

@@ -48,6 +48,7 @@ struct conf_entry {
 	char *name;
 	const struct key *key; /* NULL: not a tony.* key (only for ${...}), or an unknown one */
 	char *raw;	       /* as written */
+	char *set_as;	       /* its own name, or the alias by which it was set last */
 	struct str_list literal_items; /* further ones of a list, which take no part in `raw` */
 	char *value; /* after conf_resolve(): substituted, trimmed, a choice as the table has it */
 	enum conf_layer layer; /* of the last place */

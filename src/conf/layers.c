@@ -75,10 +75,16 @@ static const char *const job_files[] = {"tony.xml", "tony.yaml", "tony.yml"};
 
 int conf_load_site(struct conf *conf, struct err *err)
 {
-	const char *directory = getenv("TONY_CONF_DIR");
-	char *path cleanup_free = fs_join(
-		directory && *directory ? directory : DEFAULT_SITE_DIRECTORY, "tony-site.xml");
+	const char *named = getenv("TONY_CONF_DIR");
+	bool is_named = named && *named;
+	char *path cleanup_free =
+		fs_join(is_named ? named : DEFAULT_SITE_DIRECTORY, "tony-site.xml");
 
+	if (is_named && !fs_is_directory(named))
+		problems_warning(&conf->problems,
+				 "TONY_CONF_DIR: there is no directory \"%s\": no tony-site.xml is "
+				 "read; name another one, or unset the variable",
+				 named);
 	return fs_exists(path) ? conf_load_file(conf, CONF_LAYER_SITE, path, err) : 0;
 }
 

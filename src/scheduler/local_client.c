@@ -23,10 +23,6 @@ static void warn_of_ignored(const struct job *job)
 {
 	for (size_t i = 0; i < job->type_count; i++) {
 		const struct job_type *type = &job->types[i];
-		if (type->node_label)
-			log_warning("node label \"%s\" of %s has no meaning on the local "
-				    "scheduler",
-				    type->node_label, type->name);
 		if (type->docker_image)
 			log_warning("docker image \"%s\" of %s is not used by the local "
 				    "scheduler",

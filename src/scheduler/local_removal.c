@@ -170,10 +170,11 @@ static void spare_users_own(struct removal *removal, const struct job *job, cons
 /* ------------------------------------------------------------------------------------------- */
 
 /* The history tells of a removed job; if it could not be published, the job's folder does. */
-static int check_kept(const struct removal *removal, const char *id, const struct job_view *view,
+static int check_kept(struct removal *removal, const char *id, const struct job_view *view,
 		      struct err *err)
 {
-	return removal->is_whole || !view->history_trouble
+	removal->is_last_word = !removal->is_whole && view->history_trouble;
+	return !removal->is_last_word
 		       ? 0
 		       : err_set(err, ERR_FAILED,
 				 "%s stays, nothing else tells of it (%s); to remove it: tony rm "
@@ -181,7 +182,7 @@ static int check_kept(const struct removal *removal, const char *id, const struc
 				 id, view->history_trouble, id);
 }
 
-static int read_ended(const char *job_dir, const struct removal *removal, struct job **job,
+static int read_ended(const char *job_dir, struct removal *removal, struct job **job,
 		      struct err *err)
 {
 	const char *id = fs_basename(job_dir);

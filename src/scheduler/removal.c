@@ -24,6 +24,7 @@ void removal_begin(struct removal *removal)
 	str_list_finish(&removal->removed);
 	str_list_finish(&removal->stays);
 	removal->bytes = 0;
+	removal->is_last_word = false;
 }
 
 int removal_refuse_live(const char *id, struct err *err)

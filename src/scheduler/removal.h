@@ -26,6 +26,7 @@ struct removal {
 	int64_t bytes;		 /* of regular files */
 	struct str_list removed; /* paths and URLs */
 	struct str_list stays;	 /* "PATH: why it is not removed" */
+	bool is_last_word;	 /* it is refused, since nothing but its folder tells of it */
 
 	/* Of all of them. */
 	struct str_list sources; /* contents of the cache that the jobs had */

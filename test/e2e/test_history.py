@@ -158,7 +158,6 @@ def test_store_on_another_directory(tony):
 
 def test_site_says_where(tony):
     store = tony.directory / "shared"
-    (tony.directory / "conf").mkdir()
     write_xml(tony.directory / "conf/tony-site.xml", {"tony.history.location": store})
     _, job = tony.job({"tony.worker.instances": 1}, "--executes", "echo hello")
     kept(tony, job, store)
@@ -169,7 +168,6 @@ def test_site_says_where(tony):
 
 def test_logs_of_a_silent_program_are_empty_in_a_history(tony):
     store = tony.directory / "shared"
-    (tony.directory / "conf").mkdir()
     write_xml(tony.directory / "conf/tony-site.xml", {"tony.history.location": store})
     _, job = tony.job({"tony.worker.instances": 1}, "--executes", "true")
     kept(tony, job, store)
@@ -232,7 +230,6 @@ def test_jobs_of_tonys_are_read(tony):
         started(1542325700000, "worker", 0, "node1"), started(1542325700000, "worker", 1, "node2"),
         finished(1542325710000, "worker", 1, "FAILED"), finished(1542325720000, "worker", 0, "SUCCEEDED")))
     write_xml(place / "tony-final.xml", {"tony.application.name": "old", "tony.worker.instances": 2})
-    (tony.directory / "conf").mkdir()
     write_xml(tony.directory / "conf/tony-site.xml", {"tony.history.location": tony.directory / "tony-history"})
     other = tony.directory / "tony-history/intermediate/application_1541469337545_0032"
     other.mkdir(parents=True)
@@ -263,7 +260,6 @@ def test_tonys_directories_may_be_elsewhere(tony):
         place.mkdir(parents=True)
         (place / name).write_bytes(jhist(started(1542325700000, "worker", 0, "node1")))
         write_xml(place / "tony-final.xml", {"tony.worker.instances": 1})
-    (tony.directory / "conf").mkdir()
     write_xml(tony.directory / "conf/tony-site.xml", {"tony.history.finished": tony.directory / "done"})
     assert [row["id"] for row in rows(tony)] == [app]
     write_xml(tony.directory / "conf/tony-site.xml", {"tony.history.finished": tony.directory / "done",

@@ -227,7 +227,6 @@ def test_no_verb_waits_long_for_a_bucket_that_is_silent(tony, takes_connections)
     job = submit(tony, "fox")
     assert job.wait() == 0
     job.published()
-    (tony.directory / "conf").mkdir()
     tony.env.update({"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key"})
     with socket.create_server(("127.0.0.1", 0), backlog=16 if takes_connections else 0) as server:
         address = server.getsockname()

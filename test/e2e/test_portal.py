@@ -24,7 +24,6 @@ def portal(tony):
 
 
 def configure(tony, keys):
-    (tony.directory / "conf").mkdir(exist_ok=True)
     write_xml(tony.directory / "conf/tony-site.xml", keys)
 
 

@@ -101,7 +101,6 @@ moto.server.main(sys.argv[1:])"""
 
 @pytest.fixture
 def bucket(tony, request):
-    (tony.directory / "conf").mkdir()
     with Bucket(tony.directory, tony.env, is_behind=getattr(request, "param", False)) as made:
         made.call("PUT", "/jobs")
         write_xml(tony.directory / "conf/tony-site.xml", {"tony.history.location": "s3://jobs/team", "tony.s3.endpoint": made.url})

@@ -192,7 +192,6 @@ def told(tony, verb, *arguments):
 
 def test_the_machine_and_its_queue_tell_what_is_free_and_who_waits(tony):
     """The jobs and the verbs read the same keys of the site."""
-    (tony.directory / "conf").mkdir()
     write_xml(tony.directory / "conf/tony-site.xml",
               {"tony.local.memory": "200m", "tony.local.vcores": 4, "tony.local.gpus": 3,
                "tony.local.max-gpus-per-user": 2})

@@ -138,6 +138,7 @@ class World:
         self.schedule = schedule
         self.directory = directory
         self.state = directory / "state"
+        (directory / "conf").mkdir(parents=True, exist_ok=True)
         self.env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(directory), "USER": "tester",
                     "LANG": "C.UTF-8", "TONY_STATE_DIR": str(self.state), "TONY_CONF_DIR": str(directory / "conf"),
                     "ASAN_OPTIONS": f"log_path={directory}/sanitizer",

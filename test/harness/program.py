@@ -232,6 +232,7 @@ class Tony:
         self.state = directory / "state"
         self.home = directory / "home"
         self.home.mkdir(parents=True)
+        (directory / "conf").mkdir()
         self.ledger = directory / "ledger"  # of all users: what else runs on this machine is not this test's
         self.ledger.mkdir()
         self.ledger.chmod(0o1777)

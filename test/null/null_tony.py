@@ -18,7 +18,6 @@ class NullTony(Tony):
     def __init__(self, directory):
         super().__init__(directory)
         built("test/null/tony-agent")
-        (directory / "conf").mkdir()
         write_xml(directory / "conf/tony-site.xml", {"tony.application.scheduler": "null"})
         self.engine = subprocess.Popen([sys.executable, Path(__file__).with_name("engine.py"), self.state], env=self.env)
         wait_until((self.state / self.folder).is_dir, "the engine")

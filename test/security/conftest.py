@@ -30,7 +30,7 @@ class User:
     def __init__(self, machine, name, uid):
         self.machine, self.name, self.uid = machine, name, uid
         self.home = machine.root / name
-        machine.run("install", "-d", "-m", "700", "-o", uid, "-g", uid, self.home)
+        machine.run("install", "-d", "-m", "700", "-o", uid, "-g", uid, self.home, self.home / "conf")
         self.env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.home), "USER": name, "LANG": "C.UTF-8",
                     "TONY_CONF_DIR": str(self.home / "conf"), "TONY_LEDGER_DIR": str(machine.ledger),
                     "ASAN_OPTIONS": f"log_path={self.home}/sanitizer",

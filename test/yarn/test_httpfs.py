@@ -25,7 +25,6 @@ def outside(tony, cluster):
         if entry.find("name").text == "dfs.namenode.http-address":
             entry.find("value").text = "127.0.0.1:1"
     site.write(conf / "hdfs-site.xml")
-    (tony.directory / "conf").mkdir()
     write_xml(tony.directory / "conf/tony-site.xml", {"tony.hdfs.httpfs": cluster.env["HTTPFS_URL"]})
     tony.env["HADOOP_CONF_DIR"] = str(conf)
     return tony

@@ -17,7 +17,6 @@ def make_staging(tony):
     """For every program of this user's."""
     directory = tony.directory / "staging"
     directory.mkdir()
-    (tony.directory / "conf").mkdir(exist_ok=True)
     write_xml(tony.directory / "conf" / "tony-site.xml", {KEY: directory.as_uri()})
     return directory
 

@@ -31,7 +31,6 @@ def viewer(tony, cluster, place):
     links = {"/user": "/user", "/app-logs": "/app-logs", "/projects": place, "/projects/kept": f"{place}/elsewhere"}
     write_xml(conf / "mounts.xml", {f"fs.viewfs.mounttable.cl.link.{name}": f"{cluster.env['HDFS_URI']}{path}"
                                     for name, path in links.items()})
-    (tony.directory / "conf").mkdir()
     write_xml(tony.directory / "conf/tony-site.xml", {"tony.history.location": "/projects/kept/history"})
     tony.env["HADOOP_CONF_DIR"] = str(conf)
     return tony

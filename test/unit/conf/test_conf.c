@@ -129,6 +129,30 @@ static void test_set_twice_in_one_file(void **state)
 		    "tony.xml:2: " NAME ": set again; the value at tony.xml:1 has no effect");
 }
 
+static void test_two_names_of_a_key(void **state)
+{
+	fixture_write("tony.xml", XML(PROPERTY("tony.yarn.queue", "a")));
+	struct conf *conf cleanup_conf = fixture_load();
+	pairs(conf, PAIRS("tony.yarn.queue=b", "tony.application.queue=c"));
+	assert_string_equal(conf_find(conf, "tony.yarn.queue")->raw, "c");
+	const struct str_list *warnings = &conf_problems(conf)->warnings;
+	assert_int_equal(warnings->count, 1);
+	assert_line(
+		warnings,
+		"--conf: tony.application.queue: \"c\" counts, and not \"b\" of tony.yarn.queue "
+		"(--conf), another name of the same key; take one of them out");
+}
+
+static void test_a_site_that_is_not_there(void **state)
+{
+	setenv("TONY_CONF_DIR", "nowhere", 1);
+	struct conf *conf cleanup_conf = fixture_load();
+	assert_line(
+		&conf_problems(conf)->warnings,
+		"TONY_CONF_DIR: there is no directory \"nowhere\": no tony-site.xml is read; name "
+		"another one, or unset the variable");
+}
+
 static void test_multi_value_keys_append(void **state)
 {
 	const struct conf_place option = {CONF_LAYER_OPTION, "--shell_env", 0};
@@ -713,6 +737,8 @@ int main(void)
 		TEST(test_final),
 		TEST(test_final_of_the_job_does_not_bind_its_user),
 		TEST(test_set_twice_in_one_file),
+		TEST(test_two_names_of_a_key),
+		TEST(test_a_site_that_is_not_there),
 		TEST(test_multi_value_keys_append),
 		TEST(test_conf_pairs),
 		TEST(test_substitution),
