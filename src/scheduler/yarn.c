@@ -83,6 +83,26 @@ static void on_pump(evutil_socket_t fd, short what, void *data)
 
 /* ---- what the ResourceManager tells ------------------------------------------------------- */
 
+static struct rpc_options rpc_options(const struct yarn *yarn)
+{
+	const struct hadoop_cluster *cluster = yarn->cluster;
+	int64_t pause = cluster->retry_interval_ms < MASTER_PAUSE_MS ? cluster->retry_interval_ms
+								     : MASTER_PAUSE_MS;
+	bool patient = cluster->max_wait_ms < 0 || cluster->max_wait_ms > MASTER_PATIENCE_MS;
+
+	return (struct rpc_options){
+		.addresses = cluster->rm_scheduler,
+		.user = cluster->user,
+		.token = credentials_find_kind(&yarn->credentials, TOKEN_KIND_AMRM),
+		.protections = cluster->protections,
+		.require_sasl = true, /* of these services on every cluster */
+		.connect_timeout_ms = cluster->connect_timeout_ms,
+		.call_timeout_ms = cluster->call_timeout_ms,
+		.retry_interval_ms = pause,
+		.max_wait_ms = patient ? cluster->max_wait_ms : MASTER_PATIENCE_MS,
+	};
+}
+
 static void on_registered(void *data,
 			  const Hadoop__RegisterApplicationMasterResponseProto *response)
 {
@@ -96,6 +116,10 @@ static void on_registered(void *data,
 		yarn_inherit_all(yarn);
 	yarn_await_inheritance(yarn);
 	yarn_gang_judge_all(yarn);
+	if (yarn->follows && !yarn->rm) {
+		const struct rpc_options options = rpc_options(yarn);
+		yarn_leaving_ask(yarn, &options);
+	}
 }
 
 static void on_forgotten(void *data)
@@ -273,6 +297,7 @@ static void close_yarn(struct scheduler *scheduler)
 	free_container_lists(yarn);
 	node_managers_destroy(yarn->nodes);
 	application_master_destroy(yarn->master);
+	rpc_client_destroy(yarn->rm);
 	for (size_t i = 0; i < type_count; i++)
 		placement_free(yarn->placements[i]);
 	if (yarn->pump)
@@ -370,26 +395,6 @@ static int describe_kinds(struct yarn *yarn, struct err *err)
 		if (describe_kind(yarn, i, err) < 0)
 			return -1;
 	return 0;
-}
-
-static struct rpc_options rpc_options(const struct yarn *yarn)
-{
-	const struct hadoop_cluster *cluster = yarn->cluster;
-	int64_t pause = cluster->retry_interval_ms < MASTER_PAUSE_MS ? cluster->retry_interval_ms
-								     : MASTER_PAUSE_MS;
-	bool patient = cluster->max_wait_ms < 0 || cluster->max_wait_ms > MASTER_PATIENCE_MS;
-
-	return (struct rpc_options){
-		.addresses = cluster->rm_scheduler,
-		.user = cluster->user,
-		.token = credentials_find_kind(&yarn->credentials, TOKEN_KIND_AMRM),
-		.protections = cluster->protections,
-		.require_sasl = true, /* of these services on every cluster */
-		.connect_timeout_ms = cluster->connect_timeout_ms,
-		.call_timeout_ms = cluster->call_timeout_ms,
-		.retry_interval_ms = pause,
-		.max_wait_ms = patient ? cluster->max_wait_ms : MASTER_PATIENCE_MS,
-	};
 }
 
 static int open_master(struct yarn *yarn, struct err *err)

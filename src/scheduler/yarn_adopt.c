@@ -38,6 +38,7 @@ void yarn_adopt(struct scheduler *scheduler, const struct scheduler_adoption *it
 {
 	struct yarn *yarn = (struct yarn *)scheduler;
 
+	yarn->follows = true;
 	for (size_t i = 0; i < count; i++) {
 		struct yarn_container *container = yarn_container_create(yarn, &items[i].request);
 		container->state = YARN_LAUNCHED;

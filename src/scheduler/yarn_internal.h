@@ -134,6 +134,8 @@ struct yarn {
 	int32_t node_count;	 /* of the cluster, as last told; 0: not yet */
 	struct map *bad_nodes;	 /* "host:port": what is wrong with it, in words */
 	struct map *leaving;	 /* "host:port" of those that are being decommissioned */
+	bool follows;		 /* another AM */
+	struct rpc_client *rm;	 /* its service for clients; NULL: not asked */
 
 	struct yarn_finish *finish; /* NULL: the job has not ended */
 };
@@ -216,6 +218,9 @@ void yarn_avoid_fewer(struct yarn *yarn); /* as the cluster's size allows */
  * gone. */
 void yarn_node_leaves(struct yarn *yarn, const char *name, const Hadoop__NodeReportProto *node);
 void yarn_node_left(struct yarn *yarn, const char *name, bool stays);
+/* Of an AM that follows another one: of which nodes was that one told? `options`: of the
+ * scheduler's service; how the one for clients is tried. */
+void yarn_leaving_ask(struct yarn *yarn, const struct rpc_options *options);
 void yarn_leaving_free(void *value);
 
 /* ---- yarn_place.c ---- */

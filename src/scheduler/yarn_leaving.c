@@ -4,6 +4,9 @@
  * alone as long as that is safe: a program that ends before need not be disturbed. It is moved as
  * one that is preempted so long before the deadline that its program has all of its grace, and what
  * it saved then can be stored. Without a deadline the node waits for as long as the task runs.
+ *
+ * The ResourceManager tells an AM once. An AM that follows asks which nodes are leaving, and is not
+ * told since when: what is there moves at once, unless there is no deadline.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/timer.h"
+#include "hadoop/methods.h"
 #include "scheduler/yarn_internal.h"
 
 enum {
@@ -28,6 +32,7 @@ struct leaving {
 	int64_t deadline;    /* by clock_monotonic_ms(); INT64_MAX: none */
 	struct event *timer; /* moves what is there */
 	bool is_noted;	     /* the job's owner was told */
+	bool is_old;	     /* since when is not known, and so not how long is left */
 };
 
 void yarn_leaving_free(void *value)
@@ -85,7 +90,8 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
 	int64_t left = leaving->deadline - clock_monotonic_ms();
 	char *in cleanup_free = str_format_duration(left > 0 ? left : 0);
 	char *text cleanup_free =
-		mem_printf("is moved: its machine, %s, is decommissioned in %s", leaving->host, in);
+		mem_printf("is moved: its machine, %s, is decommissioned%s%s", leaving->host,
+			   leaving->is_old ? "" : " in ", leaving->is_old ? "" : in);
 
 	for_each_there(leaving, move, text);
 }
@@ -101,6 +107,28 @@ static void note(struct leaving *leaving, char *text)
 	free(text);
 }
 
+/* Is it the AM's own? */
+static bool is_here(const struct leaving *leaving)
+{
+	const char *host = getenv("NM_HOST"), *port = getenv("NM_PORT");
+	char *name cleanup_free = mem_printf("%s:%s", host ? host : "", port ? port : "");
+
+	return str_equal(name, leaving->name);
+}
+
+static void note_am(struct leaving *leaving, const char *in)
+{
+	if (leaving->timeout_ms < 0)
+		note(leaving, mem_printf("%s is decommissioned once its containers have ended: the "
+					 "application master goes on there",
+					 leaving->host));
+	else
+		note(leaving, mem_printf("%s is decommissioned%s%s, and the application master is "
+					 "there: another one follows it",
+					 leaving->host, leaving->is_old ? "" : " in ",
+					 leaving->is_old ? "" : in));
+}
+
 static void note_leaving(struct leaving *leaving, int64_t ahead_ms)
 {
 	struct str_list names cleanup_str_list = {0};
@@ -111,12 +139,18 @@ static void note_leaving(struct leaving *leaving, int64_t ahead_ms)
 	char *ahead cleanup_free = str_format_duration(ahead_ms);
 	bool one = names.count == 1;
 
+	if (is_here(leaving))
+		note_am(leaving, in);
 	if (names.count == 0)
 		log_info("%s is being decommissioned", leaving->name);
 	else if (leaving->timeout_ms < 0)
 		note(leaving, mem_printf("%s is decommissioned once its containers have ended: %s "
 					 "go%s on there",
 					 leaving->host, tasks, one ? "es" : ""));
+	else if (leaving->is_old)
+		note(leaving, mem_printf("%s is decommissioned, for how long already is not known: "
+					 "%s move%s now",
+					 leaving->host, tasks, one ? "s" : ""));
 	else if (leaving->timeout_ms <= ahead_ms)
 		note(leaving, mem_printf("%s is decommissioned in %s: %s move%s now", leaving->host,
 					 in, tasks, one ? "s" : ""));
@@ -161,12 +195,13 @@ static void plan(struct leaving *leaving)
 	note_leaving(leaving, grace + MARGIN_MS);
 	if (leaving->timeout_ms < 0)
 		return;
-	int64_t wait = leaving->timeout_ms - grace - MARGIN_MS;
+	int64_t wait = leaving->is_old ? 0 : leaving->timeout_ms - grace - MARGIN_MS;
 	leaving->deadline = clock_monotonic_ms() + leaving->timeout_ms;
 	timer_start(leaving->timer, wait > 0 ? wait : 0);
 }
 
-void yarn_node_leaves(struct yarn *yarn, const char *name, const Hadoop__NodeReportProto *node)
+static void take(struct yarn *yarn, const char *name, const Hadoop__NodeReportProto *node,
+		 bool is_old)
 {
 	struct leaving *leaving = map_get(yarn->leaving, name);
 	int64_t timeout_ms = timeout_of(node);
@@ -176,7 +211,13 @@ void yarn_node_leaves(struct yarn *yarn, const char *name, const Hadoop__NodeRep
 	if (!leaving)
 		leaving = create(yarn, name, node->nodeid->host);
 	leaving->timeout_ms = timeout_ms;
+	leaving->is_old = is_old;
 	plan(leaving);
+}
+
+void yarn_node_leaves(struct yarn *yarn, const char *name, const Hadoop__NodeReportProto *node)
+{
+	take(yarn, name, node, false);
 }
 
 void yarn_node_left(struct yarn *yarn, const char *name, bool stays)
@@ -190,4 +231,41 @@ void yarn_node_left(struct yarn *yarn, const char *name, bool stays)
 	if (!str_list_has(&yarn->avoided, leaving->host))
 		application_master_avoid(yarn->master, leaving->host, false);
 	map_remove(yarn->leaving, name);
+}
+
+/* ---- what an AM before was told ------------------------------------------------------------ */
+
+static void on_nodes(void *data, const ProtobufCMessage *message, const struct rpc_error *error)
+{
+	const Hadoop__GetClusterNodesResponseProto *response =
+		(const Hadoop__GetClusterNodesResponseProto *)message;
+
+	if (error)
+		log_warning("which nodes are being decommissioned is not known: %s", error->text);
+	for (size_t i = 0; response && i < response->n_nodereports; i++) {
+		const Hadoop__NodeReportProto *node = response->nodereports[i];
+		if (!node->nodeid || !node->nodeid->host ||
+		    node->node_state != HADOOP__NODE_STATE_PROTO__NS_DECOMMISSIONING)
+			continue;
+		char *name cleanup_free =
+			mem_printf("%s:%d", node->nodeid->host, node->nodeid->port);
+		take(data, name, node, true);
+	}
+}
+
+void yarn_leaving_ask(struct yarn *yarn, const struct rpc_options *options)
+{
+	Hadoop__GetClusterNodesRequestProto request = HADOOP__GET_CLUSTER_NODES_REQUEST_PROTO__INIT;
+	Hadoop__NodeStateProto states[] = {HADOOP__NODE_STATE_PROTO__NS_DECOMMISSIONING};
+	struct rpc_options clients = *options;
+
+	clients.service = &RM_CLIENT;
+	clients.addresses = yarn->cluster->rm;
+	clients.token = NULL; /* it is for the scheduler alone */
+	clients.require_sasl = false;
+	request.n_nodestates = array_length(states);
+	request.nodestates = states;
+	yarn->rm = rpc_client_create(yarn->base, &clients, NULL);
+	if (yarn->rm)
+		rpc_call_start(yarn->rm, &RM_GET_CLUSTER_NODES, &request.base, on_nodes, yarn);
 }

@@ -286,6 +286,18 @@ static void on_look(struct fake_connection *connection, const struct fake_call *
 	message_free(response);
 }
 
+static void on_nodes(struct fake_connection *connection, const struct fake_call *call)
+{
+	struct fake_rm *rm = (struct fake_rm *)connection->server;
+	Hadoop__GetClusterNodesResponseProto response =
+		HADOOP__GET_CLUSTER_NODES_RESPONSE_PROTO__INIT;
+
+	str_append(&rm->log, "nodes\n");
+	response.n_nodereports = rm->leaving != NULL;
+	response.nodereports = &rm->leaving;
+	fake_answer_message(connection, call, &response.base);
+}
+
 static void on_call(struct fake_connection *connection, const struct fake_call *call)
 {
 	static const struct {
@@ -298,6 +310,7 @@ static void on_call(struct fake_connection *connection, const struct fake_call *
 		{"startContainers", on_start},
 		{"stopContainers", on_stop},
 		{"getContainerStatuses", on_look},
+		{"getClusterNodes", on_nodes},
 	};
 	struct fake_rm *rm = (struct fake_rm *)connection->server;
 	const char *class = rm->error;
@@ -431,16 +444,23 @@ void rm_preempt(struct fake_rm *rm, int number, bool strict)
 	message_free(container.id);
 }
 
-static Hadoop__NodeReportProto *add_node(struct fake_rm *rm, const char *host, int port,
-					 Hadoop__NodeStateProto state)
+static Hadoop__NodeReportProto *make_node(const char *host, int port, Hadoop__NodeStateProto state)
 {
-	Hadoop__AllocateResponseProto *next = next_of(rm);
 	Hadoop__NodeReportProto *node = mem_alloc(sizeof(*node));
 
 	hadoop__node_report_proto__init(node);
 	node->nodeid = node_id(host, port);
 	node->has_node_state = true;
 	node->node_state = state;
+	return node;
+}
+
+static Hadoop__NodeReportProto *add_node(struct fake_rm *rm, const char *host, int port,
+					 Hadoop__NodeStateProto state)
+{
+	Hadoop__AllocateResponseProto *next = next_of(rm);
+	Hadoop__NodeReportProto *node = make_node(host, port, state);
+
 	append(next->updated_nodes, next->n_updated_nodes, node);
 	return node;
 }
@@ -451,13 +471,21 @@ void rm_node(struct fake_rm *rm, const char *host, int port, Hadoop__NodeStatePr
 	add_node(rm, host, port, state)->health_report = mem_strdup(report);
 }
 
-void rm_node_leaves(struct fake_rm *rm, const char *host, int port, int32_t timeout)
+static void leave(Hadoop__NodeReportProto *node, int32_t timeout)
 {
-	Hadoop__NodeReportProto *node =
-		add_node(rm, host, port, HADOOP__NODE_STATE_PROTO__NS_DECOMMISSIONING);
-
 	node->has_decommissioning_timeout = true;
 	node->decommissioning_timeout = (uint32_t)timeout;
+}
+
+void rm_node_leaves(struct fake_rm *rm, const char *host, int port, int32_t timeout)
+{
+	leave(add_node(rm, host, port, HADOOP__NODE_STATE_PROTO__NS_DECOMMISSIONING), timeout);
+}
+
+void rm_node_is_leaving(struct fake_rm *rm, const char *host, int port, int32_t timeout)
+{
+	rm->leaving = make_node(host, port, HADOOP__NODE_STATE_PROTO__NS_DECOMMISSIONING);
+	leave(rm->leaving, timeout);
 }
 
 void rm_command(struct fake_rm *rm, Hadoop__AMCommandProto command)
@@ -504,5 +532,6 @@ void rm_close(struct fake_rm *rm)
 {
 	fake_server_close(&rm->server);
 	message_free(rm->next);
+	message_free(rm->leaving);
 	str_finish(&rm->log);
 }

@@ -15,6 +15,7 @@ struct fake_rm {
 	 *   allocate ID ask p1 n2 1024m 1c at h1 yarn.io/gpu=1 label=x; release 4; avoid h1;
 	 *            forgive h1; single p1 #1000000 n1 a,b notin
 	 *   finish 1 DIAGNOSTICS URL
+	 *   nodes
 	 *   start h1 4 KEY=VALUE ... ; stop 4; look 4
 	 */
 	struct str log;
@@ -23,6 +24,8 @@ struct fake_rm {
 	Hadoop__RegisterApplicationMasterResponseProto limits;
 	const char *error, *error_text; /* the next call gets this exception; NULL: none */
 
+	Hadoop__NodeReportProto
+		*leaving; /* as the service for clients: the only node that it has */
 	int64_t headroom; /* MiB, told with each answer to allocate; 0: not told */
 	int32_t response_id;
 	int allocates, finishes; /* calls */
@@ -55,6 +58,8 @@ void rm_node(struct fake_rm *rm, const char *host, int port, Hadoop__NodeStatePr
 	     const char *report);
 /* It is being decommissioned; `timeout` in s, -1: none. */
 void rm_node_leaves(struct fake_rm *rm, const char *host, int port, int32_t timeout);
+/* The same, to those who ask. */
+void rm_node_is_leaving(struct fake_rm *rm, const char *host, int port, int32_t timeout);
 void rm_command(struct fake_rm *rm, Hadoop__AMCommandProto command);
 
 #endif

@@ -20,7 +20,7 @@ enum { AN_HOUR_MS = 3600 * 1000, WORKER = 0, PS = 1, TYPES = 2, WORKERS = 3 };
 
 struct bed {
 	struct event_base *base;
-	struct fake_rm rm, node;
+	struct fake_rm rm, clients, node; /* both services of the ResourceManager */
 	struct job job;
 	struct job_type types[TYPES];
 	struct hadoop_amount fpga;
@@ -149,7 +149,7 @@ static void describe_cluster(struct bed *bed)
 	types[WORKER].is_opportunistic = bed->is_opportunistic;
 	types[PS].amounts = &bed->fpga;
 	types[PS].amount_count = bed->fpga.value > 0;
-	str_list_add(&cluster.rm, bed->rm.server.address);
+	str_list_add(&cluster.rm, bed->clients.server.address);
 	str_list_add(&cluster.rm_scheduler, bed->rm.server.address);
 	str_list_add(&cluster.hdfs.webhdfs, "http://127.0.0.1:1");
 	str_list_add(&cluster.hdfs.name_nodes, "127.0.0.1:1");
@@ -175,6 +175,7 @@ static struct bed *open_with(void **state, enum job_mode mode, int64_t fpgas, co
 	bed->placement = placement;
 	bed->is_opportunistic = is_opportunistic;
 	rm_open(&bed->rm, bed->base);
+	rm_open(&bed->clients, bed->base);
 	rm_open(&bed->node, bed->base);
 	bed->rm.token = "amrm";
 	bed->node.token = "nm";
@@ -213,6 +214,7 @@ static void close_bed(struct bed *bed)
 {
 	yarn_scheduler.close(bed->scheduler);
 	rm_close(&bed->rm);
+	rm_close(&bed->clients);
 	rm_close(&bed->node);
 	json_decref(bed->job.engine);
 	json_decref(bed->job.stores);
@@ -777,6 +779,30 @@ static void a_task_stays_as_long_as_its_machine_does(void **state)
 	close_bed(bed);
 }
 
+/* The AM before was told, and nobody tells this one since when. */
+static void an_am_that_follows_asks_which_machines_are_decommissioned(void **state)
+{
+	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
+
+	rm_node_is_leaving(&bed->clients, "127.0.0.1", port_of_node(bed), 3600);
+	setenv("NM_HOST", "127.0.0.1", 1);
+	setenv("NM_PORT", strchr(bed->node.server.address, ':') + 1, 1);
+	adopt(bed);
+	give(bed, 2);
+	bed->rm.limits.containers_from_previous_attempts = bed->rm.next->allocated_containers;
+	bed->rm.limits.n_containers_from_previous_attempts = 1;
+	wait_told(bed, "noted: 127.0.0.1 is decommissioned, and the application master is there: "
+		       "another one follows it\n");
+	wait_told(bed, "noted: 127.0.0.1 is decommissioned, for how long already is not known: "
+		       "worker:0 moves now\n");
+	rm_wait(&bed->rm, "avoid 127.0.0.1; ");
+	wait_told(bed, "preempted worker:0/1\n");
+	assert_cause(bed, CAUSE_PREEMPTED, "is moved: its machine, 127.0.0.1, is decommissioned");
+	unsetenv("NM_HOST");
+	unsetenv("NM_PORT");
+	close_bed(bed);
+}
+
 /* promise: R16 */
 static void a_suspect_machine_is_avoided_where_there_are_others(void **state)
 {
@@ -849,6 +875,7 @@ int main(void)
 		scratch_test(what_was_not_launched_is_given_back_at_once),
 		scratch_test(a_preemption_is_announced_once),
 		scratch_test(a_task_moves_before_its_machine_is_decommissioned),
+		scratch_test(an_am_that_follows_asks_which_machines_are_decommissioned),
 		scratch_test(a_task_stays_as_long_as_its_machine_does),
 		scratch_test(a_suspect_machine_is_avoided_where_there_are_others),
 		scratch_test(a_machine_is_avoided_from_the_first_request),
