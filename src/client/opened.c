@@ -208,6 +208,15 @@ int opened_read(struct opened *opened, journal_visit *on_line, void *data, struc
 	return result;
 }
 
+char *opened_waiting(const struct opened *opened)
+{
+	const struct job_view *view = opened->view;
+	bool runs = view->state == JOB_RUNNING && !opened->shows_engines;
+
+	return view->waiting && !view->is_final && !runs ? mem_printf("waiting: %s", view->waiting)
+							 : NULL;
+}
+
 int64_t opened_wait_ms(const struct opened *opened, int64_t timeout_ms)
 {
 	bool asks = opened->ops->traits->remote_am;
@@ -394,12 +403,14 @@ json_t *opened_ask(const struct opened *opened, const char *method, const char *
 	struct str response cleanup_str = {0};
 	int status;
 
-	if (opened->view->is_final || !opened->door.address) {
-		if (opened->view->is_final)
-			opened_say_ended(opened, err);
-		else
-			err_set(err, ERR_UNREACHABLE, "%s has no running application master",
-				opened->id);
+	if (opened->view->is_final) {
+		opened_say_ended(opened, err);
+		return NULL;
+	}
+	if (!opened->door.address) {
+		char *waiting cleanup_free = opened_waiting(opened);
+		err_set(err, ERR_UNREACHABLE, "%s has no running application master%s%s",
+			opened->id, waiting ? "; " : "", waiting ? waiting : "");
 		return NULL;
 	}
 	if (job_door_call(&opened->door, method, path, body, ASK_TIMEOUT_MS, &status, &response,

@@ -37,6 +37,10 @@ void opened_finish(struct opened *opened);
  * "waiting" with the number 0. */
 int opened_read(struct opened *opened, journal_visit *on_line, void *data, struct err *err);
 
+/* "waiting: ...", as tony status has it, of a job that has no AM, or not all of its programs yet,
+ * or again; NULL: it has, or the reason is not known. The caller frees. */
+char *opened_waiting(const struct opened *opened);
+
 /* Makes the next opened_read() begin with sequence number `since`. */
 int opened_rewind(struct opened *opened, int64_t since, struct err *err);
 

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "client/advice.h"
 #include "client/exit_code.h"
+#include "client/opened.h"
 #include "client/report.h"
 #include "client/verbs.h"
 
@@ -142,6 +143,9 @@ static int run(void *data, const struct verb_call *call, struct err *err)
 		print_xml(list);
 	else
 		print_text(answer);
+	char *waiting cleanup_free = opened_waiting(call->opened);
+	if (waiting)
+		fprintf(stderr, "tony: %s: %s\n", call->opened->id, waiting);
 	json_decref(answer);
 	return 0;
 }

@@ -19,7 +19,8 @@
 
 #define AWAY_MS	       60000 /* for an AM that does not answer to be followed, or its end to be known */
 #define LOOK_AGAIN_MS  250
-#define EXPRESSION_MAX 4096 /* bytes; regcomp() needs more stack than there is for deep ones */
+#define TELL_EVERY_MS  10000 /* what the job waits for: it may change with each job of its queue */
+#define EXPRESSION_MAX 4096  /* bytes; regcomp() needs more stack than there is for deep ones */
 
 struct logs_options {
 	struct job_output_choice output;
@@ -73,6 +74,8 @@ struct logs {
 	struct log_search search; /* prepared; without a text: each line is tried */
 	int64_t since_ms;
 	bool has_printed;
+	char *told; /* why the job waits; NULL: it did not */
+	int64_t told_ms;
 };
 
 static int compile(struct logs *logs, const char *expression, struct err *err)
@@ -172,13 +175,32 @@ static void print_line(void *data, const struct job_output_line *line)
 	putchar('\n');
 }
 
-static int follow_output(struct opened *opened, struct job_output *output, struct follow *changes,
+/* Else nobody would know a job that waits from one that is silent. */
+static void tell_waiting(struct logs *logs)
+{
+	char *waiting = opened_waiting(logs->opened);
+	int64_t now = clock_monotonic_ms();
+
+	if (!waiting || str_equal(waiting, logs->told) ||
+	    (logs->told && now - logs->told_ms < TELL_EVERY_MS)) {
+		free(waiting);
+		return;
+	}
+	fprintf(stderr, "tony: %s: %s\n", logs->opened->id, waiting);
+	mem_replace(&logs->told, waiting);
+	logs->told_ms = now;
+}
+
+static int follow_output(struct logs *logs, struct job_output *output, struct follow *changes,
 			 struct err *err)
 {
+	struct opened *opened = logs->opened;
+
 	for (;;) {
 		follow_drain(changes);
 		if (opened_read(opened, NULL, NULL, err) < 0)
 			return -1;
+		tell_waiting(logs);
 		bool is_final = opened->view->is_final;
 		int result = job_output_turn(output, err);
 		fflush(stdout);
@@ -254,8 +276,8 @@ static int try_output(struct logs *logs, struct follow *changes, struct err *err
 	if (!output)
 		return -1;
 	logs->found = 0;
-	int result = changes ? follow_output(logs->opened, output, changes, err)
-			     : job_output_turn(output, err);
+	int result =
+		changes ? follow_output(logs, output, changes, err) : job_output_turn(output, err);
 	if (result < 0 && !logs->has_printed && job_output_is_away(output))
 		result = 1;
 	fflush(stdout);
@@ -284,6 +306,7 @@ static int print_output(struct logs *logs, struct follow *changes, struct err *e
 
 	point_to_am(logs);
 	while ((result = try_output(logs, changes, err)) > 0 && clock_monotonic_ms() < until) {
+		tell_waiting(logs);
 		err_finish(err);
 		if (look_again(logs->opened, err) < 0)
 			return -1;
@@ -292,6 +315,8 @@ static int print_output(struct logs *logs, struct follow *changes, struct err *e
 		printf("%" PRId64 "\n", logs->found);
 	if (result == 0)
 		tell_nothing(logs);
+	if (logs->found == 0)
+		tell_waiting(logs);
 	return result == 0 ? 0 : -1;
 }
 
@@ -346,6 +371,7 @@ static int run(void *data, const struct verb_call *call, struct err *err)
 	while (logs.grep_count > 0)
 		regfree(&logs.greps[--logs.grep_count]);
 	free(logs.greps);
+	free(logs.told);
 	log_search_finish(&logs.search);
 	log_search_finish(&chosen->output.search);
 	/* As grep does. */

@@ -74,7 +74,8 @@ static int ask_link(const struct opened *opened, struct link *link, struct err *
 		link->ui = mem_strdup(json_string_value(json_object_get(answer, "ui")));
 		return json_need_text(answer, "path", &link->path, err);
 	}
-	if (err->kind == ERR_UNREACHABLE && opened->ops->traits->has_proxy) {
+	if (err->kind == ERR_UNREACHABLE && opened->door.address &&
+	    opened->ops->traits->has_proxy) {
 		char *page cleanup_free = opened->ops->page(opened->job);
 		if (page)
 			err_wrap(err,

@@ -8,6 +8,7 @@ import re
 import pytest
 import schemas
 from conftest import wait_until
+from patience import PATIENCE_S
 from program import write_xml
 
 SMALL = ("--conf", "tony.local.memory=200m")
@@ -35,7 +36,7 @@ def test_a_gang_waits_visibly_until_it_fits(tony):
     go = tony.directory / "go"
     first = tony.submit({"tony.worker.instances": 2}, *SMALL, "--executes", f"./exit_after.sh {go} 0")
     first.wait_task("worker:1")
-    second = tony.submit({"tony.worker.instances": 2}, *SMALL, "--executes", "true")
+    second = tony.submit({"tony.worker.instances": 2}, *SMALL, "--executes", "echo came")
     waiting = wait_until(lambda: second.status().get("waiting"), "the reason to be told")
     assert first.id in waiting and "MiB" in waiting
     assert {task["state"] for task in second.status()["tasks"]} == {"requested"}, "nothing is half held"
@@ -43,9 +44,17 @@ def test_a_gang_waits_visibly_until_it_fits(tony):
     assert f"waiting: {waiting}" in tony.run("list").stdout
     rows = {row["id"]: row for row in schemas.check("list", json.loads(tony.run("list", "--json").stdout))}
     assert rows[second.id]["waiting"] == waiting and not rows[first.id].get("waiting")
+    for verb in "logs", "advise":
+        assert f"{second.id}: waiting: {waiting}" in tony.run(verb, second.id).stderr
+    assert "waiting: " not in tony.run("logs", first.id).stderr
+    told = tony.directory / "told"
+    with told.open("w") as file:
+        reader = tony.start("logs", "-f", second.id, stderr=file)
+    wait_until(lambda: f"{second.id}: waiting: {waiting}" in told.read_text(), "the reader to be told")
     go.touch()
     assert first.wait() == 0
     assert second.wait() == 0
+    assert reader.communicate(timeout=PATIENCE_S)[0].count("came\n") == 2 and reader.returncode == 0
 
 
 def test_what_a_killed_job_held_is_free_again(tony):
