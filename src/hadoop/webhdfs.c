@@ -175,10 +175,18 @@ int webhdfs_location_parse(const struct webhdfs_question *question, const char *
 int webhdfs_err_data_node(const struct webhdfs_question *question, const struct net_url *url,
 			  const char *why, struct err *err)
 {
+	/* Its name resolves, and nothing swallows what is sent. */
+	const char *remedy =
+		strstr(why, "Connection refused")
+			? "nothing listens there: \"hdfs dfsadmin -report\" shows whether it "
+			  "lives, "
+			  "and by which address the NameNode knows it"
+			: "content goes straight to the DataNodes, so their names must resolve "
+			  "here and their HTTP port be open; or set tony.hdfs.httpfs to an HttpFS "
+			  "gateway";
+
 	return err_set(err, ERR_UNREACHABLE,
-		       "%s: %s %s: DataNode %s cannot be reached from this machine: %s; content "
-		       "goes straight to the DataNodes, so their names must resolve here and their "
-		       "HTTP port be open; or set tony.hdfs.httpfs to an HttpFS gateway",
+		       "%s: %s %s: DataNode %s cannot be reached from this machine: %s; %s",
 		       question->server, webhdfs_op_name(question->op), question->path,
-		       url->address, why);
+		       url->address, why, remedy);
 }

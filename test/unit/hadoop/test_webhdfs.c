@@ -329,6 +329,11 @@ static void test_data_node_that_cannot_be_reached(void **state)
 	assert_non_null(strstr(err_message(&err), "CREATE /a: DataNode dn1.inside:9864"));
 	assert_non_null(strstr(err_message(&err), "no such host"));
 	assert_non_null(strstr(err_message(&err), "HttpFS"));
+	err_finish(&err);
+	webhdfs_err_data_node(&create, &url, "Connection refused", &err);
+	assert_null(strstr(err_message(&err), "HttpFS"));
+	assert_non_null(strstr(err_message(&err),
+			       "refused; nothing listens there: \"hdfs dfsadmin -report\""));
 }
 
 int main(void)
