@@ -61,6 +61,8 @@ int opened_find(struct opened *opened, const char *id, struct err *err)
 	opened->ops = schedulers_find(id, &opened->door, &opened->id, err);
 	if (!opened->ops)
 		return -1;
+	if (opened->door.undescribed.kind)
+		return err_copy(err, &opened->door.undescribed);
 	if (read_description(opened, err) < 0)
 		return err && err->kind == ERR_NOT_FOUND ? removal_tell_gone(opened->id, err) : -1;
 	opened->heard_ms = clock_monotonic_ms();

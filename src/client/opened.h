@@ -28,7 +28,7 @@ struct opened {
 #define cleanup_opened __attribute__((cleanup(opened_finish)))
 
 /* `id` as scheduler_client_ops.find() takes it; NULL: the newest job. The journal is folded in as
- * far as it goes. */
+ * far as it goes. -1: `err`; with door.undescribed, ops, door and id are filled in all the same. */
 int opened_find(struct opened *opened, const char *id, struct err *err);
 void opened_finish(struct opened *opened);
 

@@ -120,13 +120,25 @@ static void endings_finish(struct endings *endings)
 	free(endings->items);
 }
 
+static int kill_undescribed(const struct opened *opened, const char *reason, struct err *err)
+{
+	err_finish(err);
+	if (opened->ops->kill(&opened->door, reason, err) < 0)
+		return -1;
+	printf("%s %s\n", opened->id, job_state_name(JOB_KILLED));
+	return 1;
+}
+
+/* 1: it has ended already. */
 static int begin(struct ending *ending, const struct kill_options *chosen, const char *job,
 		 struct err *err)
 {
 	struct opened *opened = &ending->opened;
 
 	if (opened_find(opened, job, err) < 0)
-		return -1;
+		return chosen->force && opened->door.undescribed.kind
+			       ? kill_undescribed(opened, chosen->reason, err)
+			       : -1;
 	if (opened->view->is_final)
 		return opened_say_ended(opened, err);
 	/* From then on the tasks count as stopped. */
@@ -142,14 +154,15 @@ static int begin_one(void *data, const char *job, struct err *err)
 	struct endings *endings = data;
 	struct ending *ending = &endings->items[endings->count];
 
-	if (begin(ending, endings->chosen, job, err) == 0) {
+	int begun = begin(ending, endings->chosen, job, err);
+	if (begun == 0) {
 		endings->count++;
 		return EXIT_CODE_OK;
 	}
 	opened_finish(&ending->opened);
 	free(ending->stopping);
 	*ending = (struct ending){0};
-	return -1;
+	return begun < 0 ? -1 : EXIT_CODE_OK;
 }
 
 static int await_one(void *data, const char *job, struct err *err)

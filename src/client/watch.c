@@ -97,19 +97,26 @@ static bool note_cut(struct watch *watch, const struct err *err)
 	return true;
 }
 
-/* An AM answers once its engine lets it keep what it has begun. */
-static bool is_ending(struct watch *watch)
+/* An AM answers once its engine lets it keep what it has begun, and a second one who asks at once.
+ */
+static bool has_taken_kill(const struct watch *watch)
 {
-	return opened_read(watch->opened, on_line, watch, NULL) == 0 &&
-	       watch->opened->view->state >= JOB_FINISHING;
+	struct err conflict cleanup_err = {0};
+
+	return post_kill(watch->opened, stop_reason(watch), &conflict) == 0 ||
+	       conflict.kind == ERR_FAILED;
 }
 
 static int ask_am(struct watch *watch, struct err *err)
 {
 	char *stopping cleanup_free = live_stopping(watch->opened->view);
 
-	if (post_kill(watch->opened, stop_reason(watch), err) < 0 && !is_ending(watch))
+	if (post_kill(watch->opened, stop_reason(watch), err) < 0 &&
+	    !(err->kind == ERR_UNREACHABLE && has_taken_kill(watch))) {
+		/* Its engine may answer. */
+		err->kind = err->kind == ERR_INTERRUPTED ? ERR_UNREACHABLE : err->kind;
 		return -1;
+	}
 	live_say(watch->live, "%s; Ctrl-C again ends the job at once", stopping);
 	watch->has_asked = true;
 	return 0;

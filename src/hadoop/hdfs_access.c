@@ -78,13 +78,17 @@ void hdfs_access_add_link(struct hdfs_access *access, char *path, char *to)
 
 struct webhdfs_options hdfs_access_webhdfs(const struct hdfs_access *access)
 {
+	int64_t patience_ms = access->patience_ms;
+
 	return (struct webhdfs_options){
 		.addresses = access->webhdfs,
 		.http_fs = access->http_fs,
 		.authorities = access->authorities,
 		.user = access->user,
 		.delegation = access->delegation,
-		.connect_timeout_ms = access->connect_timeout_ms,
+		.connect_timeout_ms = patience_ms ? patience_ms : access->connect_timeout_ms,
+		.silence_timeout_ms = patience_ms,
+		.max_wait_ms = patience_ms,
 	};
 }
 

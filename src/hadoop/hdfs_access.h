@@ -40,6 +40,9 @@ struct hdfs_access {
 	char *delegation;
 	char *authorities; /* PEM, for https; NULL: those that a machine trusts */
 	int64_t connect_timeout_ms;
+	/* No server is waited for any longer than this, connecting, silent or refusing. It does not
+	 * travel with the job. 0: as webhdfs.h has it. */
+	int64_t patience_ms;
 	struct hdfs_other *others; /* reached by the same user, in the same way */
 	size_t other_count;
 	/* "viewfs://cluster": the default file system, whose paths are in `fs` and `others` as its

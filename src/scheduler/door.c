@@ -14,6 +14,7 @@ void job_door_finish(struct job_door *door)
 	free(door->queue);
 	free(door->waiting);
 	free(door->end_message);
+	err_finish(&door->undescribed);
 	if (door->claim > 0)
 		close(door->claim);
 	*door = (struct job_door){0};

@@ -328,6 +328,9 @@ struct job_door {
 	char *end_message;
 	enum job_state end_state;
 	int64_t end_ms;
+	/* Why job_dir has no job.json that can be read, of a job that lives and can be killed all
+	 * the same; with the remedy. */
+	struct err undescribed;
 	int claim; /* local: says, as long as it is open, that a new job is being submitted;
 		      0: none */
 };

@@ -90,6 +90,8 @@ int yarn_history_publish(const struct hadoop_cluster *cluster, const char *mirro
 
 /* NULL: the ResourceManager does not say. */
 const char *yarn_user_of(const Hadoop__ApplicationReportProto *report);
+/* The mirror has a job.json that can be read. */
+bool yarn_kept_describes(const char *mirror);
 /* Brings job.json to the mirror, unless it is there: from the job's directory, or from where an
  * ended one was published. */
 int yarn_kept_description(struct store *job_dir, const struct hadoop_cluster *cluster,
@@ -148,6 +150,10 @@ int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err);
  * of the user's know it, too, and removes the job's directory in HDFS. While notices are to be sent
  * nothing: who sends them does that. */
 void yarn_mirror_clear_up(const char *mirror, const struct hadoop_cluster *cluster);
+/* The end of a job that never ran, for which no store is asked: yarn_mirror_clear_up() is to follow
+ * once one answers. */
+void yarn_mirror_end(const char *mirror, const struct hadoop_cluster *cluster,
+		     const Hadoop__ApplicationReportProto *report);
 /* Fetches job.json and, of an ended job, the journal from where they are published; a journal that
  * is not there gets a last line as `report` says. */
 int yarn_mirror_settle(const char *mirror, const struct hadoop_cluster *cluster, const char *id,

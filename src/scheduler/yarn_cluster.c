@@ -460,6 +460,21 @@ char *yarn_waiting(const Hadoop__ApplicationReportProto *report)
 	return yarn_diagnostics_waiting(report->diagnostics, report->queue ? report->queue : "?");
 }
 
+bool yarn_awaits_first_am(const Hadoop__ApplicationReportProto *report)
+{
+	switch (report->yarn_application_state) {
+	case HADOOP__YARN_APPLICATION_STATE_PROTO__NEW:
+	case HADOOP__YARN_APPLICATION_STATE_PROTO__NEW_SAVING:
+	case HADOOP__YARN_APPLICATION_STATE_PROTO__SUBMITTED:
+	case HADOOP__YARN_APPLICATION_STATE_PROTO__ACCEPTED:
+		return yarn_am_attempt(report) == 0 ||
+		       (yarn_am_attempt(report) == 1 &&
+			yarn_diagnostics_await_am(report->diagnostics));
+	default:
+		return false;
+	}
+}
+
 bool yarn_has_am_still(const Hadoop__ApplicationReportProto *report)
 {
 	return report &&

@@ -61,6 +61,9 @@ char *yarn_am_address(const Hadoop__ApplicationReportProto *report);
 /* Why there is no AM yet, or none at the moment (yarn_diagnostics.h); NULL: there is one, or none
  * is to come. The caller frees. */
 char *yarn_waiting(const Hadoop__ApplicationReportProto *report);
+/* No AM of it runs or has run. False also where that is not known, as of an application that a
+ * ResourceManager which was started anew has recovered. */
+bool yarn_awaits_first_am(const Hadoop__ApplicationReportProto *report);
 /* How an application has ended, one line, in the ResourceManager's words: of a kill the reason that
  * its user has given, of an AM that has failed what that one wrote last, and `cause`. `has_begun`
  * as in yarn_diagnostics.h; `report` may be NULL. The caller frees. */

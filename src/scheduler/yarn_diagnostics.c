@@ -217,17 +217,45 @@ char *yarn_diagnostics_am_end(const char *diagnostics)
 /* ---- of an application that waits for its AM ----------------------------------------------- */
 
 /* The scheduler says one of these of every application that waits. */
+static const char *const waiting_states[] = {
+	"Application is added to the scheduler and is not yet activated.",
+	"Application is Activated, waiting for resources to be assigned for AM.",
+};
+/* Of one whose AM is on its way. */
+static const char *const coming_states[] = {
+	"Scheduler has assigned a container for AM",
+	"AM container is launched",
+};
+
 static const char *skip_state(const char *text)
 {
-	static const char *const states[] = {
-		"Application is added to the scheduler and is not yet activated.",
-		"Application is Activated, waiting for resources to be assigned for AM.",
-	};
-
-	for (size_t i = 0; i < array_length(states); i++)
-		if (str_starts_with(text, states[i]))
-			return text + strlen(states[i]);
+	for (size_t i = 0; i < array_length(waiting_states); i++)
+		if (str_starts_with(text, waiting_states[i]))
+			return text + strlen(waiting_states[i]);
 	return text;
+}
+
+static bool am_is_coming(const char *text)
+{
+	for (size_t i = 0; i < array_length(coming_states); i++)
+		if (str_starts_with(text, coming_states[i]))
+			return true;
+	return false;
+}
+
+/* Before it stands what befell the AMs before this one. */
+static const char *last_line(const struct str_list *lines)
+{
+	return lines->count > 0 ? lines->items[lines->count - 1] : "";
+}
+
+bool yarn_diagnostics_await_am(const char *diagnostics)
+{
+	struct str_list lines cleanup_str_list = {0};
+
+	yarn_diagnostics_lines(diagnostics ? diagnostics : "", &lines);
+	const char *last = last_line(&lines);
+	return am_is_coming(last) || skip_state(last) != last;
 }
 
 /* Without the blanks and separators around it. */
@@ -260,14 +288,11 @@ static char *describe_limit(const char *text)
 
 char *yarn_diagnostics_waiting(const char *diagnostics, const char *queue)
 {
-	static const char assigned[] = "Scheduler has assigned a container for AM",
-			  launched[] = "AM container is launched";
 	struct str_list lines cleanup_str_list = {0};
 
 	yarn_diagnostics_lines(diagnostics ? diagnostics : "", &lines);
-	/* Before it stands what befell the AMs before this one. */
-	const char *last = lines.count > 0 ? lines.items[lines.count - 1] : "";
-	if (str_starts_with(last, assigned) || str_starts_with(last, launched))
+	const char *last = last_line(&lines);
+	if (am_is_coming(last))
 		return mem_strdup("the application master has a container, and has not registered "
 				  "yet");
 	char *limit cleanup_free = describe_limit(skip_state(last));

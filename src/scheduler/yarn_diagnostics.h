@@ -50,6 +50,10 @@ char *yarn_diagnostics_am_end(const char *diagnostics);
  * YARN tells nothing. The caller frees. */
 char *yarn_diagnostics_waiting(const char *diagnostics, const char *queue);
 
+/* This ResourceManager itself has told of no more than of a container for the AM that it waits for.
+ * Of one that was recovered it says otherwise. */
+bool yarn_diagnostics_await_am(const char *diagnostics);
+
 /* "container_...", as a NodeManager names the container that has failed; NULL: it does not. The
  * caller frees. */
 char *yarn_diagnostics_container(const char *diagnostics);

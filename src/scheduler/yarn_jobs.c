@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
@@ -15,8 +16,9 @@
 #include "scheduler/yarn_diagnostics.h"
 #include "scheduler/yarn_reports.h"
 
-#define KILL_TIMEOUT_MS 30000
-#define KILL_POLL_MS	200
+#define KILL_TIMEOUT_MS	 30000
+#define KILL_POLL_MS	 200
+#define HDFS_PATIENCE_MS 5000 /* of a kill, which the ResourceManager alone decides */
 
 typedef Hadoop__ApplicationReportProto report_proto;
 
@@ -164,14 +166,6 @@ static bool has_told_end(const struct job_door *door, const report_proto *report
 	       job_state_is_final(yarn_job_state(report));
 }
 
-/* Without a description nothing is shown of a job. */
-static bool has_description(const char *mirror)
-{
-	char *path cleanup_free = fs_join(mirror, "job.json");
-
-	return fs_exists(path);
-}
-
 /* Why there is no AM, and why the one before is gone. */
 static char *tell_waiting(const struct hadoop_cluster *cluster, const char *id,
 			  const report_proto *report)
@@ -216,9 +210,18 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 		job_door_finish(&made);
 		return -1;
 	}
-	if (yarn_mirror_settle(made.job_dir, cluster, id, report, &why) < 0 &&
-	    !(why.kind == ERR_UNREACHABLE && has_told_end(&made, report) &&
-	      has_description(made.job_dir))) {
+	bool is_settled = yarn_mirror_settle(made.job_dir, cluster, id, report, &why) == 0;
+	bool is_described = is_settled || yarn_kept_describes(made.job_dir);
+	if (!is_described && report && !job_state_is_final(yarn_job_state(report))) {
+		err_set(&made.undescribed, why.kind,
+			"%s; tony kill --force %s ends it, yarn logs -applicationId %s shows what "
+			"its containers have written",
+			err_message(&why), id, id);
+		*door = made;
+		return 0;
+	}
+	if (!is_settled &&
+	    !(why.kind == ERR_UNREACHABLE && has_told_end(&made, report) && is_described)) {
 		rmdir(made.job_dir); /* nothing is in it, then */
 		job_door_finish(&made);
 		if (!report && why.kind == ERR_NOT_FOUND)
@@ -307,19 +310,29 @@ static int kill_application(const struct hadoop_cluster *cluster, const char *id
 	}
 }
 
-/* An AM that was killed cannot publish anything, nor clear up after itself. */
-static void clear_up(struct hadoop_cluster *cluster, const char *id, const char *mirror)
+/* An AM that was killed cannot publish anything, nor clear up after itself. Of a job that never had
+ * one (`has_run`) its end is all that there is to know. */
+static void clear_up(struct hadoop_cluster *cluster, const char *id, const char *mirror,
+		     bool has_run)
 {
 	Hadoop__GetApplicationReportResponseProto *response = yarn_report(cluster, id, NULL);
 	ProtobufCMessage *message cleanup_message = (ProtobufCMessage *)response;
+	struct err away cleanup_err = {0};
 
 	if (!response)
 		return;
 	yarn_take_place(cluster, id, response->application_report);
-	yarn_mirror_settle(mirror, cluster, id, response->application_report, NULL);
+	if (yarn_mirror_settle(mirror, cluster, id, response->application_report, &away) == 0 ||
+	    away.kind != ERR_UNREACHABLE)
+		return;
+	log_warning("%s is killed; a later tony list or tony submit removes its files from HDFS, "
+		    "and publishes its end: %s",
+		    id, err_message(&away));
+	if (!has_run)
+		yarn_mirror_end(mirror, cluster, response->application_report);
 }
 
-int yarn_kill(const struct job_door *door, const char *reason, struct err *err)
+static int kill_job(const struct job_door *door, const char *reason, bool has_run, struct err *err)
 {
 	const char *id = fs_basename(door->job_dir);
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_of(id, err);
@@ -328,8 +341,9 @@ int yarn_kill(const struct job_door *door, const char *reason, struct err *err)
 	if (!cluster)
 		return -1;
 	yarn_cluster_adopt(cluster, door->job_dir);
+	cluster->hdfs.patience_ms = HDFS_PATIENCE_MS;
 	if (kill_application(cluster, id, reason, &failure) == 0) {
-		clear_up(cluster, id, door->job_dir);
+		clear_up(cluster, id, door->job_dir, has_run);
 		return 0;
 	}
 	/* One that was never submitted: nothing has happened that could be published. */
@@ -340,21 +354,23 @@ int yarn_kill(const struct job_door *door, const char *reason, struct err *err)
 	return err_copy(err, &failure);
 }
 
-/* A ResourceManager that was started anew says the same of a job whose AM has not registered with
- * it again: that AM has kept its journal. */
-static bool awaits_first_am(const report_proto *report, struct hadoop_cluster *cluster,
-			    const char *id)
+int yarn_kill(const struct job_door *door, const char *reason, struct err *err)
 {
-	switch (report->yarn_application_state) {
-	case HADOOP__YARN_APPLICATION_STATE_PROTO__NEW:
-	case HADOOP__YARN_APPLICATION_STATE_PROTO__NEW_SAVING:
-	case HADOOP__YARN_APPLICATION_STATE_PROTO__SUBMITTED:
-	case HADOOP__YARN_APPLICATION_STATE_PROTO__ACCEPTED:
-		yarn_take_place(cluster, id, report);
-		return yarn_am_attempt(report) <= 1 && yarn_mirror_kept(cluster, NULL) == 0;
-	default:
+	return kill_job(door, reason, true, err);
+}
+
+/* An AM that has not registered again with a ResourceManager that was started anew has kept its
+ * journal. */
+static bool has_no_am(const report_proto *report, struct hadoop_cluster *cluster, const char *id)
+{
+	if (yarn_awaits_first_am(report))
+		return true;
+	if (report->yarn_application_state != HADOOP__YARN_APPLICATION_STATE_PROTO__ACCEPTED ||
+	    yarn_am_attempt(report) > 1)
 		return false;
-	}
+	yarn_take_place(cluster, id, report);
+	cluster->hdfs.patience_ms = HDFS_PATIENCE_MS;
+	return yarn_mirror_kept(cluster, NULL) == 0;
 }
 
 int yarn_kill_waiting(const struct job_door *door, const char *reason, struct err *err)
@@ -369,7 +385,7 @@ int yarn_kill_waiting(const struct job_door *door, const char *reason, struct er
 	ProtobufCMessage *message cleanup_message = (ProtobufCMessage *)response;
 	if (!response)
 		return -1;
-	return awaits_first_am(response->application_report, cluster, id)
-		       ? yarn_kill(door, reason, err)
+	return has_no_am(response->application_report, cluster, id)
+		       ? kill_job(door, reason, false, err)
 		       : 1;
 }

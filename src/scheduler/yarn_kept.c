@@ -86,17 +86,26 @@ static struct job *fetch_kept(const struct hadoop_cluster *cluster, const char *
 
 /* Of the job's directory, which is in its user's home. */
 static struct job *fetch_staged(struct store *job_dir, const struct hadoop_cluster *cluster,
-				const Hadoop__ApplicationReportProto *report)
+				const Hadoop__ApplicationReportProto *report, struct err *err)
 {
 	const char *user = yarn_user_of(report);
 	struct str bytes cleanup_str = {0};
 
-	if (store_read_bytes(job_dir, "job.json", JOB_JSON_CAP, &bytes, NULL) < 0)
+	if (store_read_bytes(job_dir, "job.json", JOB_JSON_CAP, &bytes, err) < 0)
 		return NULL;
-	struct job *job = job_from_text(str_text(&bytes), bytes.length, NULL);
+	struct job *job = job_from_text(str_text(&bytes), bytes.length, err);
 	if (job)
 		mem_replace(&job->user, mem_strdup(user ? user : cluster->user));
 	return job;
+}
+
+bool yarn_kept_describes(const char *mirror)
+{
+	char *path cleanup_free = fs_join(mirror, "job.json");
+	struct job *job = fs_exists(path) ? job_read_file(path, NULL) : NULL;
+
+	job_destroy(job);
+	return job != NULL;
 }
 
 /* How the cluster is reached, and whom to trust there, is no other user's to say. */
@@ -106,9 +115,12 @@ int yarn_kept_description(struct store *job_dir, const struct hadoop_cluster *cl
 {
 	char *path cleanup_free = fs_join(mirror, "job.json");
 
-	if (fs_exists(path))
+	if (yarn_kept_describes(mirror))
 		return 0;
-	struct job *job = fetch_staged(job_dir, cluster, report);
+	struct err away cleanup_err = {0};
+	struct job *job = fetch_staged(job_dir, cluster, report, &away);
+	if (!job && (away.kind == ERR_UNREACHABLE || away.kind == ERR_INTERRUPTED))
+		return err_copy(err, &away);
 	if (!job)
 		job = fetch_kept(cluster, fs_basename(mirror), report, err);
 	if (!job)

@@ -512,6 +512,20 @@ static int settle_journal(struct store *job_dir, const struct hadoop_cluster *cl
 	return 0;
 }
 
+void yarn_mirror_end(const char *mirror, const struct hadoop_cluster *cluster,
+		     const Hadoop__ApplicationReportProto *report)
+{
+	int held cleanup_close = lock(mirror, NULL);
+	const char *user = yarn_user_of(report);
+	bool is_final;
+
+	if (held < 0)
+		return;
+	last_sequence(mirror, &is_final);
+	if (!is_final && job_state_is_final(yarn_job_state(report)))
+		conclude(mirror, report, !user || str_equal(user, cluster->user), NULL);
+}
+
 void yarn_mirror_clear_up(const char *mirror, const struct hadoop_cluster *cluster)
 {
 	struct store *job_dir cleanup_yarn_store =
@@ -530,7 +544,8 @@ static void read_before(const struct hadoop_cluster *cluster, const char *mirror
 	bool waits =
 		report->yarn_application_state == HADOOP__YARN_APPLICATION_STATE_PROTO__ACCEPTED;
 
-	if (!waits || yarn_am_attempt(report) <= yarn_mirror_attempt(mirror))
+	if (!waits || yarn_awaits_first_am(report) ||
+	    yarn_am_attempt(report) <= yarn_mirror_attempt(mirror))
 		return;
 	int held cleanup_close = lock(mirror, &err);
 	if (held < 0 || take_kept(cluster, mirror, true, &err) < 0)

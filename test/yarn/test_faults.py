@@ -1,6 +1,7 @@
 """What happens when parts of the cluster die under a job, one at a time, and what users see of it. The file has a cluster of
 its own to break. Several at once, by seeds, are test/fault's: `./dev fault --kind yarn`."""
 
+import contextlib
 import json
 import os
 import signal
@@ -16,6 +17,22 @@ PYTORCH = {"tony.application.framework": "pytorch", "tony.am.retry-delay": "10ms
 @pytest.fixture
 def tony(own_tony):
     return own_tony
+
+
+@contextlib.contextmanager
+def silent(*pids):
+    """They take connections, and say nothing."""
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+
+
+def pid_of(tony, daemon):
+    return int((tony.cluster.directory / "pid" / daemon).read_text().split()[0])
 
 
 def node_of(host):
@@ -101,6 +118,36 @@ def test_a_job_is_asked_while_the_resource_manager_is_away(tony):
     finally:
         tony.cluster.restart("rm")
     assert finish(tony, job) == 0
+
+
+def test_a_silent_resource_manager_is_told_and_ctrl_c_leaves(tony):
+    client = tony.start(*tony.arguments({"tony.worker.instances": 1}, "--executes", "sleep 600"))
+    job = tony.found_job(client.stdout.readline())
+    job.wait_task("worker:0")
+    with silent(pid_of(tony, "rm"), job.status()["am_pid"]):
+        client.send_signal(signal.SIGINT)
+        wait_until(lambda: "ResourceManager at " in (line := client.stderr.readline()) and "no answer yet; waiting for up to 2 m 00 s" in line,
+                   "the client to say for whom it waits")
+        client.send_signal(signal.SIGINT)
+        output, errors = client.communicate(timeout=PATIENCE_S)
+    assert client.returncode == 130 and f"{job.id} could not be asked to stop, and goes on" in output, output + errors
+    tony.run("kill", job.id, timeout=PATIENCE_S)
+    job.wait_final("KILLED")
+
+
+def test_a_job_that_waits_is_killed_while_the_name_node_is_silent(tony):
+    """It waits since two AMs of this size are more than the cluster has."""
+    keys = {"tony.worker.instances": 1, "tony.am.memory": "4000m"}
+    jobs = [tony.submit(keys, "--wait-for-capacity", "--executes", "sleep 600") for _ in range(4)]
+    last = jobs[-1]
+    wait_until(lambda: "waits for a container" in (last.status().get("waiting") or ""), "the last one to wait")
+    with silent(pid_of(tony, "nn")):
+        answer = tony.run("kill", last.id, timeout=PATIENCE_S)
+        assert (answer.returncode, answer.stdout) == (0, f"{last.id} killed\n"), answer.stderr
+        assert f"{last.id} is killed; a later tony list or tony submit removes its files" in answer.stderr
+    assert last.id in tony.run("list", "--all").stdout
+    for job in jobs[:-1]:
+        tony.run("kill", "--force", job.id)
 
 
 def test_containers_are_had_after_the_resource_manager_restarted(tony):

@@ -302,6 +302,22 @@ def test_nothing_is_left_when_the_job_is_killed_hard(tony):
     wait_until(lambda: job.ended_application()["runningContainers"] <= 0, "the ResourceManager to count no container")
 
 
+def test_a_job_without_a_description_is_killed_by_force(tony):
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 600")
+    job.wait_task("worker:0")
+    place = f"/user/{tony.cluster.user}/.tony/{job.id}"
+    tony.cluster.hdfs("DELETE", f"{place}/job.json", op="DELETE")
+    (tony.state / "yarn" / job.id / "job.json").write_text("{")
+    for verb in "logs", "kill":
+        answer = tony.run(verb, job.id)
+        assert answer.returncode == 4 and "has no description any more" in answer.stderr
+        assert f"tony kill --force {job.id}" in answer.stderr
+    answer = tony.run("kill", "--force", job.id)
+    assert (answer.returncode, answer.stdout) == (0, f"{job.id} killed\n"), answer.stderr
+    job.wait_final("KILLED")
+    tony.cluster.hdfs("DELETE", place, op="DELETE", recursive="true")
+
+
 @pytest.mark.promise("R54")
 def test_what_a_job_that_was_killed_from_outside_left_is_published_by_whoever_lists_jobs(tony):
     """Its AM had no time to; another machine of the user's then knows how it ended."""

@@ -203,6 +203,28 @@ static void the_end_of_an_am_before_is_told(void **state)
 	assert_null(yarn_diagnostics_am_end(NULL));
 }
 
+/* A ResourceManager that has recovered an application says so: its AM may run. */
+static void a_first_am_is_known_to_be_waited_for(void **state)
+{
+	static const struct {
+		const char *diagnostics;
+		bool awaits;
+	} rows[] = {
+		{"[Thu Nov 26 09:05:29 +0000 2026] Application is added to the scheduler and is "
+		 "not yet activated. Queue's AM resource limit exceeded.",
+		 true},
+		{"[Thu Nov 26 09:05:29 +0000 2026] AM container is launched, waiting for AM "
+		 "container to Register with RM",
+		 true},
+		{"Attempt recovered after RM restart", false},
+		{"", false},
+		{NULL, false},
+	};
+
+	for (size_t i = 0; i < array_length(rows); i++)
+		assert_int_equal(yarn_diagnostics_await_am(rows[i].diagnostics), rows[i].awaits);
+}
+
 static void the_container_of_an_am_that_failed_is_known(void **state)
 {
 	char *id cleanup_free = yarn_diagnostics_container(FAILED("1") LAUNCH SEE);
@@ -240,6 +262,7 @@ int main(void)
 		cmocka_unit_test(an_am_that_said_nothing_is_told_in_its_nodes_words),
 		cmocka_unit_test(an_application_that_waits_for_its_am_says_why),
 		cmocka_unit_test(the_end_of_an_am_before_is_told),
+		cmocka_unit_test(a_first_am_is_known_to_be_waited_for),
 		cmocka_unit_test(the_container_of_an_am_that_failed_is_known),
 		cmocka_unit_test(an_application_is_named_once),
 		cmocka_unit_test(ends_are_told_in_words),
