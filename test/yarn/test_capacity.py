@@ -43,12 +43,18 @@ def test_limit_of_the_user(tony):
     assert answer.returncode == 0, answer.stderr
 
 
+def listed(tony, job):
+    return next(row for row in json.loads(tony.run("list", "--state", "forming", "--json").stdout) if row["id"] == job.id)["waiting"]
+
+
 def test_a_job_may_wait_for_capacity(tony):
     """It is told why it gets no further, and what each container costs."""
     job = tony.submit({"tony.yarn.queue": "mine", "tony.worker.instances": 5, "tony.worker.memory": "500m"},
                       "--wait-for-capacity", "--executes", "true")
     wait_until(lambda: "each worker has 512 MiB instead of 500 MiB" in (job.status().get("waiting") or ""),
                "the job to say what a container costs")
+    wait_until(lambda: listed(tony, job) == (status := job.status())["waiting"] and status["state"] == "forming",
+               "tony list to say the same")
     assert tony.run("kill", job.id).returncode == 0
 
 

@@ -138,10 +138,34 @@ def test_a_task_moves_before_its_node_is_decommissioned(tony):
     status = job.status()
     assert status["tasks"][0]["cause"]["kind"] == "preempted"
     assert f"its machine, {HOST}, is decommissioned in" in status["tasks"][0]["cause"]["text"]
-    notes = [event["text"] for event in job.events() if event["ev"] == "note"]
-    assert f"{HOST} is decommissioned in 2 m 00 s: worker:0 moves now" in notes
-    assert f"{HOST} is not decommissioned after all" in notes
+    assert f"{HOST} is decommissioned in 2 m 00 s: worker:0 moves now" in notes(job)
+    assert f"{HOST} is not decommissioned after all" in notes(job)
     assert (status["retries"], status["infrastructure_retries"]) == (0, 1)
+
+
+def notes(job):
+    return [event["text"] for event in job.events() if event["ev"] == "note"]
+
+
+def test_an_am_that_follows_moves_tasks_from_a_node_that_is_decommissioned(tony):
+    """The ResourceManager tells no AM a second time: the next one asks."""
+    told, go = tony.directory / "told", tony.directory / "go"
+    job = tony.submit({"tony.worker.instances": 1, "tony.worker.node-label": "fast"}, "--executes",
+                      SAYS_WHY.format(told=told, go=go))
+    job.wait_task("worker:0")
+    tony.cluster.kit("decommission", kit.LABELLED_NODE, "--timeout", 3600)
+    try:
+        wait_until(lambda: any("unless it ends sooner" in note for note in notes(job)), "the AM to be told")
+        kill_am(job)
+        wait_until(told.exists, "the program to be told")
+        wait_until(lambda: job.task("worker:0")["state"] == "requested", "another container to be asked for")
+    finally:
+        tony.cluster.kit("recommission", kit.LABELLED_NODE)
+    job.wait_task("worker:0", attempt=2)
+    go.touch()
+    assert job.wait() == 0
+    assert f"{HOST} is decommissioned, for how long already is not known: worker:0 moves now" in notes(job)
+    assert f"{HOST} is not decommissioned after all" in notes(job)
 
 
 def test_a_job_is_told_as_it_was_while_its_next_am_waits_for_a_container(tony):

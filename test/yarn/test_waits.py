@@ -19,7 +19,7 @@ def test_a_job_beyond_the_queues_share_for_application_masters(tony):
     """The queue tiny has room for one of them."""
     first = tony.submit(TINY, "--executes", "sleep 600")
     first.wait_task("worker:0")
-    second = tony.submit(TINY, "--executes", "sleep 600")
+    second = tony.submit(TINY, "--executes", "echo came; exec sleep 600")
     told = wait_until(lambda: (text := second.status().get("waiting")) and LIMIT in text and text, "the reason to be told")
     assert told.startswith("the application master waits for a container in queue ")
     assert "Queue Resource Limit for AM = <memory:" in told
@@ -35,8 +35,16 @@ def test_a_job_beyond_the_queues_share_for_application_masters(tony):
     with seen.open("w") as file:
         tony.start("attach", second.id, stdout=file)
     wait_until(lambda: LIMIT in seen.read_text(), "who follows the job to be told")
+    for verb in "advise", "open":
+        answer = tony.run(verb, second.id)
+        assert answer.returncode == 5 and "proxy" not in answer.stderr
+        assert re.search(f"has no running application master; waiting: the application master waits .*{LIMIT}", answer.stderr)
+    assert re.search(f"waiting: the application master waits .*{LIMIT}", tony.run("logs", second.id).stderr)
+    with (tony.directory / "logs").open("w") as logs, (tony.directory / "told").open("w") as told:
+        tony.start("logs", "-f", second.id, stdout=logs, stderr=told)
+    wait_until(lambda: LIMIT in (tony.directory / "told").read_text(), "who reads its logs to be told")
     tony.run("kill", first.id)
-    second.wait_task("worker:0")
+    wait_until(lambda: (tony.directory / "logs").read_text() == "came\n", "the logs to go on")
     assert LIMIT not in json.dumps(second.status()) and not listed(tony)[second.id].get("waiting")
     assert "worker:0" in tony.run("events", second.id).stdout
     tony.run("kill", second.id)
