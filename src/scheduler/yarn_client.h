@@ -38,8 +38,9 @@ int yarn_check_staging(const struct hadoop_cluster *cluster, struct err *err);
 
 /* -1: the job names a placement constraint or allocation tags, and the ResourceManager tells that
  * its cluster takes none. */
+struct yarn_rules;
 int yarn_check_handler(const struct hadoop_cluster *cluster, const struct job *job,
-		       struct err *err);
+		       struct yarn_rules *rules, struct err *err);
 
 /* Is the queue that the job goes to there, or will it be made, is it open to this user, allowed to
  * use the labels, and large enough? Notes in cluster->queue what YARN is to be told, and in

@@ -383,6 +383,18 @@ static void sum_given(const struct search *search, const Hadoop__ResourceProto *
 	}
 }
 
+static void tell_silence(const struct hadoop_cluster *cluster, const struct err *silence)
+{
+	char *web cleanup_free = str_list_join(&cluster->rm_web, ", ");
+
+	if (silence->kind != ERR_NONE && cluster->rm_web.count > 0)
+		log_warning("the ResourceManager's web service, %s, cannot be asked: %s; how "
+			    "containers are rounded, the limits of one user and which queues are "
+			    "made when they are used are taken from this machine's site files, or "
+			    "not checked",
+			    web, err_message(silence));
+}
+
 int yarn_check_queue(struct hadoop_cluster *cluster, struct job *job,
 		     const Hadoop__ResourceProto *largest, struct share *given, struct err *err)
 {
@@ -390,8 +402,9 @@ int yarn_check_queue(struct hadoop_cluster *cluster, struct job *job,
 		check_name(job->queue, err) < 0 ? NULL : yarn_tree_ask(cluster, job, err);
 	struct yarn_queue_found found = {.tree = tree};
 
-	if (!tree)
+	if (!tree || yarn_check_handler(cluster, job, yarn_tree_rules(tree), err) < 0)
 		return -1;
+	tell_silence(cluster, yarn_rules_silence(yarn_tree_rules(tree)));
 	const struct search search = {cluster, job, tree, &found};
 	int result = check(&search, largest, err);
 	sum_given(&search, largest, given);

@@ -114,6 +114,15 @@ bool yarn_rules_is_fair(const struct yarn_rules *rules)
 	return rules->is_fair;
 }
 
+bool yarn_rules_refuse_placement(struct yarn_rules *rules)
+{
+	const char *handler = text_of(rules, YARN_PLACEMENT_HANDLER);
+
+	/* The FairScheduler has none of its own. */
+	return rules->web && (str_equal_nocase(handler, "disabled") ||
+			      (rules->is_fair && str_equal_nocase(handler, "scheduler")));
+}
+
 bool yarn_rules_counts_all(const struct yarn_rules *rules)
 {
 	const char *calculator =

@@ -19,6 +19,9 @@ struct yarn_rules *yarn_rules_of(json_t *answer, const char *scheduler_type);
 void yarn_rules_destroy(struct yarn_rules *rules);
 
 bool yarn_rules_is_fair(const struct yarn_rules *rules);
+#define YARN_PLACEMENT_HANDLER "yarn.resourcemanager.placement-constraints.handler"
+/* No placement constraints and allocation tags are taken. Without an answer that is not known. */
+bool yarn_rules_refuse_placement(struct yarn_rules *rules);
 /* Does the CapacityScheduler look at all resources, and not at memory alone? As far as this
  * machine's capacity-scheduler.xml tells. */
 bool yarn_rules_counts_all(const struct yarn_rules *rules);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "hadoop/container.h"
 #include "hadoop/credentials.h"
@@ -19,6 +20,7 @@
 #include "scheduler/share.h"
 #include "scheduler/yarn_client.h"
 #include "scheduler/yarn_logs.h"
+#include "scheduler/yarn_rules.h"
 
 #define NODE_MEMORY 8192
 #define RUNNING	    HADOOP__QUEUE_STATE_PROTO__Q_RUNNING
@@ -721,38 +723,34 @@ static void a_mapping_of_users_chooses_the_queue(void **state)
 	"yarn.resourcemanager.placement-constraints.handler</name><value>" value                   \
 	"</value></property></configuration>"
 
-#define CONF_OF_SCHEDULER "GET /conf?name=yarn.resourcemanager.scheduler.class "
-#define SCHEDULER(name)                                                                            \
-	"200 OK\r\n\r\n<configuration><property><name>yarn.resourcemanager.scheduler.class</name>" \
-	"<value>org.apache.hadoop.yarn.server.resourcemanager.scheduler." name                     \
-	"Scheduler</value></property></configuration>"
+#define RULES_PAGE "GET /ws/v1/cluster/scheduler "
 
 static void constraints_need_a_cluster_that_takes_them(void **state)
 {
 	static const struct {
 		const char *key, *answer;
 		bool is_refused;
-		const char *scheduler; /* its answer; NULL: it is not asked */
+		const char *scheduler; /* NULL: the CapacityScheduler */
 	} cases[] = {
 		{"tony.worker.placement-spec", HANDLER("disabled"), true},
 		{"tony.containers.allocation-tags", HANDLER("disabled"), true},
 		{"tony.application.placement-spec", HANDLER("disabled"), true},
-		{"tony.worker.placement-spec", HANDLER("scheduler"), false,
-		 SCHEDULER("capacity.Capacity")},
-		{"tony.worker.placement-spec", HANDLER("scheduler"), true, SCHEDULER("fair.Fair")},
+		{"tony.worker.placement-spec", HANDLER("scheduler"), false},
+		{"tony.worker.placement-spec", HANDLER("scheduler"), true, "FairScheduler"},
 		{"tony.worker.placement-spec", HANDLER("placement-processor"), false},
 		{"tony.worker.placement-spec", "404 Not Found\r\n\r\nno", false},
 		{"tony.worker.placement-spec", "200 OK\r\n\r\n<html>", false},
 	};
 
 	for (size_t i = 0; i < array_length(cases); i++) {
-		const struct web_step steps[] = {{CONF_OF_HANDLER, cases[i].answer},
-						 {CONF_OF_SCHEDULER, cases[i].scheduler}};
+		const struct web_step steps[] = {
+			{RULES_PAGE, "200 OK\r\n\r\n{\"scheduler\": {\"schedulerInfo\": {}}}"},
+			{CONF_OF_HANDLER, cases[i].answer}};
 		struct hadoop_cluster *cluster = make_cluster();
 		struct job *job = make_job();
 		struct web_server server;
 		struct err err cleanup_err = {0};
-		web_server_start(&server, steps, cases[i].scheduler ? 2 : 1);
+		web_server_start(&server, steps, 2);
 		str_list_finish(&cluster->rm_web);
 		str_list_add(&cluster->rm_web, server.url);
 		configure(job, cases[i].key, "a");
@@ -764,7 +762,11 @@ static void constraints_need_a_cluster_that_takes_them(void **state)
 			cluster->types[0].placement = mem_strdup("a");
 		else
 			cluster->placement = mem_strdup("a");
-		int result = yarn_check_handler(cluster, job, &err);
+		struct yarn_rules *rules = yarn_rules_ask(cluster, job,
+							  cases[i].scheduler ? cases[i].scheduler
+									     : "CapacityScheduler");
+		int result = yarn_check_handler(cluster, job, rules, &err);
+		yarn_rules_destroy(rules);
 		web_server_stop(&server);
 		assert_int_equal(result, cases[i].is_refused ? -1 : 0);
 		if (cases[i].is_refused) {
@@ -777,6 +779,32 @@ static void constraints_need_a_cluster_that_takes_them(void **state)
 		hadoop_cluster_destroy(cluster);
 		job_destroy(job);
 	}
+}
+
+static void count_warning(void *data, const char *text)
+{
+	*(int *)data += strstr(text, "web service, http://127.0.0.1:") != NULL;
+}
+
+/* Where a firewall swallows what is asked, each question takes seconds. */
+static void a_web_service_that_cannot_be_asked_is_told_of_once(void **state)
+{
+	struct hadoop_cluster *cluster = make_cluster();
+	struct job *job = make_job();
+	struct err err cleanup_err = {0};
+	char *nobody cleanup_free = web_nobody();
+	int warnings = 0;
+
+	str_list_finish(&cluster->rm_web);
+	str_list_add_format(&cluster->rm_web, "http://%s", nobody);
+	configure(job, "tony.application.placement-spec", "notin,node,a");
+	log_divert(count_warning, &warnings);
+	int result = yarn_preflight(cluster, job, &(struct share){0}, &err);
+	log_divert(NULL, NULL);
+	assert_success(result, &err);
+	assert_int_equal(warnings, 1);
+	hadoop_cluster_destroy(cluster);
+	job_destroy(job);
 }
 
 /* ---- the submission ----------------------------------------------------------------------- */
@@ -940,6 +968,7 @@ int main(void)
 		FAIR_TEST(a_fair_scheduler_has_queues_of_users_and_of_any_name),
 		TEST(a_mapping_of_users_chooses_the_queue),
 		TEST(constraints_need_a_cluster_that_takes_them),
+		TEST(a_web_service_that_cannot_be_asked_is_told_of_once),
 		TEST(a_plain_submission_says_what_yarn_needs),
 		TEST(what_is_the_jobs_own_travels_in_the_credentials),
 		cmocka_unit_test(jobs_in_directories_name_places_there),
