@@ -78,7 +78,7 @@ static void give_all_back(struct yarn_gang *gang)
 
 	mem_replace(&gang->pause_text, yarn_waiting_pause(gang));
 	log_info("%s", gang->pause_text);
-	gang->yarn->waiting_at = 0; /* that is told however soon after what came last */
+	gang->yarn->tell_waiting_at = 0; /* that is told however soon after what came last */
 	TAILQ_FOREACH(member, &gang->members, link)
 	{
 		if (member->state == YARN_ASKED)

@@ -118,10 +118,11 @@ struct yarn {
 	int64_t gang_patience_ms, gang_pause_ms; /* of a gang's first try: see yarn_gang.c */
 	struct yarn_queue news;			 /* what the AM is to be told, in order */
 	struct event *pump;			 /* tells the news */
-	size_t releasing;   /* containers whose end was ordered and has not come */
-	char *waiting;	    /* as last told */
-	int64_t waiting_at; /* when */
-	int64_t *given;	    /* by kind: MiB that a container has after rounding; 0: none came yet */
+	size_t releasing; /* containers whose end was ordered and has not come */
+	char *waiting;	  /* as last told */
+	/* No other text is told before; how long after the last one that is. */
+	int64_t tell_waiting_at, waiting_ms;
+	int64_t *given; /* by kind: MiB that a container has after rounding; 0: none came yet */
 	int64_t short_since; /* the queue cannot give what is asked for since then; 0: it can */
 	int64_t headroom_at; /* when that was told */
 	char *headroom;	     /* what it can give, in words; NULL: enough, as far as is known */

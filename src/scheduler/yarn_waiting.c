@@ -6,7 +6,9 @@
 #include "scheduler/yarn_internal.h"
 
 enum {
-	WAITING_MS = 1000, /* a gang of thousands grows in many steps: not each is told */
+	/* A gang of thousands grows in many steps: fewer and fewer of them are told. */
+	WAITING_MS = 1000,
+	WAITING_MOST_MS = 16000,
 	/* The first answers to an AM tell a headroom of nothing. */
 	SHORT_MS = 2000,
 	RENEW_MS = 10000,
@@ -255,9 +257,13 @@ void yarn_waiting_tell(struct yarn *yarn)
 
 	if (str_equal(text, yarn->waiting))
 		return;
-	if (text && yarn->waiting && now - yarn->waiting_at < WAITING_MS)
-		return; /* the next beat comes by here */
-	yarn->waiting_at = now;
+	if (text && now < yarn->tell_waiting_at)
+		return; /* a later beat comes by here */
+	bool is_often = now < yarn->tell_waiting_at + yarn->waiting_ms;
+	int64_t longer =
+		yarn->waiting_ms * 2 < WAITING_MOST_MS ? yarn->waiting_ms * 2 : WAITING_MOST_MS;
+	yarn->waiting_ms = is_often ? longer : WAITING_MS;
+	yarn->tell_waiting_at = now + yarn->waiting_ms;
 	mem_replace(&yarn->waiting, mem_strdup(text));
 	yarn->listener.waiting(yarn->listener.data, text);
 }
