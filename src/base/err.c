@@ -64,6 +64,11 @@ int err_set_errno(struct err *err, const char *format, ...)
 	return -1;
 }
 
+bool err_is_silence(const struct err *err)
+{
+	return err->kind == ERR_UNREACHABLE || err->kind == ERR_INTERRUPTED;
+}
+
 int err_copy(struct err *err, const struct err *from)
 {
 	return err_set(err, from->kind, "%s", err_message(from));

@@ -8,6 +8,8 @@
 #ifndef TONY_BASE_ERR_H
 #define TONY_BASE_ERR_H
 
+#include <stdbool.h>
+
 /* What went wrong, by what the caller can do about it. main() maps it to an exit code. */
 enum err_kind {
 	ERR_NONE = 0,
@@ -44,6 +46,8 @@ int err_set(struct err *err, enum err_kind kind, const char *format, ...)
 int err_set_errno(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Sets `err` to what `from` says, which stays as it is. Returns -1. */
+/* Nobody answered, or a signal cut the wait: what was asked is not known. */
+bool err_is_silence(const struct err *err);
 int err_copy(struct err *err, const struct err *from);
 
 /* Puts "context: " before the message of an error that is set. Returns -1. */

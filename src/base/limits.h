@@ -6,7 +6,8 @@
  * (core_pattern with a '|'), that program decides.
  *
  * Open files. tony's own processes may have as many as the hard limit allows; what they start gets
- * the soft one that there was, since programs with select() rely on a low one.
+ * the soft one that there was, since programs with select() rely on a low one. Tools that tony asks
+ * for itself (curl, py-spy, base/helper.h) keep the hard one.
  *
  * Sizes of files (ulimit -f). A write beyond the limit fails with EFBIG in tony's own processes;
  * SIGXFSZ, which would kill them, is ignored there. A program that they start has the signal's

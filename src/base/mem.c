@@ -45,6 +45,13 @@ void *mem_realloc_array(void *old, size_t count, size_t size)
 	return checked(reallocarray(old, count, size));
 }
 
+void *mem_grow(void *items, size_t count, size_t size)
+{
+	bool is_full = (count & (count - 1)) == 0;
+
+	return is_full ? mem_realloc_array(items, count > 0 ? 2 * count : 1, size) : items;
+}
+
 char *mem_strdup(const char *text)
 {
 	return text ? checked(strdup(text)) : NULL;

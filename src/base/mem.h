@@ -11,7 +11,10 @@
 void *mem_alloc(size_t size);				       /* zeroed */
 void *mem_alloc_array(size_t count, size_t size);	       /* zeroed; overflow-checked */
 void *mem_realloc_array(void *old, size_t count, size_t size); /* new part is not zeroed */
-char *mem_strdup(const char *text);			       /* NULL stays NULL */
+/* Room for one more of an array that has `count` and was made by this alone: it grows by doubling.
+ */
+void *mem_grow(void *items, size_t count, size_t size);
+char *mem_strdup(const char *text); /* NULL stays NULL */
 char *mem_strndup(const char *text, size_t length);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *mem_vprintf(const char *format, va_list args) __attribute__((format(printf, 1, 0)));

@@ -10,6 +10,7 @@
 
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "client/provenance.h"
 #include "history/layout.h"
@@ -90,6 +91,7 @@ static void become_git(const struct provenance_git *git, char *const *arguments,
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	limits_restore();
 	if (getppid() == parent && nothing >= 0 && dup2(nothing, 0) == 0 && dup2(nothing, 2) == 2 &&
 	    dup2(output, 1) == 1 && chdir(directory) == 0)
 		execve(git->program, arguments, git->environment.items);

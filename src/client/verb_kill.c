@@ -129,7 +129,7 @@ static int kill_undescribed(const struct opened *opened, const char *reason, str
 	return 1;
 }
 
-/* 1: it has ended already. */
+/* 1: it is killed, and nothing more is known of it. */
 static int begin(struct ending *ending, const struct kill_options *chosen, const char *job,
 		 struct err *err)
 {

@@ -181,6 +181,8 @@ static void tell_waiting(struct logs *logs)
 	char *waiting = opened_waiting(logs->opened);
 	int64_t now = clock_monotonic_ms();
 
+	if (!waiting)
+		mem_replace(&logs->told, NULL);
 	if (!waiting || str_equal(waiting, logs->told) ||
 	    (logs->told && now - logs->told_ms < TELL_EVERY_MS)) {
 		free(waiting);
@@ -305,7 +307,14 @@ static int print_output(struct logs *logs, struct follow *changes, struct err *e
 	int result;
 
 	point_to_am(logs);
-	while ((result = try_output(logs, changes, err)) > 0 && clock_monotonic_ms() < until) {
+	for (;;) {
+		int64_t begun = clock_monotonic_ms();
+		result = try_output(logs, changes, err);
+		int64_t now = clock_monotonic_ms();
+		if (now - begun > AWAY_MS) /* it was there, for hours maybe */
+			until = now + AWAY_MS;
+		if (result <= 0 || now >= until)
+			break;
 		tell_waiting(logs);
 		err_finish(err);
 		if (look_again(logs->opened, err) < 0)

@@ -37,7 +37,7 @@ struct watch {
 	int signals;
 	int interrupts;	  /* SIGINT and SIGTERM so far */
 	int first;	  /* the first of them */
-	bool has_asked;	  /* an AM has taken the wish to stop */
+	bool has_asked;	  /* an AM has taken the wish to stop, or the end was asked for */
 	bool stop_is_due; /* asked for while nobody could be asked */
 	int64_t ask_due;  /* monotonic, ms: the next time for that */
 	char *unheard;	  /* a wait that a signal cut, in words; NULL: none since the last signal */
@@ -131,7 +131,7 @@ static bool ask_to_stop(struct watch *watch, struct err *err)
 		live_say(watch->live, "the job is ended: nothing of it runs yet");
 	else if (killed > 0 && ask_am(watch, err) == 0)
 		return true;
-	else if (err->kind == ERR_UNREACHABLE || err->kind == ERR_INTERRUPTED)
+	else if (err_is_silence(err))
 		return false;
 	else
 		live_say(watch->live,
@@ -151,7 +151,8 @@ static void on_interrupt(struct watch *watch)
 	if (!watch->stop_is_due || note_cut(watch, &err))
 		return;
 	live_say(watch->live,
-		 "the job is asked to stop as soon as it can be (%s); Ctrl-C again ends it at once",
+		 "the job is asked to stop as soon as it can be (%s); Ctrl-C again ends it at "
+		 "once, or leaves it where nobody answers",
 		 err_message(&err));
 }
 

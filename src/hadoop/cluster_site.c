@@ -222,6 +222,12 @@ static int read_rpc(const struct reader *reader)
 	};
 
 	cluster->require_sasl = str_equal_nocase(authentication, "kerberos");
+	if (!cluster->require_sasl && authentication && *authentication &&
+	    !str_equal_nocase(authentication, "simple"))
+		return err_set(reader->err, ERR_CONFIG,
+			       "hadoop.security.authentication: \"%s\" is neither \"simple\" nor "
+			       "\"kerberos\"",
+			       authentication);
 	read_principals(reader);
 	for (size_t i = 0; i < array_length(times); i++)
 		if (hadoop_site_int(reader->site, times[i].key, times[i].min, MS_CAP,

@@ -191,13 +191,19 @@ char *hdfs_access_path(const struct hdfs_access *access, const char *url)
 
 /* ---- tokens ------------------------------------------------------------------------------- */
 
-static int take_token(const struct str_list *services, char **delegation, struct err *err)
+/* A request has all of its token in it, the password, too: over plain http goes only one that was
+ * issued for that. */
+static int take_token(const struct str_list *webhdfs, const struct str_list *services,
+		      char **delegation, struct err *err)
 {
-	static const char *const kinds[] = {TOKEN_KIND_HDFS, TOKEN_KIND_SWEBHDFS,
-					    TOKEN_KIND_WEBHDFS};
+	static const char *const tls_kinds[] = {TOKEN_KIND_HDFS, TOKEN_KIND_SWEBHDFS};
+	static const char *const plain_kinds[] = {TOKEN_KIND_WEBHDFS};
+	bool is_tls = webhdfs->count > 0 && net_url_is_https(webhdfs->items[0]);
 	struct hadoop_token token cleanup_token = {0};
 
-	if (token_file_find(kinds, array_length(kinds), services, &token, err) < 0)
+	if (token_file_find(is_tls ? tls_kinds : plain_kinds,
+			    is_tls ? array_length(tls_kinds) : array_length(plain_kinds), services,
+			    &token, err) < 0)
 		return -1;
 	forget_token(*delegation);
 	*delegation = token.kind ? token_url_string(&token) : NULL;
@@ -206,12 +212,14 @@ static int take_token(const struct str_list *services, char **delegation, struct
 
 int hdfs_access_take_tokens(struct hdfs_access *access, struct err *err)
 {
-	if (take_token(&access->token_services, &access->delegation, err) < 0)
+	if (take_token(&access->webhdfs, &access->token_services, &access->delegation, err) < 0)
 		return -1;
-	for (size_t i = 0; i < access->other_count; i++)
-		if (take_token(&access->others[i].token_services, &access->others[i].delegation,
-			       err) < 0)
+	for (size_t i = 0; i < access->other_count; i++) {
+		struct hdfs_other *other = &access->others[i];
+		if (take_token(&other->webhdfs, &other->token_services, &other->delegation, err) <
+		    0)
 			return -1;
+	}
 	return 0;
 }
 

@@ -34,6 +34,11 @@ int hadoop_kerberos_user(struct hadoop_site *site, char **user, struct err *err)
 	*user = NULL;
 	if (!str_equal_nocase(hadoop_site_get(site, "hadoop.security.authentication"), "kerberos"))
 		return 0;
+	if (getenv("HADOOP_PROXY_USER"))
+		return err_set(
+			err, ERR_CONFIG,
+			"HADOOP_PROXY_USER: tony does not act for another user; unset it, or "
+			"hand over tokens of that user's in HADOOP_TOKEN_FILE_LOCATION");
 	if (find_principal(&principal, &realm, err) < 0)
 		return -1;
 	if (!principal)

@@ -15,6 +15,7 @@ struct rm_web {
 	const struct str_list *addresses; /* "http://host:port" each, or https */
 	struct tls_context *tls;
 	int64_t timeout_ms;
+	size_t first; /* the address to ask first: it answered last */
 };
 
 struct rm_web *rm_web_open(const struct hadoop_cluster *cluster, int64_t timeout_ms,
@@ -33,7 +34,7 @@ struct rm_web *rm_web_open(const struct hadoop_cluster *cluster, int64_t timeout
 			return NULL;
 	}
 	struct rm_web *web = mem_alloc(sizeof(*web));
-	*web = (struct rm_web){&cluster->rm_web, tls, timeout_ms};
+	*web = (struct rm_web){&cluster->rm_web, tls, timeout_ms, 0};
 	return web;
 }
 
@@ -53,42 +54,45 @@ static bool gather(void *data, const char *bytes, size_t length)
 }
 
 /* The first answer of those that are asked. */
-static int ask(const struct rm_web *web, const char *path, struct str *body, struct err *err)
+static int ask(struct rm_web *web, const char *path, struct str *body, struct err *err)
 {
 	int result = -1;
 
 	for (size_t i = 0; i < web->addresses->count && result < 0; i++) {
-		const char *whole = web->addresses->items[i];
+		size_t turn = (web->first + i) % web->addresses->count;
+		const char *whole = web->addresses->items[turn];
 		const char *scheme = strstr(whole, "://");
 		if (err)
 			err_finish(err);
 		str_truncate(body, 0);
 		result = http_stream(scheme ? scheme + 3 : whole, web->tls, path, web->timeout_ms,
 				     gather, body, err);
+		if (result == 0)
+			web->first = turn;
 	}
 	return result;
 }
 
-int rm_web_conf(const struct rm_web *web, const char *key, char **value)
+int rm_web_conf(struct rm_web *web, const char *key, char **value, struct err *err)
 {
 	struct str path cleanup_str = {0};
 	struct str body cleanup_str = {0};
-	struct err err cleanup_err = {0};
+	struct err why cleanup_err = {0};
 
 	*value = NULL;
 	str_append(&path, "/conf?name=");
 	http_url_encode(&path, key, "");
-	if (ask(web, str_text(&path), &body, &err) < 0)
-		return err.kind == ERR_NOT_FOUND ? 0 : -1;
+	if (ask(web, str_text(&path), &body, &why) < 0)
+		return why.kind == ERR_NOT_FOUND ? 0 : err_copy(err, &why);
 	struct hadoop_site *site cleanup_hadoop_site =
-		hadoop_site_parse(str_text(&body), body.length, "/conf", NULL);
+		hadoop_site_parse(str_text(&body), body.length, "/conf", err);
 	if (!site)
 		return -1;
 	*value = mem_strdup(hadoop_site_get(site, key));
 	return 0;
 }
 
-json_t *rm_web_ask(const struct rm_web *web, const char *path, struct err *err)
+json_t *rm_web_ask(struct rm_web *web, const char *path, struct err *err)
 {
 	struct str body cleanup_str = {0};
 

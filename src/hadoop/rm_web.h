@@ -19,15 +19,16 @@
 struct rm_web;
 
 /* The cluster is to outlive it. Nothing is asked yet. NULL: `err`; the cluster names no such
- * service, or its certificates cannot be checked. `timeout_ms`: of each question. */
+ * service, or its certificates cannot be checked. `timeout_ms`: of each question to
+ * each address; the one that answered last is asked first. */
 struct rm_web *rm_web_open(const struct hadoop_cluster *cluster, int64_t timeout_ms,
 			   struct err *err);
 void rm_web_close(struct rm_web *web); /* NULL is fine */
 
-/* -1: none answers in time, or lets this user ask. *value NULL: the key is not set. The caller
- * frees. */
-int rm_web_conf(const struct rm_web *web, const char *key, char **value);
+/* -1: none answers in time, or lets this user ask; `err` says why. *value NULL: the key is not set.
+ * The caller frees. */
+int rm_web_conf(struct rm_web *web, const char *key, char **value, struct err *err);
 /* `path`: as above. NULL: likewise, and `err` says why; json_decref(). */
-json_t *rm_web_ask(const struct rm_web *web, const char *path, struct err *err);
+json_t *rm_web_ask(struct rm_web *web, const char *path, struct err *err);
 
 #endif

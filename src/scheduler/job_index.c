@@ -46,17 +46,9 @@ struct job_index_section *job_index_find(const struct job_index *index, const ch
 	return NULL;
 }
 
-/* Arrays grow by doubling: there are thousands of jobs. */
-static void *grow(void *items, size_t count, size_t size)
-{
-	bool is_full = (count & (count - 1)) == 0;
-
-	return is_full ? mem_realloc_array(items, count ? 2 * count : 1, size) : items;
-}
-
 struct job_index_section *job_index_add(struct job_index *index, const char *name, int64_t stamp)
 {
-	index->sections = grow(index->sections, index->count, sizeof(*index->sections));
+	index->sections = mem_grow(index->sections, index->count, sizeof(*index->sections));
 	struct job_index_section *section = &index->sections[index->count++];
 	*section = (struct job_index_section){.name = mem_strdup(name), .stamp = stamp};
 	return section;
@@ -64,7 +56,7 @@ struct job_index_section *job_index_add(struct job_index *index, const char *nam
 
 void job_index_add_job(struct job_index_section *section, struct job_summary *job, int64_t stamp)
 {
-	section->items = grow(section->items, section->count, sizeof(*section->items));
+	section->items = mem_grow(section->items, section->count, sizeof(*section->items));
 	section->items[section->count++] = (struct job_index_entry){*job, stamp};
 	*job = (struct job_summary){0};
 }

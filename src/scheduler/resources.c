@@ -71,8 +71,7 @@ const char *queue_state_name(enum queue_state state)
 struct scheduler_queue_part *scheduler_queue_add_part(struct scheduler_queue *queue,
 						      const char *label)
 {
-	queue->parts =
-		mem_realloc_array(queue->parts, queue->part_count + 1, sizeof(*queue->parts));
+	queue->parts = mem_grow(queue->parts, queue->part_count, sizeof(*queue->parts));
 	struct scheduler_queue_part *part = &queue->parts[queue->part_count++];
 	*part = (struct scheduler_queue_part){.label = label && *label ? mem_strdup(label) : NULL,
 					      .guaranteed = unknown,
@@ -103,7 +102,7 @@ void scheduler_queue_init(struct scheduler_queue *queue, const char *name, const
 
 struct scheduler_queue *scheduler_queues_add(struct scheduler_queues *queues)
 {
-	queues->items = mem_realloc_array(queues->items, queues->count + 1, sizeof(*queues->items));
+	queues->items = mem_grow(queues->items, queues->count, sizeof(*queues->items));
 	return &queues->items[queues->count++];
 }
 

@@ -36,9 +36,9 @@ int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct share
  * part of it. */
 int yarn_check_staging(const struct hadoop_cluster *cluster, struct err *err);
 
+struct yarn_rules;
 /* -1: the job names a placement constraint or allocation tags, and the ResourceManager tells that
  * its cluster takes none. */
-struct yarn_rules;
 int yarn_check_handler(const struct hadoop_cluster *cluster, const struct job *job,
 		       struct yarn_rules *rules, struct err *err);
 

@@ -323,7 +323,7 @@ static void clear_up(struct hadoop_cluster *cluster, const char *id, const char 
 		return;
 	yarn_take_place(cluster, id, response->application_report);
 	if (yarn_mirror_settle(mirror, cluster, id, response->application_report, &away) == 0 ||
-	    away.kind != ERR_UNREACHABLE)
+	    !err_is_silence(&away))
 		return;
 	log_warning("%s is killed; a later tony list or tony submit removes its files from HDFS, "
 		    "and publishes its end: %s",

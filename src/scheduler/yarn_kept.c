@@ -119,7 +119,7 @@ int yarn_kept_description(struct store *job_dir, const struct hadoop_cluster *cl
 		return 0;
 	struct err away cleanup_err = {0};
 	struct job *job = fetch_staged(job_dir, cluster, report, &away);
-	if (!job && (away.kind == ERR_UNREACHABLE || away.kind == ERR_INTERRUPTED))
+	if (!job && err_is_silence(&away))
 		return err_copy(err, &away);
 	if (!job)
 		job = fetch_kept(cluster, fs_basename(mirror), report, err);

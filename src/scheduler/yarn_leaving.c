@@ -259,6 +259,11 @@ void yarn_leaving_ask(struct yarn *yarn, const struct rpc_options *options)
 	Hadoop__NodeStateProto states[] = {HADOOP__NODE_STATE_PROTO__NS_DECOMMISSIONING};
 	struct rpc_options clients = *options;
 
+	if (yarn->cluster->require_sasl) {
+		log_info("the ResourceManager is not asked which nodes are being decommissioned: "
+			 "the cluster uses Kerberos, and an application master has no ticket");
+		return;
+	}
 	clients.service = &RM_CLIENT;
 	clients.addresses = yarn->cluster->rm;
 	clients.token = NULL; /* it is for the scheduler alone */

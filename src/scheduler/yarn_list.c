@@ -91,7 +91,7 @@ static char *find_token(struct asking *asking, const char *id, const report_prot
 		return token;
 	yarn_take_place(asking->cluster, id, report);
 	struct hadoop_cluster hasty = *asking->cluster;
-	hasty.hdfs.connect_timeout_ms = PATIENCE_MS;
+	hasty.hdfs.patience_ms = PATIENCE_MS;
 	struct store *job_dir cleanup_yarn_store =
 		yarn_store_open_once(&hasty, hasty.job_dir, NULL);
 	return job_dir ? yarn_mirror_token(mirror, job_dir) : NULL;

@@ -326,7 +326,7 @@ static int find_kept(struct store *store, struct journal_found *found, struct er
 
 	if (store_traits(store)->has_notes &&
 	    store_run(store, store_notes("", journal_found_note, found), &refusal) < 0 &&
-	    refusal.kind == ERR_UNREACHABLE)
+	    err_is_silence(&refusal))
 		return err_copy(err, &refusal);
 	if (store_run(store, store_list("", NULL, journal_found_file, found), &missing) < 0 &&
 	    missing.kind != ERR_NOT_FOUND)
@@ -471,7 +471,7 @@ static int take_end(struct store *job_dir, const struct hadoop_cluster *cluster,
 	char *bytes cleanup_free = yarn_kept_journal(cluster, mirror, report, &length, &missing);
 	if (!bytes) {
 		/* Of a store that is none, the ResourceManager's word has to do. */
-		if (missing.kind == ERR_UNREACHABLE || (!report && missing.kind != ERR_NOT_FOUND))
+		if (err_is_silence(&missing) || (!report && missing.kind != ERR_NOT_FOUND))
 			return err_copy(err, &missing);
 		/* It publishes, unless it could not, and has left. */
 		if (yarn_has_am_still(report)) {

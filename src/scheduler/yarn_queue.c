@@ -342,8 +342,7 @@ static int check_name(const char *name, struct err *err)
 		       printable);
 }
 
-/* As the ResourceManager tells of it: from the root on, unless it is an old one. NULL: that is not
- * known. */
+/* As the ResourceManager tells of it: from the root on, unless it is an old one. */
 static char *told_name(const struct search *search)
 {
 	const struct yarn_queue_found *found = search->found;
@@ -404,10 +403,10 @@ int yarn_check_queue(struct hadoop_cluster *cluster, struct job *job,
 
 	if (!tree || yarn_check_handler(cluster, job, yarn_tree_rules(tree), err) < 0)
 		return -1;
-	tell_silence(cluster, yarn_rules_silence(yarn_tree_rules(tree)));
 	const struct search search = {cluster, job, tree, &found};
 	int result = check(&search, largest, err);
 	sum_given(&search, largest, given);
+	tell_silence(cluster, yarn_rules_silence(yarn_tree_rules(tree)));
 	free(found.path);
 	free(found.name);
 	return result;

@@ -94,7 +94,7 @@ static void list_directories(const struct hadoop_cluster *cluster, struct str_li
 	struct hadoop_cluster hasty = *cluster;
 	char *path cleanup_free = yarn_user_path(cluster, "");
 
-	hasty.hdfs.connect_timeout_ms = SWEEP_CONNECT_MS;
+	hasty.hdfs.patience_ms = SWEEP_CONNECT_MS;
 	struct store *own cleanup_yarn_store = yarn_store_open_once(&hasty, path, NULL);
 	if (own)
 		store_run(own, store_list("", NULL, add_directory, ids), NULL);

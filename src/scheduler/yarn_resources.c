@@ -12,7 +12,7 @@
 #include "hadoop/rm_web.h"
 #include "scheduler/yarn_cluster.h"
 
-#define ASK_TIMEOUT_MS 10000
+#define ASK_TIMEOUT_MS 3000 /* the rest is shown without that answer */
 
 typedef Hadoop__NodeReportProto node_report;
 

@@ -36,7 +36,7 @@ static const char *text_of(struct yarn_rules *rules, const char *key)
 	const char *known = map_get(rules->told, key);
 	char *value = NULL;
 
-	if (!known && rules->web && rm_web_conf(rules->web, key, &value) == 0) {
+	if (!known && rules->web && rm_web_conf(rules->web, key, &value, &rules->silence) == 0) {
 		known = value ? value : mem_strdup("");
 		map_set(rules->told, key, (char *)known);
 	} else if (!known) {

@@ -269,11 +269,6 @@ static int submit(const struct hadoop_cluster *cluster, struct store *own, const
 	return 0;
 }
 
-static bool is_silent(const struct err *err)
-{
-	return err->kind == ERR_UNREACHABLE || err->kind == ERR_INTERRUPTED;
-}
-
 /* Of a job that was not accepted nothing is left, but for files in the cache, which the next try
  * need not send again. */
 static void remove_submission(const struct hadoop_cluster *cluster, struct store *own,
@@ -287,7 +282,7 @@ static void remove_submission(const struct hadoop_cluster *cluster, struct store
 	struct err err cleanup_err = {0};
 
 	/* A store that does not answer is not waited for again. */
-	for (size_t i = 0; i < array_length(names) && !is_silent(&err); i++)
+	for (size_t i = 0; i < array_length(names) && !err_is_silence(&err); i++)
 		if (names[i])
 			store_run(own, store_remove(names[i]), &err);
 }
@@ -302,7 +297,8 @@ static void forgo_notices(const struct job *job, const char *mirror)
 	yarn_mirror_write(mirror, "job.json", description, NULL);
 }
 
-/* A ResourceManager that went away may have taken the application: nothing of it is removed. */
+/* A ResourceManager that went away, or takes our proof no longer, may have taken the application:
+ * nothing of it is removed. */
 static int say_unknown(const char *id, struct err *err)
 {
 	char *why cleanup_free = mem_strdup(err_message(err));
@@ -325,7 +321,7 @@ int yarn_start(const struct job *job, struct job_door *door, struct err *err)
 		return 0;
 	if (has_begun) {
 		forgo_notices(job, door->job_dir);
-		if (yarn_kill(door, NULL, &failure) < 0 && is_silent(&failure))
+		if (yarn_kill(door, NULL, &failure) < 0 && failure.kind != ERR_NOT_FOUND)
 			return say_unknown(job->id, err);
 		remove_submission(cluster, own, job);
 	}

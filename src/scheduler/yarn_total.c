@@ -373,7 +373,10 @@ static int check_user(const struct yarn_queue_found *found, const struct yarn_pa
 		return 0;
 	for (size_t i = 0; i < partition->amount_count; i++) {
 		const struct yarn_amount *amount = &partition->amounts[i];
-		double share = share_of(amount, user_limit_of(found, guaranteed, amount->name));
+		int64_t limit = user_limit_of(found, guaranteed, amount->name);
+		if (limit < 0 && yarn_resource_value(guaranteed, amount->name) > 0)
+			return 0; /* that one is not limited, and one is enough */
+		double share = share_of(amount, limit);
 		allowed = share > allowed ? share : allowed;
 	}
 	for (size_t i = 0; i < partition->amount_count; i++) {

@@ -41,9 +41,12 @@ struct yarn_tree_queue *yarn_tree_next(const struct yarn_tree *tree, size_t *cur
 
 struct yarn_tree_queue *yarn_tree_find(const struct yarn_tree *tree, const char *name)
 {
+	bool is_fair = yarn_rules_is_fair(tree->rules);
+	char *path cleanup_free = mem_printf("root.%s", name);
 	struct yarn_tree_queue *queue = map_get(tree->paths, name);
 
-	return queue ? queue : map_get(tree->names, name);
+	/* The FairScheduler reads "ml" as "root.ml". */
+	return queue ? queue : map_get(is_fair ? tree->paths : tree->names, is_fair ? path : name);
 }
 
 char *yarn_tree_path(const struct yarn_tree *tree, const char *name)

@@ -259,11 +259,12 @@ void yarn_waiting_tell(struct yarn *yarn)
 		return;
 	if (text && now < yarn->tell_waiting_at)
 		return; /* a later beat comes by here */
-	bool is_often = now < yarn->tell_waiting_at + yarn->waiting_ms;
-	int64_t longer =
-		yarn->waiting_ms * 2 < WAITING_MOST_MS ? yarn->waiting_ms * 2 : WAITING_MOST_MS;
-	yarn->waiting_ms = is_often ? longer : WAITING_MS;
-	yarn->tell_waiting_at = now + yarn->waiting_ms;
+	if (text) {
+		bool is_often = now < yarn->tell_waiting_at + yarn->waiting_ms;
+		int64_t longer = is_often ? yarn->waiting_ms * 2 : WAITING_MS;
+		yarn->waiting_ms = longer < WAITING_MOST_MS ? longer : WAITING_MOST_MS;
+		yarn->tell_waiting_at = now + yarn->waiting_ms;
+	}
 	mem_replace(&yarn->waiting, mem_strdup(text));
 	yarn->listener.waiting(yarn->listener.data, text);
 }

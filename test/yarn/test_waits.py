@@ -3,6 +3,7 @@
 import json
 import re
 
+import kit
 import pytest
 from program import wait_until
 
@@ -15,6 +16,7 @@ def listed(tony):
 
 
 @pytest.mark.short
+@pytest.mark.skipif((kit.VERSION or "").startswith("2."), reason="Hadoop 2.10 lets it in: usedAMResource 512 MiB of AMResourceLimit 256")
 def test_a_job_beyond_the_queues_share_for_application_masters(tony):
     """The queue tiny has room for one of them."""
     first = tony.submit(TINY, "--executes", "sleep 600")

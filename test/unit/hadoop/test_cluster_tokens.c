@@ -55,7 +55,7 @@ static struct hadoop_cluster *make_cluster(const char *rm, const char *fs, const
 	cluster->hdfs.fs = mem_strdup(fs);
 	str_list_add(&cluster->hdfs.name_nodes, name_node);
 	str_list_add(&cluster->hdfs.webhdfs, web);
-	str_list_add(&other, "http://127.0.0.3:9870");
+	str_list_add(&other, "https://127.0.0.3:9870");
 	hdfs_access_add_other(&cluster->hdfs, mem_strdup("hdfs://other"), &other);
 	return cluster;
 }
@@ -69,6 +69,7 @@ static const char *const tokens[][2] = {
 	{TOKEN_KIND_HDFS, "ha-hdfs:other"},
 	{TOKEN_KIND_HDFS, "nn.example:8020"},
 	{TOKEN_KIND_SWEBHDFS, "127.0.0.5:14000"},
+	{TOKEN_KIND_WEBHDFS, "127.0.0.5:14001"},
 };
 
 /* The URL string of the token that has this service; NULL: of none. */
@@ -94,18 +95,23 @@ static void a_token_is_found_by_its_service(void **state)
 		const char *rm_token, *fs_token, *fs_kind; /* services; NULL: none */
 	} cases[] = {
 		{"true", "127.0.0.1:8032", "hdfs://127.0.0.1:8020", "127.0.0.1:8020",
-		 "http://127.0.0.1:9870", "127.0.0.1:8032,127.0.0.2:8032", "127.0.0.1:8020",
+		 "https://127.0.0.1:9870", "127.0.0.1:8032,127.0.0.2:8032", "127.0.0.1:8020",
 		 TOKEN_KIND_HDFS},
 		{"true", "localhost:8032", "hdfs://localhost:8020", "localhost:8020",
-		 "http://localhost:9870", "127.0.0.1:8032,127.0.0.2:8032", "127.0.0.1:8020",
+		 "https://localhost:9870", "127.0.0.1:8032,127.0.0.2:8032", "127.0.0.1:8020",
 		 TOKEN_KIND_HDFS},
-		{"true", "127.0.0.2:8032", "hdfs://ns", "127.0.0.6:8020", "http://127.0.0.6:9870",
+		{"true", "127.0.0.2:8032", "hdfs://ns", "127.0.0.6:8020", "https://127.0.0.6:9870",
 		 "127.0.0.1:8032,127.0.0.2:8032", "ha-hdfs:ns", TOKEN_KIND_HDFS},
-		{"true", "127.0.0.3:8032", "hdfs://ns2", "127.0.0.6:8020", "http://127.0.0.6:9870",
+		{"true", "127.0.0.3:8032", "hdfs://ns2", "127.0.0.6:8020", "https://127.0.0.6:9870",
 		 NULL, NULL, NULL},
 		{"false", "RM.example:8032", "hdfs://nn.Example:8020", "nn.Example:8020",
-		 "http://nn.Example:9870", "rm.example:8032", "nn.example:8020", TOKEN_KIND_HDFS},
+		 "https://nn.Example:9870", "rm.example:8032", "nn.example:8020", TOKEN_KIND_HDFS},
+		/* its password would be read along */
+		{"true", "127.0.0.3:8032", "hdfs://ns", "127.0.0.6:8020", "http://127.0.0.6:9870",
+		 NULL, NULL, NULL},
 		/* a WebHDFS client's own */
+		{"true", "127.0.0.3:8032", "hdfs://ns4", "127.0.0.6:8020", "http://127.0.0.5:14001",
+		 NULL, "127.0.0.5:14001", TOKEN_KIND_WEBHDFS},
 		{"true", "127.0.0.3:8032", "hdfs://ns3", "127.0.0.6:8020",
 		 "https://127.0.0.5:14000", NULL, "127.0.0.5:14000", TOKEN_KIND_SWEBHDFS},
 	};
@@ -138,8 +144,8 @@ static void a_token_is_found_by_its_service(void **state)
 static void services_travel_with_the_job_and_no_token_does(void **state)
 {
 	struct hadoop_site *site cleanup_hadoop_site = load(state, "true");
-	struct hadoop_cluster *cluster =
-		make_cluster("127.0.0.1:8032", "hdfs://ns", "127.0.0.6:8020", "http://127.0.0.6:9");
+	struct hadoop_cluster *cluster = make_cluster("127.0.0.1:8032", "hdfs://ns",
+						      "127.0.0.6:8020", "https://127.0.0.6:9");
 	struct hdfs_access read cleanup_hdfs_access = {0};
 	char *url cleanup_free = url_of(TOKEN_KIND_HDFS, "ha-hdfs:ns");
 	json_t *stores = json_object();
@@ -184,7 +190,8 @@ static void an_owner_is_told_of_the_first_token_that_has_one(void **state)
 /* The NameNode's token does not open a gateway. */
 static void a_gateway_has_tokens_of_its_own(void **state)
 {
-	static const char *const gateways[] = {"http://127.0.0.1:14000", "https://127.0.0.5:14000"};
+	static const char *const gateways[] = {"https://127.0.0.1:14000",
+					       "https://127.0.0.5:14000"};
 	struct hadoop_site *site cleanup_hadoop_site = load(state, "true");
 
 	write_tokens(state, tokens, array_length(tokens));
@@ -201,8 +208,8 @@ static void a_gateway_has_tokens_of_its_own(void **state)
 static void a_file_is_read_on_a_secure_cluster_alone(void **state)
 {
 	struct hadoop_site *site cleanup_hadoop_site = load(state, "true");
-	struct hadoop_cluster *cluster =
-		make_cluster("127.0.0.1:8032", "hdfs://ns", "127.0.0.1:8020", "http://127.0.0.1:9");
+	struct hadoop_cluster *cluster = make_cluster("127.0.0.1:8032", "hdfs://ns",
+						      "127.0.0.1:8020", "https://127.0.0.1:9");
 	struct err err cleanup_err = {0};
 
 	setenv(VARIABLE, scratch_path(state, "missing"), 1);

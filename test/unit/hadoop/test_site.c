@@ -574,6 +574,9 @@ static void what_is_wrong_is_named(void **state)
 		 CONFIGURATION(""), "tony does not follow fs.viewfs.mounttable.cl.linkNfly../data"},
 		{CONFIGURATION(P("fs.defaultFS", "hdfs://nn") P("dfs.webhdfs.enabled", "false")),
 		 CONFIGURATION(""), "dfs.webhdfs.enabled is false"},
+		{CONFIGURATION(P("fs.defaultFS", "hdfs://nn")
+				       P("hadoop.security.authentication", "kerberso")),
+		 CONFIGURATION(""), "hadoop.security.authentication: \"kerberso\" is neither"},
 		{CONFIGURATION(P("fs.defaultFS", "hdfs://nn") P("hadoop.rpc.protection", "none")),
 		 CONFIGURATION(""), "hadoop.rpc.protection: \"none\""},
 		{CONFIGURATION(P("fs.defaultFS", "hdfs://nn")),

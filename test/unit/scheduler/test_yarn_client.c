@@ -629,6 +629,8 @@ static void requests_are_rounded_as_the_site_files_say(void **state)
 			   "worker gets 1.0 GiB instead of 100 MiB); the queue \"default\" can "
 			   "have 16.0 GiB");
 	err_finish(&err);
+	hadoop_cluster_destroy(cluster);
+	cluster = make_cluster();
 	job->types[0].instances = 2;
 	assert_success(yarn_preflight(cluster, job, &given, &err), &err);
 	assert_int_equal(given.memory, 2048);
