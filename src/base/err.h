@@ -45,9 +45,10 @@ int err_set(struct err *err, enum err_kind kind, const char *format, ...)
  * EPERM and EROFS ERR_DENIED, ENOSPC ERR_NO_SPACE, EDQUOT ERR_QUOTA, all else ERR_IO. */
 int err_set_errno(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Sets `err` to what `from` says, which stays as it is. Returns -1. */
 /* Nobody answered, or a signal cut the wait: what was asked is not known. */
 bool err_is_silence(const struct err *err);
+
+/* Sets `err` to what `from` says, which stays as it is. Returns -1. */
 int err_copy(struct err *err, const struct err *from);
 
 /* Puts "context: " before the message of an error that is set. Returns -1. */

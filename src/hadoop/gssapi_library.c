@@ -1,21 +1,9 @@
 /* Loading it. */
-#include <dlfcn.h>
-#include <string.h>
-
+#include "base/library.h"
 #include "base/mem.h"
 #include "hadoop/gssapi.h"
 
 #define SONAME "libgssapi_krb5.so.2"
-
-static int fail(struct err *err)
-{
-	return err_set(err, ERR_FAILED,
-		       "the cluster uses Kerberos, for which " SONAME
-		       " cannot be loaded: %s; install "
-		       "it (Debian: libgssapi-krb5-2 and krb5-user, Fedora: krb5-libs and "
-		       "krb5-workstation)",
-		       dlerror());
-}
 
 static int load(struct gssapi *gssapi, struct err *err)
 {
@@ -33,18 +21,17 @@ static int load(struct gssapi *gssapi, struct err *err)
 		"gss_wrap",
 		"gss_unwrap",
 	};
-	void *library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
+	struct err why cleanup_err = {0};
 
 	_Static_assert(sizeof(*gssapi) == sizeof(names), "a function for each name, in one order");
-	if (!library)
-		return fail(err);
-	for (size_t i = 0; i < array_length(names); i++) {
-		void *function = dlsym(library, names[i]);
-		if (!function)
-			return fail(err);
-		memcpy((char *)gssapi + i * sizeof(function), &function, sizeof(function));
-	}
-	return 0;
+	if (library_load(SONAME, names, array_length(names), gssapi, &why) == 0)
+		return 0;
+	return err_set(err, ERR_FAILED,
+		       "the cluster uses Kerberos, for which " SONAME
+		       " cannot be loaded: %s; install "
+		       "it (Debian: libgssapi-krb5-2 and krb5-user, Fedora: krb5-libs and "
+		       "krb5-workstation)",
+		       err_message(&why));
 }
 
 const struct gssapi *gssapi_load(struct err *err)

@@ -11,9 +11,9 @@
 #include "hadoop/methods.h"
 #include "scheduler/yarn_cache.h"
 
-#define SWEPT_AT_MOST	 5
-#define SWEEP_MS	 2000 /* no further one is begun then */
-#define SWEEP_CONNECT_MS 2000
+#define SWEPT_AT_MOST	  5
+#define SWEEP_MS	  2000 /* no further one is begun then */
+#define SWEEP_PATIENCE_MS 2000
 
 /* ---- all of this user's ------------------------------------------------------------------- */
 
@@ -94,7 +94,7 @@ static void list_directories(const struct hadoop_cluster *cluster, struct str_li
 	struct hadoop_cluster hasty = *cluster;
 	char *path cleanup_free = yarn_user_path(cluster, "");
 
-	hasty.hdfs.patience_ms = SWEEP_CONNECT_MS;
+	hasty.hdfs.patience_ms = SWEEP_PATIENCE_MS;
 	struct store *own cleanup_yarn_store = yarn_store_open_once(&hasty, path, NULL);
 	if (own)
 		store_run(own, store_list("", NULL, add_directory, ids), NULL);
