@@ -57,6 +57,9 @@ struct hadoop_cluster_type {
 
 struct hadoop_cluster {
 	char *user; /* who the job runs as */
+	/* By which the client proves that, where it has no token: as gssapi_credential_find() takes
+	 * them; may be NULL. */
+	char *principal, *keytab;
 
 	/* YARN. Addresses are "host:port"; more than one: a pair of which one is active. */
 	struct str_list rm;	      /* ApplicationClientProtocol */

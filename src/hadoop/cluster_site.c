@@ -150,11 +150,23 @@ static int read_rm_web(const struct reader *reader)
 	return 0;
 }
 
+static int read_rm_address(const struct reader *reader, struct str_list *list)
+{
+	return read_rm(reader, "yarn.resourcemanager.address", "8032", list);
+}
+
+int hadoop_cluster_find_rm(struct hadoop_site *site, struct str_list *rm, struct err *err)
+{
+	const struct reader reader = {.site = site, .err = err};
+
+	return read_rm_address(&reader, rm);
+}
+
 static int read_yarn(const struct reader *reader)
 {
 	struct hadoop_cluster *cluster = reader->cluster;
 
-	if (read_rm(reader, "yarn.resourcemanager.address", "8032", &cluster->rm) < 0 ||
+	if (read_rm_address(reader, &cluster->rm) < 0 ||
 	    read_rm(reader, "yarn.resourcemanager.scheduler.address", "8030",
 		    &cluster->rm_scheduler) < 0)
 		return -1;

@@ -14,6 +14,9 @@ struct hadoop_cluster *hadoop_cluster_from_site(struct hadoop_site *site, const 
 						const struct str_list *http_fs, const char *staging,
 						struct err *err);
 
+/* Appends the ResourceManager's addresses, "host:port", as the cluster has them then. */
+int hadoop_cluster_find_rm(struct hadoop_site *site, struct str_list *rm, struct err *err);
+
 /* HADOOP_USER_NAME, as Hadoop's own clients take it, or the user of this machine. The caller
  * frees. */
 char *hadoop_cluster_user(void);

@@ -71,17 +71,28 @@ static void add_web(struct str_list *services, const struct str_list *urls, bool
 	}
 }
 
+static bool uses_ip(struct hadoop_site *site)
+{
+	return !str_equal_nocase(hadoop_site_get(site, "hadoop.security.token.service.use_ip"),
+				 "false");
+}
+
+void hadoop_token_services(struct hadoop_site *site, const struct str_list *addresses,
+			   struct str_list *services)
+{
+	for (size_t i = 0; i < addresses->count; i++)
+		add_services(services, addresses->items[i], uses_ip(site));
+}
+
 int hadoop_cluster_find_tokens(struct hadoop_cluster *cluster, struct hadoop_site *site,
 			       struct err *err)
 {
-	const char *setting = hadoop_site_get(site, "hadoop.security.token.service.use_ip");
-	bool use_ip = !str_equal_nocase(setting, "false");
+	bool use_ip = uses_ip(site);
 	struct hdfs_access *hdfs = &cluster->hdfs;
 
 	if (!cluster->require_sasl)
 		return 0;
-	for (size_t i = 0; i < cluster->rm.count; i++)
-		add_services(&cluster->token_services, cluster->rm.items[i], use_ip);
+	hadoop_token_services(site, &cluster->rm, &cluster->token_services);
 	/* A gateway has tokens of its own, and takes none of a NameNode. */
 	if (hdfs->fs && !hdfs->http_fs)
 		add_file_system(&hdfs->token_services, hdfs->fs, &hdfs->name_nodes, use_ip);

@@ -6,6 +6,10 @@
 #include "hadoop/cluster.h"
 #include "hadoop/site.h"
 
+/* Appends the services of servers at these addresses, "host:port". */
+void hadoop_token_services(struct hadoop_site *site, const struct str_list *addresses,
+			   struct str_list *services);
+
 /* On a cluster with Kerberos, fills in the lists of `token_services`, and takes the tokens of
  * HADOOP_TOKEN_FILE_LOCATION that HDFS has by them. As Hadoop's clients write it, a service is the
  * server's "ip:port" ("host:port" where hadoop.security.token.service.use_ip is false), or

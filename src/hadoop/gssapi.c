@@ -2,14 +2,22 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "hadoop/gssapi_remedy.h"
 
+struct gssapi_credential {
+	const struct gssapi *gssapi;
+	void *credential;
+	char *principal;
+};
+
 struct gssapi_context {
 	const struct gssapi *gssapi;
-	void *target;  /* the service's name */
-	void *context; /* NULL: not begun */
+	void *credential; /* borrowed */
+	void *target;	  /* the service's name */
+	void *context;	  /* NULL: not begun */
 	char *principal;
 };
 
@@ -37,12 +45,10 @@ static char *status_text(const struct gssapi *gssapi, uint32_t status, int kind)
 
 /* The mechanism's code has the cause where there is one; the major status rarely says more than
  * that it failed. */
-static int fail(const struct gssapi_context *context, uint32_t major, uint32_t minor,
-		struct err *err)
+static int fail(const struct gssapi *gssapi, uint32_t major, uint32_t minor, struct err *err)
 {
-	char *text cleanup_free = minor != 0
-					  ? status_text(context->gssapi, minor, GSS_MECHANISM_CODE)
-					  : status_text(context->gssapi, major, GSS_CODE);
+	char *text cleanup_free = minor != 0 ? status_text(gssapi, minor, GSS_MECHANISM_CODE)
+					     : status_text(gssapi, major, GSS_CODE);
 	const char *remedy = gssapi_remedy(text);
 
 	return err_set(err, ERR_DENIED, "Kerberos: %s%s%s", text, remedy ? "; " : "",
@@ -95,7 +101,7 @@ static uint32_t import_name(const struct gssapi *gssapi, const char *principal, 
 	return has_failed(major) ? major : name_text(gssapi, *name, out, minor);
 }
 
-static char *find_default_realm(const struct gssapi *gssapi)
+char *gssapi_default_realm(const struct gssapi *gssapi)
 {
 	char *text cleanup_free = NULL;
 	void *name = NULL;
@@ -108,32 +114,109 @@ static char *find_default_realm(const struct gssapi *gssapi)
 	return at ? mem_strdup(at + 1) : NULL;
 }
 
-char *gssapi_user(const struct gssapi *gssapi, char **default_realm)
-{
-	char *text = NULL;
-	void *name = NULL;
-	uint32_t minor;
+/* ---- who we are ---------------------------------------------------------------------- */
 
-	if (has_failed(gssapi->inquire_cred(&minor, NULL, &name, NULL, NULL, NULL)))
-		return NULL;
-	name_text(gssapi, name, &text, &minor);
-	gssapi->release_name(&minor, &name);
-	*default_realm = text ? find_default_realm(gssapi) : NULL;
-	return text;
+/* From there on it is that of one principal. */
+static uint32_t inquire_name(struct gssapi_credential *credential, uint32_t *minor)
+{
+	const struct gssapi *gssapi = credential->gssapi;
+	void *name = NULL;
+	uint32_t ignored, major = gssapi->inquire_cred(minor, credential->credential, &name, NULL,
+						       NULL, NULL);
+
+	if (!has_failed(major))
+		major = name_text(gssapi, name, &credential->principal, minor);
+	if (name)
+		gssapi->release_name(&ignored, &name);
+	return major;
 }
 
-struct gssapi_context *gssapi_context_create(const struct gssapi *gssapi, const char *principal,
-					     struct err *err)
+/* `name` NULL: the default one's. */
+static uint32_t acquire(struct gssapi_credential *credential, void *name, const char *keytab,
+			uint32_t *minor)
+{
+	const struct gss_oid_set mechanisms = {1, &kerberos};
+	char *cache cleanup_free =
+		mem_printf("MEMORY:tony %s", credential->principal ? credential->principal : "");
+	const struct gss_store_entry entries[] = {{"client_keytab", keytab}, {"ccache", cache}};
+	const struct gss_store store = {array_length(entries), entries};
+	const uint32_t major = credential->gssapi->acquire_cred_from(
+		minor, name, 0, &mechanisms, GSS_INITIATE, keytab ? &store : NULL,
+		&credential->credential, NULL, NULL);
+
+	return has_failed(major) || name ? major : inquire_name(credential, minor);
+}
+
+struct gssapi_credential *gssapi_credential_acquire(const struct gssapi *gssapi,
+						    const char *principal, const char *keytab,
+						    struct err *err)
+{
+	struct gssapi_credential *credential = mem_alloc(sizeof(*credential));
+	uint32_t minor = 0, ignored, major = GSS_COMPLETE;
+	void *name = NULL;
+
+	credential->gssapi = gssapi;
+	if (principal)
+		major = import_name(gssapi, principal, &name, &credential->principal, &minor);
+	if (!has_failed(major))
+		major = acquire(credential, name, keytab, &minor);
+	if (name)
+		gssapi->release_name(&ignored, &name);
+	if (!has_failed(major))
+		return credential;
+	fail(gssapi, major, minor, err);
+	gssapi_credential_release(credential);
+	return NULL;
+}
+
+struct gssapi_credential *gssapi_credential_find(const struct gssapi *gssapi, const char *principal,
+						 const char *keytab, struct err *err)
+{
+	struct err why cleanup_err = {0};
+
+	if (keytab && access(keytab, R_OK) == 0)
+		return gssapi_credential_acquire(gssapi, principal, keytab, err);
+	struct gssapi_credential *credential =
+		gssapi_credential_acquire(gssapi, principal, NULL, &why);
+	if (!credential && principal)
+		credential = gssapi_credential_acquire(gssapi, NULL, NULL, NULL);
+	if (!credential)
+		err_copy(err, &why);
+	return credential;
+}
+
+const char *gssapi_credential_principal(const struct gssapi_credential *credential)
+{
+	return credential->principal;
+}
+
+void gssapi_credential_release(struct gssapi_credential *credential)
+{
+	uint32_t minor;
+
+	if (!credential)
+		return;
+	if (credential->credential)
+		credential->gssapi->release_cred(&minor, &credential->credential);
+	free(credential->principal);
+	free(credential);
+}
+
+/* ---- one client ---------------------------------------------------------------------- */
+
+struct gssapi_context *gssapi_context_create(const struct gssapi_credential *credential,
+					     const char *principal, struct err *err)
 {
 	struct gssapi_context *context = mem_alloc(sizeof(*context));
 	uint32_t minor;
 
-	context->gssapi = gssapi;
-	const uint32_t major =
-		import_name(gssapi, principal, &context->target, &context->principal, &minor);
+	context->gssapi = credential->gssapi;
+	context->credential = credential->credential;
+	const uint32_t major = import_name(context->gssapi, principal, &context->target,
+					   &context->principal, &minor);
 	if (!has_failed(major))
 		return context;
-	fail(context, major, minor, err);
+	fail(context->gssapi, major, minor, err);
 	gssapi_context_destroy(context);
 	return NULL;
 }
@@ -166,13 +249,13 @@ int gssapi_context_step(struct gssapi_context *context, const void *token, size_
 	struct gss_buffer in = {length, (void *)token}, answer = {0};
 	uint32_t minor, granted = 0;
 	const uint32_t major = context->gssapi->init_sec_context(
-		&minor, NULL, &context->context, context->target, &kerberos, flags, 0, NULL, &in,
-		NULL, &answer, &granted, NULL);
+		&minor, context->credential, &context->context, context->target, &kerberos, flags,
+		0, NULL, &in, NULL, &answer, &granted, NULL);
 
 	if (has_failed(major)) {
 		uint32_t ignored;
 		context->gssapi->release_buffer(&ignored, &answer);
-		return fail(context, major, minor, err);
+		return fail(context->gssapi, major, minor, err);
 	}
 	take_buffer(context, &answer, out);
 	*complete = !(major & GSS_CONTINUE_NEEDED);
@@ -202,7 +285,7 @@ int gssapi_context_wrap(struct gssapi_context *context, bool is_private, const v
 						     &was_private, &token);
 
 	if (has_failed(major))
-		return fail(context, major, minor, err);
+		return fail(context->gssapi, major, minor, err);
 	if (is_private && !was_private) {
 		context->gssapi->release_buffer(&minor, &token);
 		return err_set(err, ERR_DENIED, "Kerberos: the ticket's key cannot hide anything");
@@ -220,7 +303,7 @@ int gssapi_context_unwrap(struct gssapi_context *context, bool is_private, const
 						       &was_private, &quality);
 
 	if (has_failed(major))
-		return fail(context, major, minor, err);
+		return fail(context->gssapi, major, minor, err);
 	/* The rest of the status: repeated, too old, out of order, one before it is missing. */
 	if (major == GSS_COMPLETE && (was_private || !is_private))
 		return take_buffer(context, &message, out);

@@ -27,13 +27,28 @@ struct gss_oid {
 	const void *elements;
 };
 
+struct gss_oid_set {
+	size_t count;
+	const struct gss_oid *elements;
+};
+
+/* Where a credential is, in MIT Kerberos's words: "client_keytab", "ccache". */
+struct gss_store_entry {
+	const char *key, *value;
+};
+struct gss_store {
+	uint32_t count;
+	const struct gss_store_entry *elements;
+};
+
 enum {
 	GSS_COMPLETE = 0,
 	GSS_CONTINUE_NEEDED = 1,
 	GSS_ERROR_MASK = (int)0xffff0000u, /* of a major status; the rest informs */
 	GSS_CODE = 1,			   /* what gss_display_status() is asked for */
 	GSS_MECHANISM_CODE = 2,
-	GSS_MUTUAL = 2, /* flags of a context */
+	GSS_INITIATE = 1, /* what a credential is for */
+	GSS_MUTUAL = 2,	  /* flags of a context */
 	GSS_REPLAY = 4,
 	GSS_SEQUENCE = 8,
 	GSS_CONFIDENTIALITY = 16,
@@ -53,6 +68,11 @@ struct gssapi {
 	uint32_t (*display_status)(uint32_t *minor, uint32_t status, int kind,
 				   const struct gss_oid *mechanism, uint32_t *more,
 				   struct gss_buffer *text);
+	uint32_t (*acquire_cred_from)(uint32_t *minor, void *name, uint32_t time,
+				      const struct gss_oid_set *mechanisms, int usage,
+				      const struct gss_store *store, void **credential,
+				      void **actual_mechanisms, uint32_t *actual_time);
+	uint32_t (*release_cred)(uint32_t *minor, void **credential);
 	uint32_t (*inquire_cred)(uint32_t *minor, void *credential, void **name, uint32_t *time,
 				 int *usage, void **mechanisms);
 	uint32_t (*init_sec_context)(uint32_t *minor, void *credential, void **context,
@@ -72,18 +92,36 @@ struct gssapi {
 /* NULL: it cannot be loaded; ERR_FAILED names the package. It stays loaded. */
 const struct gssapi *gssapi_load(struct err *err);
 
-/* The principal of the user's tickets, and the realm of names without one; both of the caller, to
- * free. NULL: there is no ticket. */
-char *gssapi_user(const struct gssapi *gssapi, char **default_realm);
+/* The realm of names without one, which the caller frees. NULL: krb5.conf has none. */
+char *gssapi_default_realm(const struct gssapi *gssapi);
+
+/* ---- who we are ---------------------------------------------------------------------------- */
+
+/* One principal's tickets, and no other's: a ticket cache may be a collection of several, of which
+ * GSSAPI by itself chooses one for each service anew. */
+struct gssapi_credential;
+
+/* `principal`: "alice@REALM"; NULL: that of the default cache. `keytab`: a file by which tickets
+ * are got, which then stay in this process's memory; NULL: they are in the ticket cache.
+ * ERR_DENIED: there is no ticket. */
+struct gssapi_credential *gssapi_credential_acquire(const struct gssapi *gssapi,
+						    const char *principal, const char *keytab,
+						    struct err *err);
+/* The same for the job of a user that may be another one: without tickets of that `principal`,
+ * or a keytab that can be read, it is the default one of who runs this. */
+struct gssapi_credential *gssapi_credential_find(const struct gssapi *gssapi, const char *principal,
+						 const char *keytab, struct err *err);
+const char *gssapi_credential_principal(const struct gssapi_credential *credential);
+void gssapi_credential_release(struct gssapi_credential *credential); /* NULL is fine */
 
 /* ---- one client towards one service -------------------------------------------------------- */
 
 struct gssapi_context;
 
-/* `principal`: of the service, "rm/host.example.com@REALM"; without a realm the machine's default
- * one. The user is the one of the ticket cache. NULL: `err`. */
-struct gssapi_context *gssapi_context_create(const struct gssapi *gssapi, const char *principal,
-					     struct err *err);
+/* `credential` is borrowed for its life. `principal`: of the service, "rm/host.example.com@REALM";
+ * without a realm the machine's default one. NULL: `err`. */
+struct gssapi_context *gssapi_context_create(const struct gssapi_credential *credential,
+					     const char *principal, struct err *err);
 /* The service's principal, with its realm. */
 const char *gssapi_context_principal(const struct gssapi_context *context);
 /* Takes the service's token, none at the beginning, and appends what it is to be sent, which may be

@@ -14,6 +14,8 @@ static int load(struct gssapi *gssapi, struct err *err)
 		"gss_release_name",
 		"gss_release_buffer",
 		"gss_display_status",
+		"gss_acquire_cred_from",
+		"gss_release_cred",
 		"gss_inquire_cred",
 		"gss_init_sec_context",
 		"gss_delete_sec_context",

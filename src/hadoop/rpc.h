@@ -63,6 +63,8 @@ struct rpc_options {
 	const char *user;		       /* who we say we are where nobody proves it */
 	const struct hadoop_token *token;      /* NULL: none */
 	const struct sasl_mechanism *kerberos; /* static; NULL: it cannot be used here */
+	/* Ours, for Kerberos: as gssapi_credential_find() takes them; may be NULL. */
+	const char *user_principal, *user_keytab;
 	/* The server's principal by the configuration, for Kerberos; NULL: not set. */
 	const char *principal, *principal_pattern;
 	unsigned protections; /* of SASL_AUTH, SASL_INTEGRITY, SASL_PRIVACY (sasl.h): those that

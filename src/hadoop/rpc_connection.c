@@ -415,6 +415,8 @@ struct rpc_connection *rpc_connection_open(struct event_base *base, const char *
 	connection->handshake = (struct rpc_handshake){
 		.token = options->token,
 		.kerberos = options->kerberos,
+		.principal = options->user_principal,
+		.keytab = options->user_keytab,
 		.peer = {.key = options->service->principal_key,
 			 .name = options->principal,
 			 .pattern = options->principal_pattern,

@@ -131,6 +131,8 @@ static int initiate(struct rpc_handshake *handshake, const Hadoop__RpcSaslProto 
 	}
 	const struct sasl_identity identity = {
 		.token = handshake->token,
+		.principal = handshake->principal,
+		.keytab = handshake->keytab,
 		.protocol = offer->protocol ? offer->protocol : "",
 		.server_id = offer->serverid ? offer->serverid : "",
 		.peer = &handshake->peer,

@@ -16,6 +16,7 @@ struct hadoop_token;
 struct rpc_handshake {
 	const struct hadoop_token *token;      /* NULL: none */
 	const struct sasl_mechanism *kerberos; /* NULL: it cannot be used here */
+	const char *principal, *keytab;	       /* ours, for Kerberos; may be NULL */
 	struct sasl_peer peer;		       /* for Kerberos */
 	unsigned protections;
 	bool require_sasl;

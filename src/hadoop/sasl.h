@@ -41,6 +41,8 @@ struct sasl_peer {
 /* Who we are, and whom we want to speak to. Borrowed for the time of create(). */
 struct sasl_identity {
 	const struct hadoop_token *token; /* NULL: none; then TOKEN cannot be taken */
+	/* For Kerberos, as gssapi_credential_find() takes them; may be NULL. */
+	const char *principal, *keytab;
 	const char *protocol, *server_id; /* as the server offers them: SaslAuth; not NULL */
 	const struct sasl_peer *peer;	  /* not NULL where the mechanism is sasl_kerberos */
 };

@@ -14,6 +14,7 @@ enum {
 
 struct gssapi_sasl {
 	struct sasl base;
+	struct gssapi_credential *credential;
 	struct gssapi_context *context;
 	unsigned wanted; /* protections that will do */
 	enum { EXCHANGE, WANT_OFFER, DONE, FAILED } state;
@@ -159,19 +160,20 @@ static void destroy(struct sasl *sasl)
 	struct gssapi_sasl *gssapi = gssapi_of(sasl);
 
 	gssapi_context_destroy(gssapi->context);
+	gssapi_credential_release(gssapi->credential);
 	free(gssapi);
 }
 
 /* ---- making one --------------------------------------------------------------------------- */
 
 /* A context with the service that the server says it is, if the configuration has it. */
-static struct gssapi_context *open_context(const struct gssapi *library,
+static struct gssapi_context *open_context(const struct gssapi_credential *credential,
 					   const struct sasl_identity *identity, struct err *err)
 {
 	char *principal cleanup_free =
 		principal_choose(identity->peer, identity->protocol, identity->server_id, err);
 	struct gssapi_context *context =
-		principal ? gssapi_context_create(library, principal, err) : NULL;
+		principal ? gssapi_context_create(credential, principal, err) : NULL;
 
 	if (!context ||
 	    principal_check(identity->peer, gssapi_context_principal(context), err) == 0)
@@ -183,13 +185,19 @@ static struct gssapi_context *open_context(const struct gssapi *library,
 struct sasl *sasl_gssapi_create(const struct gssapi *library, const struct sasl_identity *identity,
 				unsigned protections, struct err *err)
 {
-	struct gssapi_context *context = open_context(library, identity, err);
+	struct gssapi_credential *credential =
+		gssapi_credential_find(library, identity->principal, identity->keytab, err);
+	struct gssapi_context *context =
+		credential ? open_context(credential, identity, err) : NULL;
 
-	if (!context)
+	if (!context) {
+		gssapi_credential_release(credential);
 		return NULL;
+	}
 	struct gssapi_sasl *gssapi = mem_alloc(sizeof(*gssapi));
 	*gssapi = (struct gssapi_sasl){
 		.base = {&sasl_kerberos},
+		.credential = credential,
 		.context = context,
 		.wanted = protections,
 	};

@@ -113,20 +113,23 @@ static struct hadoop_cluster *find_cluster(const struct settings *settings, stru
 {
 	const char *gateways = setting(settings, "tony.hdfs.httpfs");
 	struct str_list http_fs cleanup_str_list = {0};
-	char *user cleanup_free = NULL;
+	struct str_list rm cleanup_str_list = {0};
+	struct kerberos_user user cleanup_kerberos_user = {0};
 	char *staging cleanup_free = NULL;
 	struct hadoop_site *site cleanup_hadoop_site = load_site(settings, err);
 
 	if (!site || find_staging(settings, &staging, err) < 0 ||
-	    hadoop_kerberos_user(site, &user, err) < 0)
+	    hadoop_cluster_find_rm(site, &rm, err) < 0 ||
+	    hadoop_kerberos_user(site, &rm, &user, err) < 0)
 		return NULL;
-	if (!user)
-		user = hadoop_cluster_user();
+	if (!user.name)
+		user.name = hadoop_cluster_user();
 	str_split(&http_fs, gateways ? gateways : "", ',');
 	struct hadoop_cluster *cluster =
-		hadoop_cluster_from_site(site, user, &http_fs, staging, err);
+		hadoop_cluster_from_site(site, user.name, &http_fs, staging, err);
 	if (!cluster)
 		return NULL;
+	cluster->principal = mem_steal(&user.principal);
 	cluster->client_wait_ms = client_wait(cluster, settings);
 	cluster->history_dir =
 		yarn_history_path(cluster, setting(settings, "tony.history.location"));
@@ -226,6 +229,8 @@ int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *met
 		.service = &RM_CLIENT,
 		.addresses = cluster->rm,
 		.user = cluster->user,
+		.user_principal = cluster->principal,
+		.user_keytab = cluster->keytab,
 		.token = token.kind ? &token : NULL,
 		.protections = cluster->protections,
 		.require_sasl = cluster->require_sasl,

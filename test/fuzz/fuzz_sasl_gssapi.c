@@ -54,6 +54,21 @@ static uint32_t release_buffer(uint32_t *minor, struct gss_buffer *buffer)
 	return GSS_COMPLETE;
 }
 
+static uint32_t acquire_cred_from(uint32_t *minor, void *name, uint32_t time,
+				  const struct gss_oid_set *mechanisms, int usage,
+				  const struct gss_store *store, void **credential,
+				  void **actual_mechanisms, uint32_t *actual_time)
+{
+	*credential = mem_strdup("credential");
+	return GSS_COMPLETE;
+}
+
+static uint32_t release_cred(uint32_t *minor, void **credential)
+{
+	free(*credential);
+	return GSS_COMPLETE;
+}
+
 /* An exchange that a token with 'm' in front goes on with. */
 static uint32_t init_sec_context(uint32_t *minor, void *credential, void **context, void *target,
 				 const struct gss_oid *mechanism, uint32_t flags, uint32_t time,
@@ -107,6 +122,8 @@ static const struct gssapi library = {
 	.display_name = display_name,
 	.release_name = release_name,
 	.release_buffer = release_buffer,
+	.acquire_cred_from = acquire_cred_from,
+	.release_cred = release_cred,
 	.init_sec_context = init_sec_context,
 	.delete_sec_context = delete_sec_context,
 	.wrap_size_limit = wrap_size_limit,
@@ -130,7 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct sasl_peer peer = {"key", "rm/host@R", NULL, "host"};
 	const struct sasl_identity identity = {
-		.protocol = "rm", .server_id = "host", .peer = &peer};
+		.principal = "alice@R", .protocol = "rm", .server_id = "host", .peer = &peer};
 	bool complete = false;
 
 	if (size < 1)

@@ -1,6 +1,8 @@
 """A cluster with Kerberos and privacy: tony goes by its user's ticket. Files are in a directory that all nodes see."""
 
+import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,34 @@ def test_a_job_is_of_the_ticket(own_tony):
     assert (staging / "alice").is_dir()
 
 
+def test_a_collection_of_tickets(own_tony):
+    """GSSAPI by itself would take bob's for the ResourceManager."""
+    home, cache = own_tony.directory / "home", f"DIR:{own_tony.directory}/tickets"
+    home.mkdir(exist_ok=True)
+    (own_tony.directory / "tickets").mkdir()
+    for user in ("bob", "alice"):   # the last one is the default
+        env = own_tony.cluster.env_of(user)
+        subprocess.run(["kinit", "-k", "-t", env["TONY_YARN_KEYTAB"], env["TONY_YARN_PRINCIPAL"]], check=True,
+                       env=os.environ | env | {"KRB5CCNAME": cache})
+    (home / ".k5identity").write_text("bob@TONY.TEST realm=TONY.TEST\n")
+    staging = make_staging(own_tony)
+    own_tony.env |= {"KRB5CCNAME": cache, "HOME": str(home)}
+    job = submit(own_tony, "true")
+    assert job.wait() == 0
+    assert job.application()["user"] == "alice"
+    assert (staging / "alice").is_dir()
+
+
+def copy_site(tony, file, old, new):
+    """The cluster's site files with a change; for the environment."""
+    site = tony.directory / "site"
+    shutil.copytree(tony.env["HADOOP_CONF_DIR"], site)
+    text = Path(site / file).read_text()
+    assert old in text
+    Path(site / file).write_text(text.replace(old, new))
+    return {"HADOOP_CONF_DIR": str(site)}
+
+
 def test_a_keytab_in_place_of_a_ticket(own_tony):
     """As a service has it: MIT Kerberos gets the ticket by itself."""
     alice = own_tony.cluster.env_of("alice")
@@ -70,9 +100,4 @@ def test_no_ticket(own_tony):
     ("core-site.xml", "<value>privacy", "<value>authentication", "the server offers privacy at most"),
 ])
 def test_site_files_of_another_cluster(own_tony, file, old, new, part):
-    site = own_tony.directory / "site"
-    shutil.copytree(own_tony.env["HADOOP_CONF_DIR"], site)
-    text = Path(site / file).read_text()
-    assert old in text
-    Path(site / file).write_text(text.replace(old, new))
-    expect_refusal(own_tony, {"HADOOP_CONF_DIR": str(site)}, part)
+    expect_refusal(own_tony, copy_site(own_tony, file, old, new), part)

@@ -102,12 +102,42 @@ static bool is_text(const struct gss_buffer *buffer, const char *text)
 	return buffer->length == strlen(text) && memcmp(buffer->value, text, buffer->length) == 0;
 }
 
+/* A credential is the principal that it is of, as `fake_gssapi` has it. */
+static uint32_t acquire_cred_from(uint32_t *minor, void *name, uint32_t time,
+				  const struct gss_oid_set *mechanisms, int usage,
+				  const struct gss_store *store, void **credential,
+				  void **actual_mechanisms, uint32_t *actual_time)
+{
+	const char *const principals[] = {fake_gssapi.user, fake_gssapi.other};
+
+	assert_int_equal(mechanisms->count, 1);
+	assert_int_equal(mechanisms->elements->length, 9);
+	assert_int_equal(usage, GSS_INITIATE);
+	*minor = 0;
+	for (size_t i = 0; i < array_length(principals); i++) {
+		if (!principals[i] || (name && !str_equal(name, principals[i])))
+			continue;
+		*credential = (void *)principals[i];
+		fake_gssapi.credentials++;
+		return GSS_COMPLETE;
+	}
+	return FAILURE;
+}
+
+static uint32_t release_cred(uint32_t *minor, void **credential)
+{
+	*credential = NULL;
+	fake_gssapi.credentials--;
+	return GSS_COMPLETE;
+}
+
 static uint32_t inquire_cred(uint32_t *minor, void *credential, void **name, uint32_t *time,
 			     int *usage, void **mechanisms)
 {
+	*minor = MINOR;
 	if (fake_gssapi.failure)
 		return FAILURE;
-	*name = mem_strdup(fake_gssapi.user);
+	*name = mem_strdup(credential);
 	fake_gssapi.names++;
 	return GSS_COMPLETE;
 }
@@ -121,6 +151,7 @@ static uint32_t init_sec_context(uint32_t *minor, void *credential, void **conte
 	struct context *own = *context;
 
 	*minor = 0;
+	fake_gssapi.proof = credential;
 	*actual_flags = flags & ~fake_gssapi.withheld;
 	if (fake_gssapi.failure) {
 		*minor = MINOR;
@@ -244,6 +275,8 @@ const struct gssapi fake_gssapi_library = {
 	.release_name = release_name,
 	.release_buffer = release_buffer,
 	.display_status = display_status,
+	.acquire_cred_from = acquire_cred_from,
+	.release_cred = release_cred,
 	.inquire_cred = inquire_cred,
 	.init_sec_context = init_sec_context,
 	.delete_sec_context = delete_sec_context,
@@ -263,8 +296,8 @@ void fake_acceptor_wrap(struct fake_acceptor *acceptor, bool is_private, const v
 void fake_acceptor_unwrap(struct fake_acceptor *acceptor, bool is_private, const void *token,
 			  size_t length, struct str *out)
 {
-	uint32_t number;
-	bool was_private;
+	uint32_t number = 0;
+	bool was_private = false;
 
 	assert_true(unseal(token, length, &was_private, &number, out));
 	assert_int_equal(number, acceptor->in++);

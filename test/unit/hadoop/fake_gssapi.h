@@ -10,10 +10,12 @@
 struct fake_gssapi {
 	const char
 		*failure;  /* what init_sec_context() says in place of a token; NULL: it succeeds */
-	const char *user;  /* of the ticket */
+	const char *user;  /* of the default ticket */
+	const char *other; /* of another one; NULL: there is none */
+	const char *proof; /* of which one a context was begun */
 	uint32_t withheld; /* flags that are not granted */
 	int rounds;	   /* more that the exchange takes */
-	int names, contexts, buffers; /* not released */
+	int names, contexts, credentials, buffers; /* not released */
 };
 extern struct fake_gssapi fake_gssapi;
 extern const struct gssapi fake_gssapi_library;

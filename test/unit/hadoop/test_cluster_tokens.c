@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "hadoop/cluster_tokens.h"
 #include "hadoop/credentials.h"
+#include "hadoop/kerberos_user.h"
 #include "hadoop/token_file.h"
 
 #define VARIABLE "HADOOP_TOKEN_FILE_LOCATION"
@@ -165,26 +166,49 @@ static void services_travel_with_the_job_and_no_token_does(void **state)
 	hadoop_cluster_destroy(cluster);
 }
 
-static void an_owner_is_told_of_the_first_token_that_has_one(void **state)
+static struct hadoop_site *load_kerberos(void **state)
+{
+	const struct hadoop_site_files files = {.directory = scratch_path(state, ".")};
+
+	scratch_write(state, "core-site.xml",
+		      "<configuration><property><name>hadoop.security.authentication</name>"
+		      "<value>kerberos</value></property></configuration>",
+		      0600);
+	return hadoop_site_load(&files, NULL);
+}
+
+/* As Oozie hands them over: tokens of several clusters, and of several users. */
+static void the_user_is_the_owner_of_the_clusters_own_token(void **state)
 {
 	struct credentials credentials cleanup_credentials = {0};
-	struct hadoop_token other cleanup_token = {0}, token cleanup_token = {0};
+	struct hadoop_token hdfs cleanup_token = {0}, other cleanup_token = {0},
+				 own cleanup_token = {0};
+	struct hadoop_site *site cleanup_hadoop_site = load_kerberos(state);
+	struct kerberos_user user cleanup_kerberos_user = {0};
+	struct str_list rm cleanup_str_list = {0}, else_where cleanup_str_list = {0};
 	struct str bytes cleanup_str = {0};
-	char *owner = NULL;
 
+	setenv("KRB5CCNAME", "FILE:/nonexistent", 1);
 	unsetenv(VARIABLE);
-	assert_int_equal(token_file_owner(&owner, NULL), 0);
-	assert_null(owner);
-	token_set(&other, "\0\5nobod", 7, "p", 1, "kms-dt", "");
-	token_set(&token, "\0\5alice\0\0", 9, "p", 1, TOKEN_KIND_HDFS, "ha-hdfs:ns");
-	credentials_add_token(&credentials, "a", &other);
-	credentials_add_token(&credentials, "b", &token);
+	str_list_add(&rm, "127.0.0.1:8032");
+	str_list_add(&else_where, "127.0.0.3:8032");
+	assert_int_equal(hadoop_kerberos_user(site, &rm, &user, NULL), 0);
+	assert_null(user.name);
+	token_set(&hdfs, "\0\3bob\0\0", 7, "p", 1, TOKEN_KIND_HDFS, "ha-hdfs:ns");
+	token_set(&other, "\12\5carol", 7, "p", 1, TOKEN_KIND_RM, "127.0.0.2:8032");
+	token_set(&own, "\12\5alice", 7, "p", 1, TOKEN_KIND_RM, "127.0.0.1:8032");
+	credentials_add_token(&credentials, "a", &hdfs);
+	credentials_add_token(&credentials, "b", &other);
+	credentials_add_token(&credentials, "c", &own);
 	credentials_write(&credentials, &bytes);
 	setenv(VARIABLE, scratch_path(state, "tokens"), 1);
 	assert_int_equal(fs_write_file(getenv(VARIABLE), bytes.text, bytes.length, 0600, NULL), 0);
-	assert_int_equal(token_file_owner(&owner, NULL), 0);
-	assert_string_equal(owner, "alice");
-	free(owner);
+	assert_int_equal(hadoop_kerberos_user(site, &rm, &user, NULL), 0);
+	assert_string_equal(user.name, "alice");
+	assert_null(user.principal);
+	kerberos_user_finish(&user);
+	assert_int_equal(hadoop_kerberos_user(site, &else_where, &user, NULL), 0);
+	assert_null(user.name);
 }
 
 /* The NameNode's token does not open a gateway. */
@@ -232,7 +256,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		scratch_test(a_token_is_found_by_its_service),
 		scratch_test(services_travel_with_the_job_and_no_token_does),
-		scratch_test(an_owner_is_told_of_the_first_token_that_has_one),
+		scratch_test(the_user_is_the_owner_of_the_clusters_own_token),
 		scratch_test(a_gateway_has_tokens_of_its_own),
 		scratch_test(a_file_is_read_on_a_secure_cluster_alone),
 	};

@@ -184,6 +184,7 @@ static int open_kerberos_bed(void **state)
 	bed_open(state);
 	struct bed *bed = *state;
 	memset(&fake_gssapi, 0, sizeof(fake_gssapi));
+	fake_gssapi.user = "bob@TONY.TEST";
 	memset(&server, 0, sizeof(server));
 	server.protocol = "rm";
 	server.server_id = "localhost";
@@ -204,6 +205,7 @@ static int close_kerberos_bed(void **state)
 	bed_close(state);
 	assert_int_equal(fake_gssapi.names, 0);
 	assert_int_equal(fake_gssapi.contexts, 0);
+	assert_int_equal(fake_gssapi.credentials, 0);
 	assert_int_equal(fake_gssapi.buffers, 0);
 	return 0;
 }
@@ -386,6 +388,25 @@ static void test_pattern(void **state)
 
 /* ---- tickets ------------------------------------------------------------------------------ */
 
+/* A ticket cache may have tickets of several principals. */
+static void test_proof_is_of_the_principal_that_the_job_is_of(void **state)
+{
+	struct bed *bed = *state;
+
+	bed->options.user_principal = "alice@TONY.TEST";
+	fake_gssapi.other = "alice@TONY.TEST";
+	bed_run(bed, 0);
+	assert_application(&bed->outcomes[0], 7);
+	assert_string_equal(fake_gssapi.proof, "alice@TONY.TEST");
+	/* An administrator's, say. */
+	rpc_client_destroy(mem_steal(&bed->client));
+	server.acceptor = (struct fake_acceptor){0};
+	fake_gssapi.other = NULL;
+	bed_run(bed, 0);
+	assert_application(&bed->outcomes[0], 7);
+	assert_string_equal(fake_gssapi.proof, "bob@TONY.TEST");
+}
+
 static void test_failures_have_remedies(void **state)
 {
 	static const struct {
@@ -520,6 +541,7 @@ int main(void)
 		TEST(test_nonsense),
 		TEST(test_principal),
 		TEST(test_pattern),
+		TEST(test_proof_is_of_the_principal_that_the_job_is_of),
 		TEST(test_failures_have_remedies),
 		TEST(test_protection_is_insisted_on),
 		TEST(test_replayed_answer),
