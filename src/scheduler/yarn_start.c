@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/secret.h"
 #include "hadoop/container.h"
@@ -176,6 +177,20 @@ static int tell_refusal(const char *id, const Hadoop__ApplicationReportProto *re
 	return err_set(err, ERR_CAPACITY, "YARN refuses %s: %s", id, text);
 }
 
+/* Rules here and there may differ, and a ticket cache may have been another's in between. */
+static void check_user(const struct hadoop_cluster *cluster, const char *id,
+		       const Hadoop__ApplicationReportProto *report)
+{
+	const char *user = yarn_known_text(report->user);
+
+	if (user && !str_equal(user, cluster->user))
+		log_warning("%s is of the user %s for the ResourceManager, and of %s for tony, by "
+			    "whose "
+			    "name its files are: hadoop.security.auth_to_local is another one here "
+			    "than on the cluster, or the ticket was changed; tony kill %s ends it",
+			    id, user, cluster->user, id);
+}
+
 /* A wrong queue, say, is refused a few ms after the submission. *has_finished: its AM has told YARN
  * its end by now. */
 static int await_acceptance(const struct hadoop_cluster *cluster, const char *id,
@@ -204,6 +219,7 @@ static int await_acceptance(const struct hadoop_cluster *cluster, const char *id
 			*has_finished = true;
 			return 0;
 		default:
+			check_user(cluster, id, report);
 			return 0;
 		}
 		if (clock_monotonic_ms() >= deadline)

@@ -76,6 +76,15 @@ def copy_site(tony, file, old, new):
     return {"HADOOP_CONF_DIR": str(site)}
 
 
+def test_rules_that_differ_from_the_clusters(own_tony, staging):
+    own_tony.env |= copy_site(own_tony, "core-site.xml", "</configuration>",
+                              "<property><name>hadoop.security.auth_to_local</name>"
+                              "<value>RULE:[1:$1]s/.*/carol/</value></property></configuration>")
+    answer, job = own_tony.job({"tony.worker.instances": 1}, "--executes", "true")
+    assert answer.returncode == 0, answer.stderr
+    assert f"{job.id} is of the user {own_tony.cluster.user} for the ResourceManager, and of carol" in answer.stderr
+
+
 def test_a_keytab_in_place_of_a_ticket(own_tony):
     """As a service has it: MIT Kerberos gets the ticket by itself."""
     alice = own_tony.cluster.env_of("alice")
