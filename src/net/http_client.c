@@ -48,6 +48,7 @@ struct http_client {
 	uid_t owner;		     /* of the server; SOCKET_OWNER_ANY */
 	char *host;		     /* of `address` */
 	struct tls_context *tls;     /* borrowed; NULL: without TLS */
+	struct tls_context *own_tls; /* of the token; NULL: none */
 	struct http_call_list calls; /* the first is on the wire when `is_busy` */
 	struct dial *dial;	     /* NULL: not connecting */
 	bool is_connected;	     /* `wire` holds a socket */
@@ -573,6 +574,12 @@ void http_client_use_tls(struct http_client *client, struct tls_context *tls)
 	client->tls = tls;
 }
 
+void http_client_seal(struct http_client *client)
+{
+	client->own_tls = tls_context_create_shared(client->token);
+	client->tls = client->own_tls;
+}
+
 void http_client_destroy(struct http_client *client)
 {
 	if (!client)
@@ -585,6 +592,7 @@ void http_client_destroy(struct http_client *client)
 	event_del(&client->next);
 	str_finish(&client->body);
 	http_head_finish(&client->head);
+	tls_context_destroy(client->own_tls);
 	free(client->address);
 	free(client->host);
 	free(client->token);

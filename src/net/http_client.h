@@ -84,6 +84,8 @@ void http_client_demand_owner(struct http_client *client, uid_t owner);
 /* Before the first call: it is https that is spoken. `tls` is borrowed. What tls_take() says of a
  * connection is the error of the call. */
 void http_client_use_tls(struct http_client *client, struct tls_context *tls);
+/* Likewise: the server is one with is_sealed (http_server.h), and the token is what both know. */
+void http_client_seal(struct http_client *client);
 /* Calls in progress are cancelled. NULL is fine. */
 void http_client_destroy(struct http_client *client);
 
@@ -121,6 +123,7 @@ struct http_target {
 	const char *address; /* HOST:PORT */
 	const char *token;   /* NULL: none */
 	uid_t owner;
+	bool is_sealed; /* http_client_seal() */
 };
 
 /* 0 when an answer came, whatever its status (see http_response_check()). `body` is text or NULL.

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "net/http_internal.h"
+#include "net/tls.h"
 
 enum {
 	INPUT_CAP = 64 * 1024,
@@ -262,7 +263,7 @@ static void linger(struct http_connection *connection)
 	struct evbuffer *input = connection->wire.input;
 
 	connection->phase = PHASE_LINGER;
-	shutdown(connection->wire.fd, SHUT_WR);
+	wire_end_output(&connection->wire);
 	evbuffer_drain(input, evbuffer_get_length(input));
 	wire_resume(&connection->wire);
 	http_connection_set_deadline(connection, LINGER_MS);
@@ -276,7 +277,7 @@ static void go_on(struct http_connection *connection)
 		continue;
 	connection->advancing = connection->has_turn = false;
 	wire_resume(&connection->wire);
-	bool has_said_all = evbuffer_get_length(connection->wire.output) == 0;
+	bool has_said_all = !wire_is_sending(&connection->wire);
 	bool is_between = connection->phase == PHASE_HEAD;
 	if (has_said_all && connection->peer_ended &&
 	    (is_between || connection->phase == PHASE_BODY)) {
@@ -301,6 +302,9 @@ static void on_input(void *data)
 	struct http_connection *connection = data;
 	struct evbuffer *input = connection->wire.input;
 
+	/* Its TLS is agreed on, so it knows the token. */
+	if (connection->wire.tls)
+		http_server_know(connection->server, connection);
 	if (connection->phase == PHASE_LINGER)
 		evbuffer_drain(input, evbuffer_get_length(input));
 	else
@@ -311,8 +315,10 @@ static void on_output(void *data)
 {
 	struct http_connection *connection = data;
 
-	/* A slow reader is fine as long as it reads. */
-	if (connection->phase == PHASE_HEAD)
+	const struct tls *tls = connection->wire.tls;
+
+	/* A slow reader is fine as long as it reads; answers in a handshake buy no time. */
+	if (connection->phase == PHASE_HEAD && !(tls && !tls_is_open(tls)))
 		http_connection_set_deadline(connection, connection->server->config.limits.idle_ms);
 	if (connection->phase != PHASE_LINGER)
 		go_on(connection);
@@ -360,12 +366,14 @@ void http_connection_open(struct http_server *server, int fd)
 	connection->wire.on_output = on_output;
 	connection->wire.on_end = on_end;
 	connection->wire.data = connection;
+	connection->wire.tls = server->tls ? tls_accept(server->tls) : NULL;
 	wire_init(&connection->wire, server->base, fd);
 	event_assign(&connection->timer, server->base, -1, 0, on_timer, connection);
 	event_assign(&connection->wake, server->base, -1, 0, on_wake, connection);
 	http_connection_set_deadline(connection, server->config.limits.idle_ms);
 	TAILQ_INSERT_TAIL(&server->strangers, connection, link);
 	server->connection_count++;
+	http_server_weigh(server, connection);
 }
 
 void http_connection_free(struct http_connection *connection)
@@ -394,7 +402,7 @@ void http_connection_close_idle(struct http_connection *connection)
 {
 	if (connection->phase != PHASE_HEAD)
 		return;
-	if (evbuffer_get_length(connection->wire.output) == 0)
+	if (!wire_is_sending(&connection->wire))
 		http_connection_free(connection);
 	else
 		connection->close_after = true;

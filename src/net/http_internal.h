@@ -71,6 +71,7 @@ struct http_server {
 	struct event_base *base;
 	struct http_server_config config; /* token and host owned, address not kept */
 	char *address, *token;
+	struct tls_context *tls; /* NULL: without TLS */
 	int port;
 	char *host_name; /* this machine's */
 	char *host;	 /* the config's */

@@ -18,6 +18,7 @@
 #include "net/address.h"
 #include "net/http_internal.h"
 #include "net/listen.h"
+#include "net/tls.h"
 
 enum {
 	HEAD_BYTES = 16 * 1024,
@@ -25,7 +26,8 @@ enum {
 	CONNECTIONS = 1024,
 	STRANGER_BYTES = 4 * 1024 * 1024,
 	IDLE_MS = 30 * 1000,
-	FDS_LEFT = 64, /* for the rest of the process */
+	TLS_BYTES = 16 * 1024, /* of a connection that is agreed on */
+	FDS_LEFT = 64,	       /* for the rest of the process */
 	ACCEPT_PAUSE_MS = 100,
 };
 
@@ -49,9 +51,12 @@ static void set_limits(struct http_limits *limits)
 }
 
 /* Says no on a socket that is closed right away. What was received is read first: closing over
- * unread bytes would reset the connection and take the answer with it. */
-static void refuse_busy(int fd, const char *message)
+ * unread bytes would reset the connection and take the answer with it. With TLS there is no way to
+ * say it. */
+static void refuse_busy(const struct http_server *server, int fd, const char *message)
 {
+	if (server->tls)
+		return;
 	char *body cleanup_free = http_error_body("busy", message);
 	struct str answer cleanup_str = {0};
 	char scratch[4096];
@@ -69,7 +74,7 @@ static void refuse_busy(int fd, const char *message)
 static void push_out(struct http_connection *connection, const char *message)
 {
 	if (evbuffer_get_length(connection->wire.output) == 0)
-		refuse_busy(connection->wire.fd, message);
+		refuse_busy(connection->server, connection->wire.fd, message);
 	http_connection_free(connection);
 }
 
@@ -93,7 +98,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 	struct http_server *server = data;
 
 	if (!make_room(server)) {
-		refuse_busy(fd, "too many connections");
+		refuse_busy(server, fd, "too many connections");
 		close(fd);
 		return;
 	}
@@ -177,6 +182,7 @@ struct http_server *http_server_create(struct event_base *base,
 	server->base = base;
 	server->config = *config;
 	server->token = mem_strdup(config->token);
+	server->tls = config->is_sealed ? tls_context_create_shared(config->token) : NULL;
 	server->host_name = net_host_name();
 	server->host = mem_strdup(config->host);
 	set_limits(&server->config.limits);
@@ -227,11 +233,12 @@ void http_server_weigh(struct http_server *server, struct http_connection *conne
 	const struct http_request *request = connection->request;
 	const struct wire *wire = &connection->wire;
 	size_t of_request = request ? request->head_bytes + request->body.length : 0;
+	size_t of_tls = wire->tls ? TLS_BYTES : 0;
 
 	if (connection->is_known)
 		return;
 	set_weight(server, connection,
-		   of_request + evbuffer_get_length(wire->input) +
+		   of_request + of_tls + evbuffer_get_length(wire->input) +
 			   evbuffer_get_length(wire->output));
 	while (server->stranger_bytes > server->config.limits.stranger_bytes)
 		push_out(find_heaviest(server), "too much is held for callers without the token");
@@ -296,6 +303,7 @@ void http_server_destroy(struct http_server *server)
 	event_del(&server->drain_timer);
 	if (server->listener)
 		evconnlistener_free(server->listener);
+	tls_context_destroy(server->tls);
 	free(server->address);
 	free(server->token);
 	free(server->host_name);

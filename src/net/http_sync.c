@@ -53,6 +53,8 @@ static int run(struct sync_call *call, const struct http_target *target,
 	client = http_client_create(call->base, target->address, target->token, call->err);
 	if (client) {
 		http_client_use_tls(client, call->tls);
+		if (target->is_sealed)
+			http_client_seal(client);
 		if (target->token)
 			http_client_demand_owner(client, target->owner);
 		http_client_start(client, question);

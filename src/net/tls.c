@@ -9,24 +9,29 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/str.h"
 #include "net/address.h"
 
 enum {
-	RECORD = 16 * 1024,	/* the most bytes that one record of TLS carries */
-	SEALED_CAP = 64 * 1024, /* no more is sealed while so much waits to be sent */
-	NAMES_CAP = 4,		/* of a certificate, in an error */
+	RECORD = 16 * 1024,	   /* the most bytes that one record of TLS carries */
+	SEALED_CAP = 64 * 1024,	   /* no more is sealed while so much waits to be sent */
+	NAMES_CAP = 4,		   /* of a certificate, in an error */
+	HANDSHAKE_CAP = 16 * 1024, /* bytes, where a secret is shared: no certificate comes */
 };
 
 struct tls_context {
 	size_t users; /* connections, and who made it */
 	SSL_CTX *ssl;
 	char *remedy;
+	bool is_shared;
+	unsigned char key[SECRET_HMAC_BYTES]; /* of the shared secret */
 };
 
 struct tls {
 	struct tls_context *context;
 	SSL *ssl;
+	size_t heard;		  /* bytes of the peer's before the handshake is done */
 	BIO *from_peer, *to_peer; /* of `ssl` */
 	struct evbuffer *sealed;
 	struct str names; /* of a certificate that is for another host */
@@ -106,17 +111,24 @@ static int on_verified(int is_good, X509_STORE_CTX *verification)
 
 /* ---- contexts ----------------------------------------------------------------------------- */
 
-static SSL_CTX *new_client(void)
+static SSL_CTX *new_context(const SSL_METHOD *method, int oldest)
 {
-	SSL_CTX *ssl = SSL_CTX_new(TLS_client_method());
+	SSL_CTX *ssl = SSL_CTX_new(method);
 
 	if (!ssl)
 		BUG("OpenSSL cannot make a context");
-	SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION);
+	SSL_CTX_set_min_proto_version(ssl, oldest);
 	SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
 	SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
 				      SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
+	return ssl;
+}
+
+static SSL_CTX *new_client(void)
+{
+	SSL_CTX *ssl = new_context(TLS_client_method(), TLS1_2_VERSION);
+
 	SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, on_verified);
 	/* A server's own certificate in the list is enough, as for Java and libcurl. */
 	X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(ssl), X509_V_FLAG_PARTIAL_CHAIN);
@@ -144,13 +156,92 @@ void tls_context_destroy(struct tls_context *context)
 	if (!context || --context->users > 0)
 		return;
 	SSL_CTX_free(context->ssl);
+	OPENSSL_cleanse(context->key, sizeof(context->key));
 	free(context->remedy);
 	free(context);
 }
 
+/* ---- a secret that both ends know --------------------------------------------------------- */
+
+/* RFC 8446, 4.2.11: an external key. It has no names: who knows it is one of us. */
+static const unsigned char identity[] = {'t', 'o', 'n', 'y'};
+static const unsigned char suite[] = {0x13, 0x01};
+#define SUITE_NAME "TLS_AES_128_GCM_SHA256"
+
+/* HKDF-SHA256 (RFC 5869), without salt. */
+static void derive_key(const char *secret, unsigned char key[SECRET_HMAC_BYTES])
+{
+	static const unsigned char no_salt[SECRET_HMAC_BYTES];
+	static const char info[] = "tony wire, TLS 1.3\1";
+	unsigned char extracted[SECRET_HMAC_BYTES];
+
+	secret_hmac(no_salt, sizeof(no_salt), secret, strlen(secret), extracted);
+	secret_hmac(extracted, sizeof(extracted), info, sizeof(info) - 1, key);
+	OPENSSL_cleanse(extracted, sizeof(extracted));
+}
+
+/* A session that OpenSSL keeps: each connection has one of its own. */
+static SSL_SESSION *new_session(SSL *ssl)
+{
+	const struct tls *tls = SSL_get_app_data(ssl);
+	const struct tls_context *context = tls->context;
+	SSL_SESSION *session = SSL_SESSION_new();
+
+	if (!session ||
+	    SSL_SESSION_set1_master_key(session, context->key, sizeof(context->key)) != 1 ||
+	    SSL_SESSION_set_cipher(session, SSL_CIPHER_find(ssl, suite)) != 1 ||
+	    SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) != 1)
+		BUG("OpenSSL takes no shared secret");
+	return session;
+}
+
+static int on_offer(SSL *ssl, const EVP_MD *digest, const unsigned char **id, size_t *length,
+		    SSL_SESSION **session)
+{
+	*id = identity;
+	*length = sizeof(identity);
+	*session = new_session(ssl);
+	return 1;
+}
+
+static int on_offered(SSL *ssl, const unsigned char *id, size_t length, SSL_SESSION **session)
+{
+	bool is_known = length == sizeof(identity) && memcmp(id, identity, length) == 0;
+
+	*session = is_known ? new_session(ssl) : NULL;
+	return 1;
+}
+
+/* Without certificates and authorities nothing but the secret proves anything, and without tickets
+ * nothing stands for it. */
+static SSL_CTX *new_shared(void)
+{
+	SSL_CTX *ssl = new_context(TLS_method(), TLS1_3_VERSION);
+
+	if (SSL_CTX_set_ciphersuites(ssl, SUITE_NAME) != 1 ||
+	    SSL_CTX_set1_groups_list(ssl, "X25519") != 1 || SSL_CTX_set_num_tickets(ssl, 0) != 1)
+		BUG("OpenSSL has no " SUITE_NAME);
+	SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
+	SSL_CTX_set_psk_use_session_callback(ssl, on_offer);
+	SSL_CTX_set_psk_find_session_callback(ssl, on_offered);
+	return ssl;
+}
+
+struct tls_context *tls_context_create_shared(const char *secret)
+{
+	struct tls_context *context = mem_alloc(sizeof(*context));
+
+	context->users = 1;
+	context->is_shared = true;
+	context->ssl = new_shared();
+	derive_key(secret, context->key);
+	ERR_clear_error();
+	return context;
+}
+
 /* ---- connections -------------------------------------------------------------------------- */
 
-struct tls *tls_create(struct tls_context *context, const char *host)
+static struct tls *new_connection(struct tls_context *context)
 {
 	struct tls *tls = mem_alloc(sizeof(*tls));
 
@@ -166,9 +257,28 @@ struct tls *tls_create(struct tls_context *context, const char *host)
 	BIO_set_mem_eof_return(tls->from_peer, -1);
 	SSL_set_bio(tls->ssl, tls->from_peer, tls->to_peer);
 	SSL_set_app_data(tls->ssl, tls);
+	return tls;
+}
+
+struct tls *tls_accept(struct tls_context *context)
+{
+	struct tls *tls = new_connection(context);
+
+	SSL_set_accept_state(tls->ssl);
+	/* It asks for no certificate: without the secret the handshake fails. */
+	SSL_set_verify(tls->ssl, SSL_VERIFY_NONE, NULL);
+	ERR_clear_error();
+	return tls;
+}
+
+struct tls *tls_create(struct tls_context *context, const char *host)
+{
+	struct tls *tls = new_connection(context);
+
 	SSL_set_connect_state(tls->ssl);
 	/* What is no address is a name, which is also said to servers that have several. */
-	if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls->ssl), host) != 1) {
+	if (!context->is_shared &&
+	    X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls->ssl), host) != 1) {
 		SSL_set1_host(tls->ssl, host);
 		SSL_set_tlsext_host_name(tls->ssl, host);
 	}
@@ -221,12 +331,24 @@ static int say_certificate(const struct tls *tls, long flaw, struct err *err)
 	}
 }
 
+/* It shows a certificate, or says no to what proves the secret. */
+static bool is_stranger(const struct tls *tls, unsigned long code)
+{
+	return tls->context->is_shared && !tls_is_open(tls) &&
+	       (ERR_GET_REASON(code) >= SSL_AD_REASON_OFFSET ||
+		ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED);
+}
+
 static int say(const struct tls *tls, struct err *err)
 {
 	long flaw = SSL_get_verify_result(tls->ssl);
 	unsigned long code = ERR_peek_error();
 	const char *words = ERR_reason_error_string(code);
 
+	if (is_stranger(tls, code))
+		return err_set(err, ERR_DENIED,
+			       "it does not prove that it knows the job's token: nothing was said "
+			       "to it");
 	if (flaw != X509_V_OK)
 		return say_certificate(tls, flaw, err);
 	if (ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER)
@@ -261,6 +383,9 @@ int tls_take(struct tls *tls, const void *bytes, size_t length, struct evbuffer 
 		evbuffer_add(input, plain, (size_t)got);
 	int why = SSL_get_error(tls->ssl, got);
 	int result = why == SSL_ERROR_WANT_READ || why == SSL_ERROR_ZERO_RETURN ? 0 : say(tls, err);
+	tls->heard += tls_is_open(tls) ? 0 : length;
+	if (result == 0 && tls->context->is_shared && tls->heard > HANDSHAKE_CAP)
+		result = err_set(err, ERR_INPUT, "TLS: the handshake is too large");
 	collect(tls);
 	ERR_clear_error();
 	return result;

@@ -22,16 +22,22 @@ struct tls;	    /* one end of one connection */
  * is what to do about a certificate of others. ERR_CONFIG: there are no authorities. */
 struct tls_context *tls_context_create_client(const char *authorities, const char *remedy,
 					      struct err *err);
+/* For both ends, TLS 1.3 alone: each proves that it knows `secret` (RFC 8446, 2.2: an external key,
+ * HKDF-SHA256 of the secret, with X25519), and neither has a certificate. `secret` has to be as
+ * good as 128 random bits: a server hears enough to try guesses. */
+struct tls_context *tls_context_create_shared(const char *secret);
 /* Connections that were made with it go on. NULL is fine. */
 void tls_context_destroy(struct tls_context *context);
 
-/* `host`: a name or a numeric address, without brackets. */
+/* `host`: a name or a numeric address, without brackets. A secret that is shared asks for none. */
 struct tls *tls_create(struct tls_context *context, const char *host);
+/* The server's end. The context is one of a secret that is shared. */
+struct tls *tls_accept(struct tls_context *context);
 void tls_destroy(struct tls *tls); /* NULL is fine */
 
 /* Takes bytes that came from the socket; the peer's are appended to `input`. -1: the connection is
- * of no use any more: ERR_DENIED: about the certificate; ERR_INPUT: it is no TLS, or the two ends
- * have no way in common. */
+ * of no use any more: ERR_DENIED: about the certificate, or the secret; ERR_INPUT: it is no TLS, or
+ * the two ends have no way in common. */
 int tls_take(struct tls *tls, const void *bytes, size_t length, struct evbuffer *input,
 	     struct err *err);
 /* The handshake is done. */

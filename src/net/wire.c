@@ -196,6 +196,13 @@ void wire_flush(struct wire *wire)
 	}
 }
 
+void wire_end_output(struct wire *wire)
+{
+	if (wire->tls)
+		send_some(wire, tls_close(wire->tls));
+	shutdown(wire->fd, SHUT_WR);
+}
+
 bool wire_is_sending(const struct wire *wire)
 {
 	return evbuffer_get_length(wire->output) > 0 || (wire->tls && tls_is_sending(wire->tls));

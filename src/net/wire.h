@@ -37,6 +37,9 @@ void wire_finish(struct wire *wire);
 /* Sends what the socket takes now, and the rest as it does. Calls nothing back. */
 void wire_flush(struct wire *wire);
 
+/* Nothing more will be sent, which the peer is told. Not while wire_is_sending(). */
+void wire_end_output(struct wire *wire);
+
 /* Not all of what was put into `output` has gone. */
 bool wire_is_sending(const struct wire *wire);
 

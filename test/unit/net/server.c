@@ -183,11 +183,12 @@ static const struct http_route routes[] = {
 	{"*", "/raw", handle_raw, HTTP_ACCESS_READ, .raw = true},
 };
 
-void fixture_open(struct fixture *fixture, const struct http_limits *limits)
+static void open_server(struct fixture *fixture, const struct http_limits *limits, bool is_sealed)
 {
 	struct http_server_config config = {
 		.address = "127.0.0.1:0",
 		.token = TEST_TOKEN,
+		.is_sealed = is_sealed,
 		.routes = routes,
 		.route_count = array_length(routes),
 		.data = fixture,
@@ -202,6 +203,16 @@ void fixture_open(struct fixture *fixture, const struct http_limits *limits)
 	fixture->base = event_base_new();
 	fixture->server = http_server_create(fixture->base, &config, NULL);
 	assert_non_null(fixture->server);
+}
+
+void fixture_open(struct fixture *fixture, const struct http_limits *limits)
+{
+	open_server(fixture, limits, false);
+}
+
+void fixture_open_sealed(struct fixture *fixture, const struct http_limits *limits)
+{
+	open_server(fixture, limits, true);
 }
 
 void fixture_close(struct fixture *fixture)

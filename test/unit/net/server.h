@@ -40,6 +40,8 @@ struct fixture {
  * "." comes. Who says "X-Access: read" may read.
  * It is also called own.example, and known.example at any port. */
 void fixture_open(struct fixture *fixture, const struct http_limits *limits);
+/* The same with is_sealed. */
+void fixture_open_sealed(struct fixture *fixture, const struct http_limits *limits);
 void fixture_close(struct fixture *fixture);
 
 /* One as the `state` of a cmocka test. */
