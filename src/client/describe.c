@@ -218,6 +218,7 @@ static void describe_rest(struct describer *describer)
 	describe_fields(describer, job_fields, job_field_count, describer->job, NULL);
 	describe_identity(describer);
 	describe_check_variables(describer);
+	describe_secrets(describer);
 	describe_elastic(describer);
 	describe_times(describer);
 	describe_resources(describer);

@@ -67,10 +67,11 @@ void describe_limits(struct describer *describer);
 /* describe_environment.c */
 void describe_environment(const struct describer *describer, struct job_type *type);
 void describe_check_variables(const struct describer *describer);
-void describe_resources(struct describer *describer); /* describe_files.c */
-void describe_order(struct describer *describer);     /* describe_order.c: stages, depends-on */
-void describe_groups(struct describer *describer);    /* describe_groups.c: group timeouts */
-void describe_effects(struct describer *describer);   /* describe_effects.c: keys without any */
+void describe_secrets(const struct describer *describer); /* describe_secrets.c */
+void describe_resources(struct describer *describer);	  /* describe_files.c */
+void describe_order(struct describer *describer);	  /* describe_order.c: stages, depends-on */
+void describe_groups(struct describer *describer);	  /* describe_groups.c: group timeouts */
+void describe_effects(struct describer *describer);	  /* describe_effects.c: keys without any */
 /* describe_files.c: a resource of a recorded configuration whose place a new --python_venv takes.
  */
 bool describe_is_replaced(const struct describer *describer, const char *key,

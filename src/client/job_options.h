@@ -14,6 +14,7 @@
 #include "base/opt.h"
 #include "base/str.h"
 #include "conf/conf.h"
+#include "job/job_secret.h"
 #include "job/scheduler_list.h"
 
 #define FIRST_SCHEDULER(name) #name
@@ -39,12 +40,14 @@ struct job_options {
 	struct str_list type;
 	char *gpus, *memory, *vcores, *processes, *max_restarts;
 	struct str_list env, env_file;
+	struct str_list secret, secret_file;
 	char *timeout, *retries;
 	bool allow_unknown_keys;
 	/* In place of a job file: the configuration that another job had in effect, as struct job's
 	 * `config`, and what messages call it. NULL: there is none. Borrowed. */
 	const json_t *earlier;
 	const char *earlier_name;
+	const struct job_secrets *earlier_secrets; /* of that job; borrowed, NULL: none */
 };
 
 #define JOB_OPTIONS(owner, member)                                                                 \
@@ -130,6 +133,14 @@ struct job_options {
 			"lines NAME=VALUE, likewise, quotes around VALUE left out; --env wins "    \
 			"over it",                                                                 \
 			.argument = "FILE", .completion = OPT_COMPLETE_FILE),                      \
+		OPT_ROW("secret", owner, member.secret,                                            \
+			"the variable NAME of the programs has the content of FILE, which no "     \
+			"page, history or answer shows; it wins over --env",                       \
+			.argument = "NAME=FILE"),                                                  \
+		OPT_ROW("secret-file", owner, member.secret_file,                                  \
+			"the same for a program that wants a file: NAME has the path of a copy "   \
+			"of FILE that only the program's user can read",                           \
+			.argument = "NAME=FILE"),                                                  \
 		OPT_ROW("timeout", owner, member.timeout,                                          \
 			"the longest that the job may take (90s, 10m, 1h30m; a bare number is "    \
 			"seconds)",                                                                \

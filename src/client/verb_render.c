@@ -38,6 +38,16 @@ static json_t *environment_json(const struct environment *environment)
 	return object;
 }
 
+static void add_secrets(const struct job_secrets *secrets, json_t *environment)
+{
+	for (size_t i = 0; i < secrets->count; i++) {
+		const struct job_secret *secret = &secrets->items[i];
+		char *path cleanup_free = mem_printf("/.../secrets/%s", secret->name);
+		json_set_text(environment, secret->name,
+			      secret->is_file ? path : JOB_SECRET_HIDDEN);
+	}
+}
+
 static json_t *files_json(const struct stage_files *files)
 {
 	json_t *list = json_array();
@@ -74,6 +84,7 @@ static json_t *process_json(const struct framework_task *task, const struct stag
 	json_set_text(object, "directory", task->work_dir);
 	json_object_set_new(object, "files", files_json(files));
 	json_object_set_new(object, "environment", environment_json(&environment));
+	add_secrets(&task->job->secrets, json_object_get(object, "environment"));
 	return object;
 }
 

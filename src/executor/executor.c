@@ -9,6 +9,7 @@
 #include "base/guard.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "executor/secrets.h"
 #include "executor/supervisor.h"
 #include "scheduler/copies.h"
 #include "scheduler/launch.h"
@@ -36,8 +37,10 @@ static void clean_up(void)
 {
 	struct settings settings = {0};
 
-	if (settings_read(&settings, NULL) == 0 && settings.scheduler->shares_files)
+	if (settings_read(&settings, NULL) == 0 && settings.scheduler->shares_files) {
 		take_back(&settings);
+		secrets_remove(&settings);
+	}
 	settings_finish(&settings);
 }
 
@@ -51,6 +54,8 @@ static int supervise(const struct guard *guard)
 		code = supervisor_run(&settings, guard, &err);
 	if (code >= 0)
 		take_back(&settings);
+	if (settings.job)
+		secrets_remove(&settings);
 	if (code < 0) {
 		log_error("%s", err_message(&err));
 		code = launch_exit_code(&err, EXECUTOR_FAILED);

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "executor/progress.h"
+#include "executor/secrets.h"
 #include "framework/framework.h"
 
 /* No process reads it now, so it need not be replaced in one step. */
@@ -54,6 +55,7 @@ static int fill(const struct run *run, struct framework_task *task,
 		settings_copy_environment(&environments[i]);
 		if (framework_environment(task, &environments[i], err) < 0)
 			return err_wrap(err, "environment");
+		secrets_set(run->settings, &environments[i]);
 		char *command = framework_command(task, err);
 		if (!command)
 			return err_wrap(err, "command");
@@ -104,7 +106,7 @@ struct environment *run_prepare(const struct run *run, struct str_list *commands
 		mem_alloc_array((size_t)count_processes(run), sizeof(*environments));
 	unlink(settings->preempted_file);
 	if (write_cluster(path, run->cluster, err) < 0 || write_secret(secret, settings, err) < 0 ||
-	    fill(run, &task, environments, commands, err) < 0) {
+	    secrets_write(settings, err) < 0 || fill(run, &task, environments, commands, err) < 0) {
 		run_finish(run, environments);
 		environments = NULL;
 	}

@@ -127,6 +127,7 @@ json_t *history_description(const struct job *job, bool for_others)
 	json_object_del(object, "on_end_webhook");
 	json_object_del(object, "on_end_authorities");
 	hide_stores(object);
+	job_secrets_hide(object);
 	if (for_others) {
 		hide_environments(object);
 		hide_environments(json_object_get(object, "engine"));

@@ -41,6 +41,7 @@ void job_destroy(struct job *job)
 		free(job->group_timeouts[i].members);
 	}
 	free(job->group_timeouts);
+	job_secrets_finish(&job->secrets);
 	json_decref(job->config);
 	json_decref(job->engine);
 	json_decref(job->stores);

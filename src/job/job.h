@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "job/job_secret.h"
 
 #define JOB_JSON_CAP	  (16u << 20) /* a job.json larger than this is refused */
 #define JOB_FORMAT	  2	      /* of job.json: its member "format"; 1 is read, too */
@@ -163,6 +164,8 @@ struct job {
 	char *on_end_command;	   /* for `bash -c`; NULL: none */
 	int64_t on_end_timeout_ms; /* of the command; 0: no limit */
 
+	struct job_secrets secrets; /* of all types' programs */
+
 	json_t *config; /* effective configuration: {"key": {"value": "...", "origin": "..."}} */
 	/* Where its code comes from, for people: {"directory", "commit" ...} as client/provenance.c
 	 * writes it; members that are not known are absent. NULL: nothing is known. */
@@ -190,7 +193,8 @@ int job_type_slots(const struct job_type *type);
 /* Without so many of them nothing starts. */
 int job_type_minimum(const struct job_type *type);
 
-/* {"NAME": "value"} of a type, as the user gave it; values of what may be secret are "***". */
+/* {"NAME": "value"} of a type, as the user gave it; secrets, and values of what may be one, are
+ * "***". */
 json_t *job_environment_to_json(const struct job *job, size_t type);
 
 /* A task counts as lost after so many ms of silence: three missed heartbeats at least. */

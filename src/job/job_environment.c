@@ -27,5 +27,7 @@ json_t *job_environment_to_json(const struct job *job, size_t type)
 		const char *value = pairs->items[i] + length + (pairs->items[i][length] == '=');
 		json_set_text(answer, key, is_secret(key) ? "***" : value);
 	}
+	for (size_t i = 0; i < job->secrets.count; i++)
+		json_set_text(answer, job->secrets.items[i].name, JOB_SECRET_HIDDEN);
 	return answer;
 }

@@ -377,7 +377,7 @@ static int read_job(struct job *job, const json_t *root, struct err *err)
 	if (get_list(root, "types", &types, err) < 0 || read_types(job, types, err) < 0 ||
 	    read_all_dependencies(job, types, err) < 0 || read_group_timeouts(job, root, err) < 0)
 		return -1;
-	if (read_config(job, root, err) < 0 ||
+	if (job_secrets_read(root, &job->secrets, err) < 0 || read_config(job, root, err) < 0 ||
 	    read_object(root, "provenance", &job->provenance, err) < 0)
 		return -1;
 	if (format == 1)

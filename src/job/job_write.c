@@ -74,6 +74,7 @@ json_t *job_to_json(const struct job *job)
 	job_fields_write(job_fields, job_field_count, job, object);
 	json_object_set_new(object, "types", write_types(job));
 	json_object_set_new(object, "group_timeouts", write_group_timeouts(job));
+	job_secrets_write(&job->secrets, object);
 	if (job->config)
 		json_object_set(object, "config", job->config);
 	if (job->provenance)

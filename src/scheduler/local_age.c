@@ -36,6 +36,20 @@ static bool is_own_file(const char *name)
 	return false;
 }
 
+/* They are still there where both processes of an executor were killed at once. */
+static void clear_secrets(int container)
+{
+	int fd = openat(container, "secrets", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *directory cleanup_dir = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *entry;
+
+	if (!directory && fd >= 0)
+		close(fd);
+	while (directory && (entry = readdir(directory)))
+		unlinkat(dirfd(directory), entry->d_name, 0); /* no directory is one of them */
+	unlinkat(container, "secrets", AT_REMOVEDIR);
+}
+
 /* A program may have put links into the place of anything. */
 static void clear_container(int containers, const char *name)
 {
@@ -50,6 +64,7 @@ static void clear_container(int containers, const char *name)
 			unlinkat(dirfd(directory), entry->d_name, 0);
 	if (!directory)
 		return;
+	clear_secrets(dirfd(directory));
 	unlinkat(dirfd(directory), "work", AT_REMOVEDIR); /* if nothing is in it */
 	unlinkat(containers, name, AT_REMOVEDIR);	  /* likewise */
 }

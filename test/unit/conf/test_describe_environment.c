@@ -1,6 +1,9 @@
 /* The environment of a job's programs. */
 #include "describe_bed.h"
 
+#include <string.h>
+
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
 
@@ -85,6 +88,102 @@ static void test_identity_of_another_framework(void **state)
 	assert_string_equal(bed_type(bed, "worker")->environment.items[0], "RANK=7");
 }
 
+static const struct job_secret *secret_of(const struct job *job, const char *name)
+{
+	const struct job_secret *secret = job_secrets_find(&job->secrets, name);
+
+	assert_non_null(secret);
+	return secret;
+}
+
+/* promise: S80 */
+static void test_secrets_out_of_files(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=1");
+	fixture_write("token", "canary-1 = ${env.HOME}\r\n");
+	fs_write_file("key", "canary-2\0\xff\n", 11, 0600, NULL);
+	setenv("HOME", ".", 1);
+	str_list_add(&bed->options.secret, "TOKEN=~/token");
+	str_list_add(&bed->options.secret_file, "KEY=key");
+	const struct job *job = bed_describe(bed);
+	const struct job_secret *token = secret_of(job, "TOKEN"), *key = secret_of(job, "KEY");
+	assert_string_equal(token->value, "canary-1 = ${env.HOME}");
+	assert_false(token->is_file);
+	assert_true(key->is_file);
+	assert_int_equal(key->length, 11);
+	assert_memory_equal(key->value, "canary-2\0\xff\n", 11);
+	json_t *shown cleanup_json = job_environment_to_json(job, 0);
+	char *text cleanup_free = json_text(shown);
+	assert_string_equal(text, "{\"TOKEN\":\"***\",\"KEY\":\"***\"}");
+	char *config cleanup_free = json_text(job->config);
+	assert_null(strstr(config, "canary"));
+}
+
+static void test_a_flaw_of_a_secret_is_told_without_its_value(void **state)
+{
+	struct bed *bed = *state;
+	char large[JOB_SECRET_CAP + 1];
+
+	memset(large, 'x', sizeof(large));
+	BED_TYPES(bed, "worker=2");
+	bed_conf(bed, "tony.application.framework=pytorch");
+	fixture_write("token", "canary\n");
+	fixture_write("empty", "\n");
+	fs_write_file("key", "canary\0", 7, 0600, NULL);
+	fs_write_file("large", large, sizeof(large), 0600, NULL);
+	static const char *const pairs[] = {
+		"A",	   "B=",	 "1C=token",	      "D=not-there", "E=key",  "F=large",
+		"G=empty", "RANK=token", "TONY_JOB_ID=token", "H=token",     "H=token"};
+	for (size_t i = 0; i < array_length(pairs); i++)
+		str_list_add(&bed->options.secret, pairs[i]);
+	bed_refuse(bed);
+	static const char *const told[] = {
+		"--secret: \"A\" names no file; write --secret A=FILE, or --env A for",
+		"--secret: \"B=\" names no file; write --secret B=FILE",
+		"--secret: \"1C\" is not a variable's name; write NAME=FILE",
+		"--secret: D: \"not-there\": No such file or directory; write the path",
+		"--secret: E: \"key\": holds a NUL, which no variable can hold; give programs a "
+		"file of it: --secret-file E=FILE",
+		"--secret: F: \"large\": is larger than 64 KiB; store it",
+		"--secret: G: \"empty\": is empty; write the value into it",
+		"--secret: \"RANK\": tony gives each process its own; choose another name",
+		"--secret: \"TONY_JOB_ID\": tony gives each process its own",
+		"--secret: \"H\": is given twice; give one",
+	};
+	assert_int_equal(bed_errors(bed)->count, array_length(told));
+	for (size_t i = 0; i < array_length(told); i++)
+		assert_line_has(bed_errors(bed), told[i]);
+	assert_null(strstr(err_message(&bed->err), "canary"));
+}
+
+/* A history has no values, so that of another job is asked for by name. */
+static void test_secrets_of_the_job_that_is_repeated(void **state)
+{
+	struct bed *bed = *state;
+	struct job_secret items[] = {
+		{"KEPT", false, "old", 3}, {"NEW", false, "old", 3}, {"LOST", true, NULL, 0}};
+	const struct job_secrets earlier = {items, array_length(items)};
+
+	BED_TYPES(bed, "worker=1");
+	fixture_write("new", "new");
+	bed->options.earlier_secrets = &earlier;
+	bed->options.earlier_name = "tony-1";
+	str_list_add(&bed->options.secret, "NEW=new");
+	bed_refuse(bed);
+	assert_int_equal(bed_errors(bed)->count, 1);
+	assert_line(bed_errors(bed), "tony-1: the value of LOST was not kept; give it again with "
+				     "--secret-file LOST=FILE");
+	err_finish(&bed->err);
+	conf_destroy(bed->conf);
+	str_list_add(&bed->options.secret_file, "LOST=new");
+	const struct job *job = bed_describe(bed);
+	assert_string_equal(secret_of(job, "KEPT")->value, "old");
+	assert_string_equal(secret_of(job, "NEW")->value, "new");
+	assert_string_equal(secret_of(job, "LOST")->value, "new");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -92,6 +191,9 @@ int main(void)
 		BED_TEST(test_config_hides_values_of_others),
 		BED_TEST(test_identity_cannot_be_set),
 		BED_TEST(test_identity_of_another_framework),
+		BED_TEST(test_secrets_out_of_files),
+		BED_TEST(test_a_flaw_of_a_secret_is_told_without_its_value),
+		BED_TEST(test_secrets_of_the_job_that_is_repeated),
 	};
 
 	return cmocka_run_group_tests_name("describe environment", tests, NULL, NULL);

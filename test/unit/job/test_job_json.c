@@ -135,6 +135,37 @@ static void without_them_nothing_is_said(void **state)
 	job_destroy(job);
 }
 
+static void secrets_survive(void **state)
+{
+	struct job *job = sample_job();
+
+	job_secrets_add(&job->secrets,
+			(struct job_secret){mem_strdup("TOKEN"), false, mem_strdup("grüß"), 6});
+	job_secrets_add(&job->secrets, (struct job_secret){mem_strdup("KEY_1"), true,
+							   memcpy(mem_alloc(4), "a\0\xff", 3), 3});
+	json_t *root cleanup_json = job_to_json(job);
+	char *text cleanup_free = json_text(root);
+	struct job *read = job_from_text(text, strlen(text), NULL);
+	assert_non_null(read);
+	assert_int_equal(read->secrets.count, 2);
+	assert_string_equal(read->secrets.items[0].value, "grüß");
+	assert_false(read->secrets.items[0].is_file);
+	assert_true(read->secrets.items[1].is_file);
+	assert_int_equal(read->secrets.items[1].length, 3);
+	assert_memory_equal(read->secrets.items[1].value, "a\0\xff", 4);
+	job_destroy(read);
+
+	job_secrets_hide(root);
+	char *hidden cleanup_free = json_text(root);
+	read = job_from_text(hidden, strlen(hidden), NULL);
+	assert_non_null(read);
+	assert_string_equal(read->secrets.items[1].name, "KEY_1");
+	assert_null(read->secrets.items[0].value);
+	assert_null(read->secrets.items[1].value);
+	job_destroy(read);
+	job_destroy(job);
+}
+
 /* ---- hostile ------------------------------------------------------------------------------ */
 
 /* What `value` (JSON) at `path` ("types.1.name"; "-" for value: removed) makes of the sample. */
@@ -264,6 +295,31 @@ static void every_flaw_is_named(void **state)
 	}
 }
 
+static void every_flaw_of_a_secret_is_named(void **state)
+{
+	static const struct {
+		const char *value, *message;
+	} flaws[] = {
+		{"{}", "job.json: secrets: is not a list"},
+		{"[1]", "job.json: secrets[0]: name: looked for in what is not an object"},
+		{"[{\"name\": \"A\", \"kind\": \"key\"}]",
+		 "job.json: secrets[0]: kind: \"key\" is none of its values"},
+		{"[{\"name\": \"../A\", \"kind\": \"file\"}]",
+		 "job.json: secrets[0]: name: is not of the form [A-Za-z_][A-Za-z0-9_]*"},
+		{"[{\"name\": \"A\", \"kind\": \"file\"}, {\"name\": \"A\", \"kind\": \"file\"}]",
+		 "job.json: secrets[1]: name: \"A\" is there twice"},
+		{"[{\"name\": \"A\", \"kind\": \"file\", \"value\": \"x\"}]",
+		 "job.json: secrets[0]: value: is not base64"},
+		{"[{\"name\": \"A\", \"kind\": \"variable\", \"value\": \"AAAA\"}]",
+		 "job.json: secrets[0]: value: holds a NUL"},
+	};
+
+	for (size_t i = 0; i < array_length(flaws); i++) {
+		char *message cleanup_free = message_for("secrets", flaws[i].value);
+		assert_string_equal(message, flaws[i].message);
+	}
+}
+
 static void names_with_dots_are_no_way_out(void **state)
 {
 	static const char *const fine[] = {"\"..data\"", "\"a..b/c\"", "\"./a\"", "\"...\""};
@@ -382,8 +438,10 @@ int main(void)
 		cmocka_unit_test(unknown_members_are_passed_over),
 		cmocka_unit_test(optional_members_may_be_absent),
 		cmocka_unit_test(elastic_types_survive),
+		cmocka_unit_test(secrets_survive),
 		cmocka_unit_test(without_them_nothing_is_said),
 		cmocka_unit_test(every_flaw_is_named),
+		cmocka_unit_test(every_flaw_of_a_secret_is_named),
 		cmocka_unit_test(names_with_dots_are_no_way_out),
 		cmocka_unit_test(a_type_without_tasks_needs_no_command),
 		cmocka_unit_test(a_job_without_tasks_is_refused),

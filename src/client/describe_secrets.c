@@ -1,0 +1,80 @@
+/* The values that the user has in files. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "client/describe_internal.h"
+#include "client/secret_file.h"
+#include "framework/framework.h"
+#include "framework/variables.h"
+
+static bool is_taken(const struct describer *describer, const char *name)
+{
+	const struct job *job = describer->job;
+
+	if (variables_is_tonys(name))
+		return true;
+	for (size_t t = 0; t < job->type_count; t++)
+		if (framework_sets_identity(job, &job->types[t], name))
+			return true;
+	return false;
+}
+
+static void take_secret(const struct describer *describer, const char *pair, bool is_file)
+{
+	const char *option = is_file ? "--secret-file" : "--secret";
+	struct job_secrets *secrets = &describer->job->secrets;
+	struct err err cleanup_err = {0};
+	struct job_secret secret;
+
+	if (secret_file_read(pair, is_file, &secret, &err) < 0) {
+		problems_error(describer->problems,
+			       err.kind == ERR_USAGE ? PROBLEM_TYPED : PROBLEM_FILE, "%s",
+			       err_message(&err));
+		return;
+	}
+	const char *flaw = is_taken(describer, secret.name)
+				   ? "tony gives each process its own; choose another name"
+			   : job_secrets_find(secrets, secret.name) ? "is given twice; give one"
+			   : secrets->count >= JOB_MAX_SECRETS
+				   ? "is one too many; put several values into one file"
+				   : NULL;
+	if (!flaw) {
+		job_secrets_add(secrets, secret);
+		return;
+	}
+	problems_error(describer->problems, PROBLEM_TYPED, "%s: \"%s\": %s", option, secret.name,
+		       flaw);
+	job_secret_finish(&secret);
+}
+
+/* Of the job that this one repeats. A history has names only. */
+static void take_earlier(const struct describer *describer, const struct job_secret *earlier)
+{
+	struct job_secrets *secrets = &describer->job->secrets;
+	struct job_secret copy;
+
+	if (job_secrets_find(secrets, earlier->name))
+		return;
+	if (!earlier->value) {
+		problems_error(describer->problems, PROBLEM_TYPED,
+			       "%s: the value of %s was not kept; give it again with %s %s=FILE",
+			       describer->options->earlier_name, earlier->name,
+			       earlier->is_file ? "--secret-file" : "--secret", earlier->name);
+		return;
+	}
+	job_secret_copy(earlier, &copy);
+	job_secrets_add(secrets, copy);
+}
+
+void describe_secrets(const struct describer *describer)
+{
+	const struct job_options *options = describer->options;
+	const struct job_secrets *earlier = options->earlier_secrets;
+
+	for (size_t i = 0; i < options->secret.count; i++)
+		take_secret(describer, options->secret.items[i], false);
+	for (size_t i = 0; i < options->secret_file.count; i++)
+		take_secret(describer, options->secret_file.items[i], true);
+	for (size_t i = 0; earlier && i < earlier->count; i++)
+		take_earlier(describer, &earlier->items[i]);
+}
