@@ -20,6 +20,7 @@ static const struct field fields[] = {
 	{MEMBER(rm_scheduler), FIELD_LIST},
 	{MEMBER(rm_web), FIELD_LIST},
 	{MEMBER(web_proxies), FIELD_LIST},
+	{MEMBER(web_asks_proof), FIELD_BOOL},
 	{MEMBER(nodes), FIELD_LIST},
 	{MEMBER(racks), FIELD_LIST},
 	{MEMBER(queue), FIELD_OPTIONAL},

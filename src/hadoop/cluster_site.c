@@ -144,6 +144,8 @@ static int read_rm_web(const struct reader *reader)
 		    https ? "8090" : "8088", &addresses) < 0)
 		return -1;
 	read_web_proxies(reader, &addresses);
+	reader->cluster->web_asks_proof = !str_equal_nocase(
+		hadoop_site_get(reader->site, "hadoop.http.authentication.type"), "simple");
 	for (size_t i = 0; i < addresses.count; i++)
 		str_list_add_format(&reader->cluster->rm_web, "http%s://%s", https ? "s" : "",
 				    addresses.items[i]);

@@ -24,6 +24,8 @@ struct gssapi_context {
 /* 1.2.840.113554.1.2.2, and what its names are: GSS_KRB5_NT_PRINCIPAL_NAME */
 static const struct gss_oid kerberos = {9, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02"};
 static const struct gss_oid principal_name = {10, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02\x01"};
+/* GSS_C_NT_HOSTBASED_SERVICE, 1.2.840.113554.1.2.1.4 */
+static const struct gss_oid service_name = {10, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x01\x04"};
 
 static const uint32_t flags =
 	GSS_MUTUAL | GSS_REPLAY | GSS_SEQUENCE | GSS_CONFIDENTIALITY | GSS_INTEGRITY;
@@ -112,6 +114,24 @@ char *gssapi_default_realm(const struct gssapi *gssapi)
 		gssapi->release_name(&minor, &name);
 	const char *at = has_failed(major) ? NULL : strrchr(text, '@');
 	return at ? mem_strdup(at + 1) : NULL;
+}
+
+/* MIT Kerberos may give such a name another host, the one that a name server tells: of what it
+ * makes only the realm is taken. */
+char *gssapi_host_realm(const struct gssapi *gssapi, const char *host)
+{
+	char *service cleanup_free = mem_printf("HTTP@%s", host), *text cleanup_free = NULL;
+	struct gss_buffer buffer = {strlen(service), service};
+	void *name = NULL;
+	uint32_t minor;
+	uint32_t major = gssapi->import_name(&minor, &buffer, &service_name, &name);
+
+	if (!has_failed(major))
+		major = name_text(gssapi, name, &text, &minor);
+	if (name)
+		gssapi->release_name(&minor, &name);
+	const char *at = has_failed(major) ? NULL : strrchr(text, '@');
+	return at && at[1] ? mem_strdup(at + 1) : NULL;
 }
 
 /* ---- who we are ---------------------------------------------------------------------- */

@@ -114,6 +114,9 @@ struct gssapi_credential *gssapi_credential_find(const struct gssapi *gssapi, co
 const char *gssapi_credential_principal(const struct gssapi_credential *credential);
 void gssapi_credential_release(struct gssapi_credential *credential); /* NULL is fine */
 
+/* The realm in which krb5.conf has a host, for the caller to free. NULL: it does not tell. */
+char *gssapi_host_realm(const struct gssapi *gssapi, const char *host);
+
 /* ---- one client towards one service -------------------------------------------------------- */
 
 struct gssapi_context;

@@ -7,7 +7,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "net/http_client.h"
+#include "hadoop/spnego.h"
 #include "net/http_url.h"
 
 #define LIST_TIMEOUT_MS 20000
@@ -142,11 +142,13 @@ int node_log_list(const struct node_log_question *question, struct str_list *nam
 	http_url_encode(&target, question->container, "");
 	str_append(&target, "/logs");
 	append_user(&target, question);
-	if (http_stream(question->address, question->tls, str_text(&target), LIST_TIMEOUT_MS,
-			gather, &body, err) == 0 &&
+	if (http_stream(&question->site, str_text(&target), LIST_TIMEOUT_MS, gather, &body, err) ==
+		    0 &&
 	    node_log_parse_list(str_text(&body), body.length, names, err) == 0)
 		return 0;
-	return err_wrap(err, "NodeManager %s, logs of %s", question->address, question->container);
+	spnego_explain(&question->site, err);
+	return err_wrap(err, "NodeManager %s, logs of %s", question->site.address,
+			question->container);
 }
 
 struct fetch {
@@ -171,7 +173,7 @@ static bool on_bytes(void *data, const char *bytes, size_t length)
 static int fetch_to(struct fetch *fetch, const struct node_log_question *question,
 		    const char *target, struct err *err)
 {
-	if (http_stream(question->address, question->tls, target, 0, on_bytes, fetch, err) < 0)
+	if (http_stream(&question->site, target, 0, on_bytes, fetch, err) < 0)
 		return -1;
 	if (fetch->err.kind != ERR_NONE)
 		return err_copy(err, &fetch->err);
@@ -194,6 +196,7 @@ int node_log_fetch(const struct node_log_question *question, const char *name, i
 	err_finish(&fetch.err);
 	if (result == 0)
 		return 0;
-	return err_wrap(err, "NodeManager %s, %s of %s", question->address, name,
+	spnego_explain(&question->site, err);
+	return err_wrap(err, "NodeManager %s, %s of %s", question->site.address, name,
 			question->container);
 }

@@ -15,18 +15,16 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "net/http_client.h"
 
 #define NODE_LOG_HEAD_CAP 8192	     /* bytes in front of the file's own */
 #define NODE_LOG_LIST_CAP (4u << 20) /* bytes of the list */
 
-struct tls_context;
-
 /* Who is asked about what. */
 struct node_log_question {
-	const char *address;	 /* the NodeManager's web address, "host:port" */
-	struct tls_context *tls; /* borrowed; NULL: it is plain HTTP that is spoken there */
-	const char *container;	 /* its id */
-	const char *user;	 /* believed where the cluster is without security; NULL: nobody */
+	struct http_site site; /* of the NodeManager's web service */
+	const char *container; /* its id */
+	const char *user;      /* believed where the cluster is without security; NULL: nobody */
 };
 
 /* Adds the names of the container's files. ERR_NOT_FOUND: they are not there any more;

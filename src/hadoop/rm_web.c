@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "hadoop/site.h"
+#include "hadoop/spnego.h"
 #include "hadoop/webhdfs_client.h"
 #include "net/http_client.h"
 #include "net/http_url.h"
@@ -14,6 +15,7 @@
 struct rm_web {
 	const struct str_list *addresses; /* "http://host:port" each, or https */
 	struct tls_context *tls;
+	struct http_negotiator *negotiator; /* NULL: the cluster's web servers ask for no proof */
 	int64_t timeout_ms;
 	size_t first; /* the address to ask first: it answered last */
 };
@@ -34,14 +36,24 @@ struct rm_web *rm_web_open(const struct hadoop_cluster *cluster, int64_t timeout
 			return NULL;
 	}
 	struct rm_web *web = mem_alloc(sizeof(*web));
-	*web = (struct rm_web){&cluster->rm_web, tls, timeout_ms, 0};
+	*web = (struct rm_web){
+		.addresses = &cluster->rm_web,
+		.tls = tls,
+		.timeout_ms = timeout_ms,
+		.negotiator = cluster->web_asks_proof
+				      ? spnego_create(NULL, cluster->principal, cluster->keytab,
+						      SPNEGO_WEB_REMEDY)
+				      : NULL,
+	};
 	return web;
 }
 
 void rm_web_close(struct rm_web *web)
 {
-	if (web)
-		tls_context_destroy(web->tls);
+	if (!web)
+		return;
+	tls_context_destroy(web->tls);
+	http_negotiator_destroy(web->negotiator);
 	free(web);
 }
 
@@ -62,13 +74,19 @@ static int ask(struct rm_web *web, const char *path, struct str *body, struct er
 		size_t turn = (web->first + i) % web->addresses->count;
 		const char *whole = web->addresses->items[turn];
 		const char *scheme = strstr(whole, "://");
+		const struct http_site site = {
+			.address = scheme ? scheme + 3 : whole,
+			.tls = web->tls,
+			.negotiator = web->negotiator,
+		};
 		if (err)
 			err_finish(err);
 		str_truncate(body, 0);
-		result = http_stream(scheme ? scheme + 3 : whole, web->tls, path, web->timeout_ms,
-				     gather, body, err);
+		result = http_stream(&site, path, web->timeout_ms, gather, body, err);
 		if (result == 0)
 			web->first = turn;
+		else
+			spnego_explain(&site, err);
 	}
 	return result;
 }

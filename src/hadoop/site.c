@@ -38,6 +38,7 @@ static const char *const defaults[][2] = {
 	{"dfs.webhdfs.enabled", "true"},
 	{"fs.defaultFS", "file:///"},
 	{"hadoop.rpc.protection", "authentication"},
+	{"hadoop.http.authentication.type", "simple"},
 	{"hadoop.security.authentication", "simple"},
 	{"hadoop.tmp.dir", "/tmp/hadoop-${user.name}"},
 	{"ipc.client.connect.timeout", "20000"},

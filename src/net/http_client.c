@@ -17,6 +17,7 @@
 #include "net/dial.h"
 #include "net/gzip.h"
 #include "net/http_message.h"
+#include "net/http_negotiate.h"
 #include "net/socket_owner.h"
 #include "net/tls.h"
 #include "net/wire.h"
@@ -33,6 +34,7 @@ struct http_call {
 	struct http_client *client;
 	struct http_question question; /* its texts are owned */
 	char *method, *path, *accept, *content_type, *authorization, *headers;
+	struct http_negotiation *negotiation; /* NULL: none, or not sent yet */
 	struct str body;
 	struct event timer;
 	int64_t end_ms; /* by timeout_ms; INT64_MAX: none */
@@ -45,13 +47,14 @@ enum framing { FRAMING_HEAD, FRAMING_LENGTH, FRAMING_CHUNKED, FRAMING_CLOSE };
 struct http_client {
 	struct event_base *base;
 	char *address, *token;
-	uid_t owner;		     /* of the server; SOCKET_OWNER_ANY */
-	char *host;		     /* of `address` */
-	struct tls_context *tls;     /* borrowed; NULL: without TLS */
-	struct tls_context *own_tls; /* of the token; NULL: none */
-	struct http_call_list calls; /* the first is on the wire when `is_busy` */
-	struct dial *dial;	     /* NULL: not connecting */
-	bool is_connected;	     /* `wire` holds a socket */
+	uid_t owner;			    /* of the server; SOCKET_OWNER_ANY */
+	char *host;			    /* of `address` */
+	struct tls_context *tls;	    /* borrowed; NULL: without TLS */
+	struct tls_context *own_tls;	    /* of the token; NULL: none */
+	struct http_negotiator *negotiator; /* borrowed; NULL: none */
+	struct http_call_list calls;	    /* the first is on the wire when `is_busy` */
+	struct dial *dial;		    /* NULL: not connecting */
+	bool is_connected;		    /* `wire` holds a socket */
 	bool is_busy;
 	struct wire wire;
 	struct event agreed; /* TLS is to be agreed on by now */
@@ -64,6 +67,7 @@ struct http_client {
 
 	/* The answer in progress. */
 	enum framing framing;
+	bool repeats; /* the call, after this answer */
 	size_t looked;
 	uint64_t left; /* FRAMING_LENGTH */
 	struct http_chunks chunks;
@@ -82,6 +86,7 @@ static void free_call(struct http_call *call)
 	free(call->content_type);
 	free(call->authorization);
 	free(call->headers);
+	http_negotiation_destroy(call->negotiation);
 	str_finish(&call->body);
 	free(call);
 }
@@ -144,6 +149,11 @@ static void complete(struct http_client *client, bool may_keep)
 	if (!may_keep || !head.keep_alive || evbuffer_get_length(client->wire.input) > 0 ||
 	    client->file_left > 0 || wire_is_sending(&client->wire))
 		disconnect(client); /* also when it came before all was said */
+	if (client->repeats) {
+		http_head_finish(&head);
+		send_next(client);
+		return;
+	}
 	struct http_response response = {head.status, str_text(&body), body.length,
 					 http_head_find(&head, "Location"), &head};
 	tell(TAILQ_FIRST(&client->calls), &response, &err);
@@ -225,6 +235,21 @@ static void begin_body(struct http_client *client, const struct http_head *head)
 		client->gunzip = gunzip_create();
 }
 
+/* False: the call has ended. */
+static bool negotiate(struct http_client *client)
+{
+	struct http_call *call = TAILQ_FIRST(&client->calls);
+	struct err err cleanup_err = {0};
+
+	client->repeats = false;
+	if (!call->negotiation ||
+	    http_negotiation_take(call->negotiation, &client->head, &client->repeats, &err) == 0)
+		return true;
+	client->repeats = false;
+	fail(call, err.kind, err_message(&err));
+	return false;
+}
+
 /* True: there may be more to take. */
 static bool take_head(struct http_client *client)
 {
@@ -253,6 +278,8 @@ static bool take_head(struct http_client *client)
 		return true;
 	}
 	begin_body(client, &head);
+	if (!negotiate(client))
+		return false;
 	if (!TAILQ_FIRST(&client->calls)->question.is_status_enough)
 		return true;
 	complete(client, false);
@@ -478,7 +505,17 @@ char *http_client_host(const char *address, bool is_tls)
 	return mem_strndup(address, str_ends_with(address, port) ? length - strlen(port) : length);
 }
 
-static void send_call(struct http_client *client, const struct http_call *call)
+/* Bytes that were read from a file cannot be sent again. */
+static void begin_negotiation(struct http_client *client, struct http_call *call)
+{
+	bool is_file = call->question.body_length > call->body.length;
+
+	if (client->negotiator && !call->negotiation && !is_file)
+		call->negotiation = http_negotiation_create(client->negotiator, client->address,
+							    client->host, client->tls);
+}
+
+static void send_call(struct http_client *client, struct http_call *call)
 {
 	char *host cleanup_free = http_client_host(client->address, client->tls);
 	struct evbuffer *output = client->wire.output;
@@ -494,6 +531,9 @@ static void send_call(struct http_client *client, const struct http_call *call)
 		evbuffer_add_printf(output, "Authorization: Bearer %s\r\n", client->token);
 	else if (call->authorization)
 		evbuffer_add_printf(output, "Authorization: %s\r\n", call->authorization);
+	begin_negotiation(client, call);
+	if (call->negotiation)
+		evbuffer_add_printf(output, "%s", http_negotiation_headers(call->negotiation));
 	if (call->accept)
 		evbuffer_add_printf(output, "Accept: %s\r\n", call->accept);
 	if (call->content_type)
@@ -578,6 +618,11 @@ void http_client_seal(struct http_client *client)
 {
 	client->own_tls = tls_context_create_shared(client->token);
 	client->tls = client->own_tls;
+}
+
+void http_client_use_negotiator(struct http_client *client, struct http_negotiator *negotiator)
+{
+	client->negotiator = negotiator;
 }
 
 void http_client_destroy(struct http_client *client)

@@ -17,6 +17,7 @@ struct event_base;
 struct http_client;
 struct http_call;
 struct http_head;
+struct http_negotiator;
 struct tls_context;
 
 #define HTTP_RESPONSE_CAP (64u << 20) /* bytes of a gathered body */
@@ -86,6 +87,9 @@ void http_client_demand_owner(struct http_client *client, uid_t owner);
 void http_client_use_tls(struct http_client *client, struct tls_context *tls);
 /* Likewise: the server is one with is_sealed (http_server.h), and the token is what both know. */
 void http_client_seal(struct http_client *client);
+/* Before the first call, and without a token: its user and the server prove who they are by
+ * http_negotiate.h, borrowed, in every call that sends no file. Its error is that of the call. */
+void http_client_use_negotiator(struct http_client *client, struct http_negotiator *negotiator);
 /* Calls in progress are cancelled. NULL is fine. */
 void http_client_destroy(struct http_client *client);
 
@@ -138,10 +142,17 @@ int http_call(const struct http_target *target, const char *method, const char *
 int http_ask(const char *address, struct tls_context *tls, const struct http_question *question,
 	     int *status, struct err *err);
 
-/* GETs what comes as an answer piece by piece, over TLS unless `tls` is NULL, until it ends or
- * on_bytes() returns false: 0 either way. A status other than 2xx is an error as
- * http_response_check() words it. timeout_ms: of all of it; 0: no limit. */
-int http_stream(const char *address, struct tls_context *tls, const char *path, int64_t timeout_ms,
+/* A server that is none of tony's. */
+struct http_site {
+	const char *address;		    /* HOST:PORT */
+	struct tls_context *tls;	    /* NULL: without TLS */
+	struct http_negotiator *negotiator; /* NULL: it asks nobody who they are */
+};
+
+/* GETs what comes as an answer piece by piece, until it ends or on_bytes() returns false: 0 either
+ * way. A status other than 2xx, that of a redirect too, is an error as http_response_check() words
+ * it. timeout_ms: of all of it; 0: no limit. */
+int http_stream(const struct http_site *site, const char *path, int64_t timeout_ms,
 		bool (*on_bytes)(void *data, const char *bytes, size_t length), void *data,
 		struct err *err);
 

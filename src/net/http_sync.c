@@ -10,7 +10,8 @@
 /* One call with a loop of its own. */
 struct sync_call {
 	struct event_base *base;
-	struct tls_context *tls; /* NULL: without TLS */
+	struct tls_context *tls;	    /* NULL: without TLS */
+	struct http_negotiator *negotiator; /* NULL: none */
 	bool (*on_bytes)(void *data, const char *bytes, size_t length);
 	void *data;
 	int result;
@@ -55,6 +56,7 @@ static int run(struct sync_call *call, const struct http_target *target,
 		http_client_use_tls(client, call->tls);
 		if (target->is_sealed)
 			http_client_seal(client);
+		http_client_use_negotiator(client, call->negotiator);
 		if (target->token)
 			http_client_demand_owner(client, target->owner);
 		http_client_start(client, question);
@@ -102,13 +104,14 @@ int http_ask(const char *address, struct tls_context *tls, const struct http_que
 	return 0;
 }
 
-int http_stream(const char *address, struct tls_context *tls, const char *path, int64_t timeout_ms,
+int http_stream(const struct http_site *site, const char *path, int64_t timeout_ms,
 		bool (*consume)(void *data, const char *bytes, size_t length), void *data,
 		struct err *err)
 {
 	struct str response cleanup_str = {0};
 	struct sync_call call = {
-		.tls = tls,
+		.tls = site->tls,
+		.negotiator = site->negotiator,
 		.on_bytes = consume,
 		.data = data,
 		.response = &response,
@@ -121,7 +124,7 @@ int http_stream(const char *address, struct tls_context *tls, const char *path, 
 		.on_bytes = on_bytes,
 	};
 
-	if (run(&call, &(struct http_target){.address = address}, &question) < 0)
+	if (run(&call, &(struct http_target){.address = site->address}, &question) < 0)
 		return -1;
 	return http_response_check(call.status, str_text(&response), response.length, err);
 }

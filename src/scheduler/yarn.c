@@ -541,7 +541,7 @@ static const struct str_list *web_proxies(const struct scheduler *scheduler, boo
 {
 	const struct yarn *yarn = (const struct yarn *)scheduler;
 
-	*proves = yarn->cluster->require_sasl;
+	*proves = yarn->cluster->web_asks_proof;
 	return &yarn->cluster->web_proxies;
 }
 

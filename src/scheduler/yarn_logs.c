@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
+#include "hadoop/spnego.h"
 #include "hadoop/webhdfs_client.h"
 #include "logs/parts.h"
 #include "logs/yarn.h"
@@ -28,12 +29,13 @@ struct yarn_logs {
 	 */
 	struct aggregated **listings;
 	size_t count;
-	ProtobufCMessage *nodes;     /* NULL: not asked for so far */
-	struct tls_context *tls;     /* to NodeManagers; NULL: not needed (so far) */
-	const struct job_door *door; /* NULL: aggregated ones only, and in HDFS */
-	bool is_of_tony;	     /* TonY's executor wrote them */
-	bool is_settled;	     /* nothing more will be uploaded, or it is not waited for */
-	int64_t deadline_ms;	     /* monotonic; 0: nothing was missing so far */
+	ProtobufCMessage *nodes;	    /* NULL: not asked for so far */
+	struct tls_context *tls;	    /* to NodeManagers; NULL: not needed (so far) */
+	struct http_negotiator *negotiator; /* likewise */
+	const struct job_door *door;	    /* NULL: aggregated ones only, and in HDFS */
+	bool is_of_tony;		    /* TonY's executor wrote them */
+	bool is_settled;     /* nothing more will be uploaded, or it is not waited for */
+	int64_t deadline_ms; /* monotonic; 0: nothing was missing so far */
 };
 
 /* ---- aggregated --------------------------------------------------------------------------- */
@@ -176,9 +178,15 @@ static struct log_source *open_at_node(struct yarn_logs *logs, const char *conta
 	}
 	if (secure(logs, err) < 0)
 		return NULL;
-	question.tls = logs->tls;
-	question.address = node_address(logs, host, err);
-	return question.address ? log_of_node(&question, name, err) : NULL;
+	if (!logs->negotiator && logs->cluster->web_asks_proof)
+		logs->negotiator = spnego_create(NULL, logs->cluster->principal,
+						 logs->cluster->keytab, SPNEGO_WEB_REMEDY);
+	question.site = (struct http_site){
+		.address = node_address(logs, host, err),
+		.tls = logs->tls,
+		.negotiator = logs->negotiator,
+	};
+	return question.site.address ? log_of_node(&question, name, err) : NULL;
 }
 
 /* ---- both --------------------------------------------------------------------------------- */
@@ -388,6 +396,7 @@ static void destroy(struct job_logs *base)
 	yarn_message_cleanup(&logs->nodes);
 	hadoop_cluster_destroy(logs->cluster);
 	tls_context_destroy(logs->tls);
+	http_negotiator_destroy(logs->negotiator);
 	free(logs->application);
 	free(logs->owner);
 	free(logs);

@@ -11,6 +11,8 @@
 
 #include "base/mem.h"
 
+#define SERVICE_NAME "\x2a\x86\x48\x86\xf7\x12\x01\x02\x01\x04"
+
 enum {
 	FAILURE = 13 << 16,	   /* GSS_S_FAILURE */
 	DEFECTIVE_TOKEN = 9 << 16, /* GSS_S_DEFECTIVE_TOKEN */
@@ -54,8 +56,15 @@ static uint32_t release_buffer(uint32_t *minor, struct gss_buffer *buffer)
 static uint32_t import_name(uint32_t *minor, struct gss_buffer *text, const struct gss_oid *type,
 			    void **name)
 {
+	const char *value = text->value;
+	const bool is_service = memcmp(type->elements, SERVICE_NAME, type->length) == 0;
+
 	assert_int_equal(type->length, 10);
-	*name = mem_strndup(text->value, text->length);
+	if (is_service)
+		*name = mem_printf("HTTP/name.example@%s",
+				   fake_gssapi.realm ? fake_gssapi.realm : FAKE_REALM);
+	else
+		*name = mem_strndup(value, text->length);
 	fake_gssapi.names++;
 	return GSS_COMPLETE;
 }

@@ -13,6 +13,7 @@ struct fake_gssapi {
 	const char *user;  /* of the default ticket */
 	const char *other; /* of another one; NULL: there is none */
 	const char *proof; /* of which one a context was begun */
+	const char *realm; /* of hosts; NULL: FAKE_REALM */
 	uint32_t withheld; /* flags that are not granted */
 	int rounds;	   /* more that the exchange takes */
 	int names, contexts, credentials, buffers; /* not released */

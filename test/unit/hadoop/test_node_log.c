@@ -176,7 +176,7 @@ static void a_file_is_fetched(void **state)
 
 	server_start(&server, reply);
 	const struct node_log_question question = {
-		.address = server.address, .container = CONTAINER, .user = "al ice"};
+		.site.address = server.address, .container = CONTAINER, .user = "al ice"};
 	assert_success(node_log_fetch(&question, "std out", fd, &err), &err);
 	server_end(&server, "GET /ws/v1/node/containerlogs/" CONTAINER
 			    "/std%20out?user.name=al%20ice HTTP/1.1\r\n");
@@ -192,12 +192,30 @@ static void names_are_fetched(void **state)
 	server_start(&server, "HTTP/1.1 200 OK\r\nContent-Length: 68\r\n\r\n"
 			      "{\"containerLogsInfo\":{\"containerLogInfo\":[{\"fileName\":"
 			      "\"stdout\"}]}}  ");
-	const struct node_log_question question = {.address = server.address,
+	const struct node_log_question question = {.site.address = server.address,
 						   .container = CONTAINER};
 	assert_success(node_log_list(&question, &names, &err), &err);
 	server_end(&server, "GET /ws/v1/node/containers/" CONTAINER "/logs HTTP/1.1\r\n");
 	assert_int_equal(names.count, 1);
 	assert_string_equal(names.items[0], "stdout");
+}
+
+/* YARN's web servers have a setting of their own. */
+static void who_asks_is_not_known(void **state)
+{
+	struct err err cleanup_err = {0};
+	struct server server;
+	struct str_list names cleanup_str_list = {0};
+
+	server_start(&server, "HTTP/1.1 401 X\r\nContent-Length: 0\r\n"
+			      "WWW-Authenticate: Negotiate\r\n\r\n");
+	const struct node_log_question question = {.site.address = server.address,
+						   .container = CONTAINER};
+	assert_int_equal(node_log_list(&question, &names, &err), -1);
+	server_end(&server, "GET /ws/v1/node/containers/" CONTAINER "/logs HTTP/1.1\r\n");
+	assert_int_equal(err.kind, ERR_DENIED);
+	assert_non_null(
+		strstr(err_message(&err), "HTTP status 401; hadoop.http.authentication.type"));
 }
 
 static void what_is_gone_is_not_found(void **state)
@@ -208,7 +226,7 @@ static void what_is_gone_is_not_found(void **state)
 
 	server_start(&server, "HTTP/1.1 404 Not Found\r\nContent-Length: 59\r\n\r\n"
 			      "java.lang.Exception: Cannot find this log on the local disk");
-	const struct node_log_question question = {.address = server.address,
+	const struct node_log_question question = {.site.address = server.address,
 						   .container = CONTAINER};
 	assert_int_equal(node_log_fetch(&question, "stdout", fd, &err), -1);
 	server_end(&server, "GET /ws/v1/node/containerlogs/" CONTAINER "/stdout HTTP/1.1\r\n");
@@ -227,6 +245,7 @@ int main(void)
 		cmocka_unit_test(names_of_a_list),
 		scratch_test(a_file_is_fetched),
 		cmocka_unit_test(names_are_fetched),
+		cmocka_unit_test(who_asks_is_not_known),
 		cmocka_unit_test(what_is_gone_is_not_found),
 	};
 

@@ -319,7 +319,27 @@ static void a_plain_cluster(void **state)
 	assert_int_equal(cluster->protections, SASL_AUTH);
 	assert_int_equal(cluster->retry_interval_ms, 30000);
 	assert_false(cluster->require_sasl);
+	assert_false(cluster->web_asks_proof);
 	hadoop_cluster_destroy(cluster);
+}
+
+/* Each has a key of its own. */
+static void web_servers_ask_or_rpc_does(void **state)
+{
+	static const char *const types[] = {"simple", "kerberos", "multi-scheme"};
+
+	for (size_t i = 0; i < array_length(types); i++) {
+		char *core cleanup_free =
+			mem_printf(CONFIGURATION(P("fs.defaultFS", "hdfs://one") P(
+					   "hadoop.http.authentication.type", "%s")),
+				   types[i]);
+		struct hadoop_cluster *cluster = cluster_of(
+			state, core, CONFIGURATION(P("yarn.resourcemanager.hostname", "rm")), NULL);
+		assert_non_null(cluster);
+		assert_false(cluster->require_sasl);
+		assert_int_equal(cluster->web_asks_proof, i > 0);
+		hadoop_cluster_destroy(cluster);
+	}
 }
 
 static void pairs_are_resolved(void **state)
@@ -349,6 +369,7 @@ static void pairs_are_resolved(void **state)
 	assert_list(&cluster->hdfs.webhdfs, "http://one:50070 http://two:9870");
 	assert_int_equal(cluster->protections, SASL_INTEGRITY | SASL_PRIVACY);
 	assert_true(cluster->require_sasl);
+	assert_false(cluster->web_asks_proof);
 	hadoop_cluster_destroy(cluster);
 }
 
@@ -727,6 +748,7 @@ int main(void)
 		scratch_test(old_names_of_keys_are_taken),
 		scratch_test(a_plain_cluster),
 		scratch_test(pairs_are_resolved),
+		scratch_test(web_servers_ask_or_rpc_does),
 		scratch_test(the_resource_manager_has_a_principal),
 		scratch_test(all_nameservices_are_reached),
 		scratch_test(routers_stand_for_name_nodes),

@@ -636,12 +636,12 @@ static void test_synchronous_calls(void **state)
 	assert_string_equal(response.text, "body");
 	if (is_secure)
 		open_door(address);
-	const char *outside = door ? tls_door_address(door) : address;
-	assert_int_equal(http_stream(outside, tls, "/open?text=piece", PATIENCE_MS, on_bytes,
-				     &outcome, NULL),
-			 0);
+	const struct http_site outside = {door ? tls_door_address(door) : address, tls, NULL};
+	assert_int_equal(
+		http_stream(&outside, "/open?text=piece", PATIENCE_MS, on_bytes, &outcome, NULL),
+		0);
 	assert_string_equal(outcome.pieces.text, "piece");
-	assert_int_equal(http_stream(outside, tls, "/stream", 0, on_bytes, &outcome, &err), -1);
+	assert_int_equal(http_stream(&outside, "/stream", 0, on_bytes, &outcome, &err), -1);
 	assert_int_equal(err.kind, ERR_DENIED);
 	err_finish(&err);
 	assert_int_equal(http_call(&(struct http_target){address, TEST_TOKEN, geteuid()}, "GET",

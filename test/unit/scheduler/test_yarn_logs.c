@@ -212,7 +212,7 @@ static void parts_of_a_node_managers_log(void **state)
 
 	node_start(&node);
 	const struct node_log_question question = {
-		.address = node.address, .container = CONTAINER, .user = "alice"};
+		.site.address = node.address, .container = CONTAINER, .user = "alice"};
 	struct log_source *source = log_of_node(&question, "stdout", &err);
 	struct log_parts *log = (struct log_parts *)source;
 	if (!log)

@@ -1,0 +1,54 @@
+"""YARN's web servers on a cluster with Kerberos and https: each asks who the user is, and is told by a ticket."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from test_queues import told
+from test_staging import make_staging
+
+CLUSTER = {"--nodes": 1, "--secure": None, "--https": None, "--protection": "privacy"}
+
+
+def tickets(tony):
+    """Of services, in the cache."""
+    return [line.split()[-1] for line in subprocess.run(
+        ["klist"], env=os.environ | tony.env, capture_output=True, text=True, check=True).stdout.splitlines()
+        if "@" in line and "/" in line.split()[-1]]
+
+
+def test_nodes_and_queues(own_tony):
+    """The limits of users are known to the web service alone."""
+    queues = told(own_tony, "queues")
+    assert queues["default"]["parts"][0]["user_limit"], queues
+    nodes = told(own_tony, "nodes")
+    assert [node["opportunistic_count"] for node in nodes.values()] == [0], nodes
+    assert any(name.startswith("HTTP/127.0.0.1@") for name in tickets(own_tony))
+
+
+def test_capacity_and_logs_of_a_job(own_tony):
+    """A job that asks for more than a user may have is refused, by what the web service says; the log of one that
+    runs is its NodeManager's."""
+    make_staging(own_tony)
+    job = own_tony.submit({"tony.worker.instances": 1}, "--executes", "echo hello; sleep 1000")
+    job.wait_log("worker:0", "hello")
+    assert "registered" in own_tony.run("logs", "--am", job.id).stdout
+    assert any(name.startswith("HTTP/127.0.0.2@") for name in tickets(own_tony))
+    refused = own_tony.run(*own_tony.arguments({"tony.worker.instances": 100, "tony.worker.memory": "1g"},
+                                               "--executes", "true"))
+    assert refused.returncode != 0 and "web service" not in refused.stderr, refused.stderr
+    own_tony.run("kill", job.id)
+    job.wait_final("KILLED")
+
+
+def test_a_setting_that_differs(own_tony):
+    old = "hadoop.http.authentication.type</name><value>"
+    site = own_tony.directory / "site"
+    shutil.copytree(own_tony.env["HADOOP_CONF_DIR"], site)
+    core = Path(site / "core-site.xml")
+    assert f"{old}kerberos" in core.read_text()
+    core.write_text(core.read_text().replace(f"{old}kerberos", f"{old}simple"))
+    answer = own_tony.run("queues", env={"HADOOP_CONF_DIR": str(site)})
+    assert answer.returncode == 0, answer.stderr
+    assert "HTTP status 401; hadoop.http.authentication.type" in answer.stderr
