@@ -81,6 +81,19 @@ static int write_config(struct writes *writes, const struct job *job, struct err
 	return write_file(writes, "config.json", mem_steal_fd(&fd), err);
 }
 
+/* For the owner's other machines. Containers have the values in their credentials. */
+static int write_description(struct writes *writes, const struct job *job, struct err *err)
+{
+	json_t *object cleanup_json = job_to_json(job);
+
+	job_secrets_hide(object);
+	char *text cleanup_free = json_text(object);
+	int fd cleanup_close = store_make_file(err);
+	if (fd < 0 || fs_write_all(fd, text, strlen(text), err) < 0)
+		return -1;
+	return write_file(writes, "job.json", mem_steal_fd(&fd), err);
+}
+
 /* A difference that cannot be read here will be missing in the history. */
 static int begin_writes(struct writes *writes, const struct job *job, const char *mirror,
 			struct err *err)
@@ -89,7 +102,7 @@ static int begin_writes(struct writes *writes, const struct job *job, const char
 
 	if (diff >= 0 && write_file(writes, HISTORY_DIFF, diff, err) < 0)
 		return -1;
-	if (write_file(writes, "job.json", open_in(mirror, "job.json"), err) < 0 ||
+	if (write_description(writes, job, err) < 0 ||
 	    write_file(writes, "token", open_in(mirror, "token"), err) < 0)
 		return -1;
 	return write_config(writes, job, err);
