@@ -14,16 +14,20 @@
 
 #define HOLD_VARIABLE "TONY_AM_HOLD"
 
-/* From the process that this one was before am_become_guardian(): "LISTENER HELD ..." */
+/* From the process that this one was before am_become_guardian(): "LISTENER PAGES HELD ...", with
+ * "0" for what there is none of. */
 static void take_hold(struct am *am, const char *text)
 {
 	struct str_list words cleanup_str_list = {0};
 	str_split(&words, text, ' ');
 	for (size_t i = 0; i < words.count; i++) {
 		int fd = atoi(words.items[i]);
-		fcntl(fd, F_SETFD, FD_CLOEXEC);
+		if (fd > 0)
+			fcntl(fd, F_SETFD, FD_CLOEXEC);
 		if (i == 0)
 			am->listener = fd;
+		else if (i == 1)
+			am->pages_listener = fd;
 		else if (am->hold.count < SCHEDULER_HOLD_MAX)
 			am->hold.fds[am->hold.count++] = fd;
 	}
@@ -44,6 +48,12 @@ int am_open_hold(struct am *am, struct err *err)
 	if (listener < 0)
 		return -1;
 	am->listener = listener;
+	if (am->job->tls) {
+		listener = net_listen(address, false, err);
+		if (listener < 0)
+			return -1;
+		am->pages_listener = listener;
+	}
 	return am->scheduler_ops->guardian.hold(am->job, am->job_dir, &am->hold, err);
 }
 
@@ -54,8 +64,10 @@ void am_become_guardian(const struct am *am)
 	if (am->listener == 0)
 		return;
 	log_warning("the application master's guardian was killed: this process takes its place");
-	str_append_format(&text, "%d", am->listener);
+	str_append_format(&text, "%d %d", am->listener, am->pages_listener);
 	fcntl(am->listener, F_SETFD, 0);
+	if (am->pages_listener > 0)
+		fcntl(am->pages_listener, F_SETFD, 0);
 	for (size_t i = 0; i < am->hold.count; i++) {
 		str_append_format(&text, " %d", am->hold.fds[i]);
 		fcntl(am->hold.fds[i], F_SETFD, 0);

@@ -36,7 +36,8 @@ struct am {
 	struct guard guard;
 	int ready_fd; /* an eventfd for the first AM that can be asked; 0: none */
 	/* What outlives a killed AM, so that the next one goes on at the same address: */
-	int listener; /* 0: none, as every AM has an address of its own */
+	int listener;	    /* 0: none, as every AM has an address of its own */
+	int pages_listener; /* of a job with TLS; 0: none, likewise */
 	struct scheduler_hold hold;
 	char *ring_file;		/* api_options.ring_file */
 	char *diff_path;		/* source.diff, which may not be there */

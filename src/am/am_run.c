@@ -159,6 +159,7 @@ static int announce(struct am *am, struct err *err)
 	proc_identify(getpid(), &self);
 	json_t *door cleanup_json = json_object();
 	json_set_text(door, "address", api_address(am->api));
+	json_set_text(door, "pages", api_pages_address(am->api));
 	json_set_int(door, "pid", self.pid);
 	json_set_int(door, "start_time", (int64_t)self.start_time);
 	json_set_int(door, "am_attempt", am->place.am_attempt);
@@ -222,6 +223,7 @@ static int open_api(struct am *am, struct err *err)
 		am->listener > 0 ? fs_join(am->job_dir, RENDEZVOUS_FILE) : NULL;
 	struct api_options options = {.address = address,
 				      .listener = am->listener,
+				      .pages_listener = am->pages_listener,
 				      .host = am->place.host,
 				      .token = am->place.token,
 				      .kv_file = kv_file,
@@ -245,6 +247,7 @@ static int open_scheduler(struct am *am, struct err *err)
 		.job_dir = am->job_dir,
 		.place = &am->place,
 		.am_address = api_address(am->api),
+		.pages_address = api_pages_address(am->api),
 		.hold = am->hold.count > 0 ? &am->hold : NULL,
 		.base = am->base,
 		.listener = {.data = am,

@@ -6,7 +6,17 @@
 #include "am/api_internal.h"
 #include "am/listen.h"
 #include "base/mem.h"
+#include "base/secret.h"
+#include "net/address.h"
 #include "web/ui_door.h"
+
+enum {
+	PAGES_CONNECTIONS = 128, /* of browsers */
+	/* Of a job with TLS strangers are those whose handshake goes on: all executors at once, at
+	 * worst, and as much as others have anyway. */
+	HANDSHAKES_BYTES = 4 * 1024 * 1024,
+	HANDSHAKE_BYTES = 16 * 1024,
+};
 
 #define EVERYBODY .needs = HTTP_ACCESS_NONE
 #define READERS	  .needs = HTTP_ACCESS_READ
@@ -70,14 +80,43 @@ static size_t list_routes(struct api *api)
 	return own + more;
 }
 
-static struct http_server *open_server(struct api *api, const struct api_options *options,
-				       struct err *err)
+/* Of a ring in which all processes meet there. */
+static size_t ring_bytes(const struct api *api)
 {
-	size_t route_count = list_routes(api);
+	return rendezvous_stranger_bytes(api->rendezvous);
+}
+
+/* Where no TLS is spoken nobody is shown the token, so none is right. */
+static struct http_server *open_pages(struct api *api, const struct api_options *options,
+				      size_t route_count, struct err *err)
+{
+	char *nobodys cleanup_free = secret_create();
+	char *address cleanup_free = net_address_any_port(http_server_address(api->server));
+	struct http_server_config config = {
+		.address = address,
+		.listener = options->pages_listener,
+		.token = nobodys,
+		.routes = api->routes,
+		.route_count = route_count,
+		.data = api,
+		.authorize = authorize,
+		.host = api->name,
+		.limits = {.connections = PAGES_CONNECTIONS, .stranger_bytes = ring_bytes(api)},
+	};
+
+	if (ring_bytes(api) > 0)
+		config.limits.connections += 4 * api->task_count;
+	return http_server_create(api->base, &config, err);
+}
+
+static struct http_server *open_server(struct api *api, const struct api_options *options,
+				       size_t route_count, struct err *err)
+{
 	struct http_server_config config = {
 		.address = options->address,
 		.listener = options->listener,
 		.token = options->token,
+		.is_sealed = api->host.job->tls,
 		.routes = api->routes,
 		.route_count = route_count,
 		.data = api,
@@ -88,9 +127,30 @@ static struct http_server *open_server(struct api *api, const struct api_options
 
 	if (config.limits.connections == 0)
 		config.limits.connections = 4 * api->task_count + 1024;
-	if (config.limits.stranger_bytes == 0)
-		config.limits.stranger_bytes = rendezvous_stranger_bytes(api->rendezvous);
+	if (config.limits.stranger_bytes == 0 && config.is_sealed)
+		config.limits.stranger_bytes = HANDSHAKES_BYTES + api->task_count * HANDSHAKE_BYTES;
+	else if (config.limits.stranger_bytes == 0)
+		config.limits.stranger_bytes = ring_bytes(api);
 	return http_server_create(api->base, &config, err);
+}
+
+static int open_servers(struct api *api, const struct api_options *options, struct err *err)
+{
+	size_t route_count = list_routes(api);
+
+	api->server = open_server(api, options, route_count, err);
+	if (!api->server)
+		return -1;
+	api->address = listen_advertise(api->name, http_server_address(api->server));
+	if (api->host.job->tls) {
+		api->pages = open_pages(api, options, route_count, err);
+		if (!api->pages)
+			return -1;
+		api->pages_address = listen_advertise(api->name, http_server_address(api->pages));
+	}
+	const struct http_server *ring = api->pages ? api->pages : api->server;
+	rendezvous_set_address(api->rendezvous, http_server_address(ring), api_pages_address(api));
+	return 0;
 }
 
 struct api *api_create(struct event_base *base, const struct api_host *host,
@@ -120,14 +180,10 @@ struct api *api_create(struct event_base *base, const struct api_host *host,
 		.ring_file = options->ring_file,
 	});
 	api->name = mem_strdup(options->host);
-	api->server = open_server(api, options, err);
-	if (!api->server) {
-		api_destroy(api);
-		return NULL;
-	}
-	api->address = listen_advertise(api->name, http_server_address(api->server));
-	rendezvous_set_address(api->rendezvous, http_server_address(api->server), api->address);
-	return api;
+	if (open_servers(api, options, err) == 0)
+		return api;
+	api_destroy(api);
+	return NULL;
 }
 
 void api_destroy(struct api *api)
@@ -136,6 +192,7 @@ void api_destroy(struct api *api)
 		return;
 	ui_door_close(api->ui.door);
 	http_server_destroy(api->server);
+	http_server_destroy(api->pages);
 	rendezvous_destroy(api->rendezvous);
 	free(api->routes);
 	for (size_t i = 0; i < api->task_count; i++) {
@@ -152,12 +209,18 @@ void api_destroy(struct api *api)
 	free(api->work.stragglers);
 	free(api->name);
 	free(api->address);
+	free(api->pages_address);
 	free(api);
 }
 
 const char *api_address(const struct api *api)
 {
 	return api->address;
+}
+
+const char *api_pages_address(const struct api *api)
+{
+	return api->pages_address ? api->pages_address : api->address;
 }
 
 void api_trust_proxies(struct api *api, const struct str_list *hosts, bool prove)
@@ -212,7 +275,20 @@ void api_conclude(struct api *api)
 	api_logs_wake(api);
 }
 
+static void on_drained(void *data)
+{
+	struct api *api = data;
+
+	if (--api->draining == 0)
+		api->drained(api->drained_data);
+}
+
 void api_drain(struct api *api, int64_t timeout_ms, void (*done)(void *data), void *data)
 {
-	http_server_drain(api->server, timeout_ms, done, data);
+	api->drained = done;
+	api->drained_data = data;
+	api->draining = api->pages ? 2 : 1;
+	http_server_drain(api->server, timeout_ms, on_drained, api);
+	if (api->pages)
+		http_server_drain(api->pages, timeout_ms, on_drained, api);
 }

@@ -43,6 +43,7 @@ struct api_host {
 struct api_options {
 	const char *address; /* where it listens: "127.0.0.1:0" */
 	int listener;	     /* net_listen()'s, in place of `address`; 0: none */
+	int pages_listener;  /* likewise, of the port for browsers that a job with TLS has */
 	const char *host;    /* the name by which others reach that address; NULL: itself */
 	const char *token;
 	const char *kv_file; /* the store is kept there for the AM that follows; NULL: it is not */
@@ -56,6 +57,9 @@ struct api *api_create(struct event_base *base, const struct api_host *host,
 void api_destroy(struct api *api); /* NULL is fine */
 
 const char *api_address(const struct api *api); /* for others: "127.0.0.1:4000", "node-7:4000" */
+/* Where browsers may look, and where an elastic ring of Horovod's meets: the same, but for a job
+ * with TLS, of which neither speaks it. */
+const char *api_pages_address(const struct api *api);
 
 /* What comes from these hosts (names or numeric addresses) comes through the scheduler's web proxy:
  * it may be read by everybody, or with `prove` by the owner and whom the view ACL names. */

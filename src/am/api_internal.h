@@ -114,9 +114,10 @@ struct api {
 	struct api_host host;
 	struct event_base *base;
 	struct http_server *server;
-	struct http_route *routes; /* of that */
+	struct http_server *pages; /* for browsers, of a job with TLS; NULL: they come there, too */
+	struct http_route *routes; /* of both */
 	char *name; /* of this machine, for others; NULL: the address that is listened at */
-	char *address;
+	char *address, *pages_address; /* NULL: of no `pages` */
 	struct api_task *tasks;
 	size_t task_count;
 	struct viewers *viewers;
@@ -126,6 +127,9 @@ struct api {
 
 	int64_t appended, kept; /* lines of the journal */
 	int64_t store_trouble_since_ms;
+	void (*drained)(void *data);
+	void *drained_data;
+	int draining;	       /* servers that are not drained yet */
 	bool concluded;	       /* the journal has its last line */
 	struct api_spec *spec; /* the cluster's; NULL: to be built anew */
 	struct api_view view;

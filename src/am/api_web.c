@@ -48,7 +48,7 @@ void api_handle_links(void *data, struct http_request *request)
 
 	if (err.kind != ERR_NONE)
 		log_warning("%s", err_message(&err));
-	web_login_invite(request, viewers_sessions(api->viewers), ui);
+	web_login_invite(request, viewers_sessions(api->viewers), api->pages_address, ui);
 }
 
 void api_handle_login(void *data, struct http_request *request)

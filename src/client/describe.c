@@ -159,6 +159,8 @@ static void describe_policy(struct describer *describer)
 	else
 		job->stop_after_chief = chief_count(job) > 0 && job->group_timeout_count == 0;
 	job->live_elastic = framework_lives_through_changes(job);
+	/* On "auto" the cluster's own check has the last word. */
+	job->tls = str_equal(conf_text(describer->conf, "tony.application.tls"), "true");
 	if (ops->check && ops->check(job, &err) < 0)
 		tell_place(describer, err_message(&err));
 	else

@@ -68,7 +68,9 @@ static void set_am(json_t *object, const struct opened *opened)
 		return;
 	json_set_int(object, "am_pid", opened->view->am_pid);
 	if (opened->door.address) {
-		char *url cleanup_free = mem_printf("http://%s", opened->door.address);
+		/* A script that takes it at its word shows nobody the token in clear. */
+		char *url cleanup_free = mem_printf(
+			opened->door.is_sealed ? "https://%s" : "http://%s", opened->door.address);
 		json_set_text(object, "am_url", url);
 	}
 }

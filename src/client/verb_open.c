@@ -11,9 +11,10 @@
 #include "base/mem.h"
 #include "client/opened.h"
 #include "client/report.h"
-#include "client/tunnel.h"
 #include "client/verbs.h"
 #include "framework/framework.h"
+#include "net/socket_owner.h"
+#include "net/tunnel.h"
 
 struct open_options {
 	bool browser, tunnel;
@@ -55,13 +56,15 @@ static int find_path(const struct opened *opened, const char *what, char **path,
 
 /* A way to the job, as the AM answers. */
 struct link {
-	char *path; /* "login?code=..." */
-	char *ui;   /* HOST:PORT of what its tasks serve; NULL: none of its own */
+	char *path;  /* "login?code=..." */
+	char *pages; /* HOST:PORT of the job's page; NULL: that of its AM */
+	char *ui;    /* HOST:PORT of what its tasks serve; NULL: none of its own */
 };
 
 static void link_finish(struct link *link)
 {
 	free(link->path);
+	free(link->pages);
 	free(link->ui);
 }
 #define cleanup_link __attribute__((cleanup(link_finish)))
@@ -71,6 +74,7 @@ static int ask_link(const struct opened *opened, struct link *link, struct err *
 	json_t *answer cleanup_json = opened_ask(opened, "POST", "/v1/links", NULL, err);
 
 	if (answer) {
+		link->pages = mem_strdup(json_string_value(json_object_get(answer, "pages")));
 		link->ui = mem_strdup(json_string_value(json_object_get(answer, "ui")));
 		return json_need_text(answer, "path", &link->path, err);
 	}
@@ -148,14 +152,19 @@ static void on_interrupt(evutil_socket_t signal, short what, void *data)
 	event_base_loopbreak(data);
 }
 
-/* `nth` of the ports that were chosen. */
+/* `nth` of the ports that were chosen. `secret`: as tunnel.h has it. */
 static struct tunnel *dig(struct event_base *base, const struct open_options *chosen, int nth,
-			  const char *target, struct err *err)
+			  const char *target, const char *secret, struct err *err)
 {
 	char *listen cleanup_free =
 		mem_printf("127.0.0.1:%d", chosen->port > 0 ? (int)chosen->port + nth : 0);
 
-	return tunnel_create(base, listen, target, err);
+	return tunnel_create(&(struct tunnel_options){.base = base,
+						      .listen = listen,
+						      .target = target,
+						      .secret = secret,
+						      .user = SOCKET_OWNER_ANY},
+			     err);
 }
 
 static void say_where(const struct tunnel *tunnel, const struct tunnel *ui)
@@ -169,8 +178,9 @@ static int lead(const struct open_options *chosen, const struct opened *opened,
 		const struct link *link, const char *to, struct err *err)
 {
 	struct event_base *base = event_base_new();
-	struct tunnel *tunnel = dig(base, chosen, 0, opened->door.address, err);
-	struct tunnel *ui = tunnel && link->ui ? dig(base, chosen, 1, link->ui, err) : NULL;
+	const char *secret = opened->door.is_sealed ? opened->door.token : NULL;
+	struct tunnel *tunnel = dig(base, chosen, 0, opened->door.address, secret, err);
+	struct tunnel *ui = tunnel && link->ui ? dig(base, chosen, 1, link->ui, NULL, err) : NULL;
 	struct event *interrupt = evsignal_new(base, SIGINT, on_interrupt, base);
 	struct event *end = evsignal_new(base, SIGTERM, on_interrupt, base);
 	int result = -1;
@@ -235,7 +245,8 @@ static int open_job(void *data, const struct verb_call *call, struct err *err)
 		return -1;
 	if (chosen->tunnel || chosen->port > 0)
 		return lead(chosen, &opened, &link, to, err);
-	return show(chosen, opened.door.address, link.path, NULL, to, err);
+	return show(chosen, link.pages ? link.pages : opened.door.address, link.path, NULL, to,
+		    err);
 }
 
 const struct verb verb_open = {

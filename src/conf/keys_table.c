@@ -36,6 +36,7 @@ static const char *const execution_types[] = {"guaranteed", "opportunistic", NUL
 static const char *const audiences[] = {"owner", "group", "all", NULL};
 static const char *const ui_paths[] = {"strip", "keep", NULL};
 static const char *const ui_origins[] = {"own-origin", "shared-origin", NULL};
+static const char *const seals[] = {"true", "false", "auto", NULL};
 static const char *const provenances[] = {"diff", "commit", "none", NULL};
 #define NAME(scheduler) #scheduler,
 static const char *const schedulers[] = {SCHEDULER_LIST(NAME, NAME) NULL};
@@ -99,6 +100,11 @@ static const struct key application_keys[] = {
 		"nothing else; \"shared-origin\", at the dashboard's address, also through "
 		"YARN's web proxy: their scripts can then read there what the person who looks "
 		"may read."},
+	{"tony.application.tls", KEY_CHOICE, "false", .choices = seals, .since = OURS,
+	 .doc = "Whether tony, the application master and the executors of this job speak to each "
+		"other by TLS 1.3. Each proves that it knows the job's token; there are no "
+		"certificates to set up. The job's page has a port of its own then, without TLS. "
+		"\"auto\": on a cluster with Kerberos, and not otherwise."},
 	{"tony.application.tensorboard-log-dir", KEY_TEXT, .path = true, .since = TONY_L,
 	 .doc = "Runs TensorBoard on this directory beside the job, as the task type "
 		"tensorboard. Every task gets it as TB_LOG_DIR."},

@@ -337,6 +337,17 @@ bool link_is_reporting(const struct link *link)
 
 /* ---- another AM --------------------------------------------------------------------------- */
 
+static struct http_client *connect_to(const struct link_options *options, const char *address,
+				      struct err *err)
+{
+	struct http_client *client =
+		http_client_create(options->base, address, options->token, err);
+
+	if (client && options->is_sealed)
+		http_client_seal(client);
+	return client;
+}
+
 static void redirect(struct message *message, struct http_client *client)
 {
 	if (message->call)
@@ -352,8 +363,7 @@ bool link_move(struct link *link, int am_attempt, const char *address)
 
 	if (link->ended || am_attempt <= link->am_attempt)
 		return false;
-	struct http_client *reports =
-		http_client_create(options->base, address, options->token, NULL);
+	struct http_client *reports = connect_to(options, address, NULL);
 	if (!reports)
 		return false;
 	link->am_attempt = am_attempt;
@@ -364,7 +374,7 @@ bool link_move(struct link *link, int am_attempt, const char *address)
 	link->reports = reports;
 	stop_message(&link->beat);
 	http_client_destroy(link->beats);
-	link->beats = http_client_create(options->base, address, options->token, NULL);
+	link->beats = connect_to(options, address, NULL);
 	redirect(&link->beat, link->beats);
 	heard(link);
 	send_message(&link->report);
@@ -390,8 +400,7 @@ static void init_message(struct message *message, struct link *link, const char 
 
 struct link *link_create(const struct link_options *options, struct err *err)
 {
-	struct http_client *reports =
-		http_client_create(options->base, options->address, options->token, err);
+	struct http_client *reports = connect_to(options, options->address, err);
 
 	if (!reports)
 		return NULL;
@@ -400,7 +409,7 @@ struct link *link_create(const struct link_options *options, struct err *err)
 	link->interval_ms = BEAT_INTERVAL_MS;
 	link->give_up_ms = options->give_up_ms;
 	link->reports = reports;
-	link->beats = http_client_create(options->base, options->address, options->token, NULL);
+	link->beats = connect_to(options, options->address, NULL);
 	init_message(&link->enter, link, "register", reports, on_retry, on_registered);
 	init_message(&link->report, link, "exit", reports, on_retry, on_reported);
 	init_message(&link->beat, link, "beat", link->beats, on_beat_timer, on_orders);

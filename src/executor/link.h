@@ -41,6 +41,7 @@ struct link_options {
 	struct event_base *base;
 	const char *address; /* HOST:PORT */
 	const char *token;
+	bool is_sealed;	    /* it speaks TLS alone, by the token */
 	const char *task;   /* "worker:0" */
 	int64_t give_up_ms; /* until the AM says otherwise; 0: never */
 	struct link_events events;

@@ -291,10 +291,20 @@ bool log_send_is_done(const struct log_send *sender)
 	return true;
 }
 
-struct log_send *log_send_create(const struct log_send_options *options, struct err *err)
+static struct http_client *connect_to(const struct log_send_options *options, const char *address,
+				      struct err *err)
 {
 	struct http_client *client =
-		http_client_create(options->base, options->address, options->token, err);
+		http_client_create(options->base, address, options->token, err);
+
+	if (client && options->is_sealed)
+		http_client_seal(client);
+	return client;
+}
+
+struct log_send *log_send_create(const struct log_send_options *options, struct err *err)
+{
+	struct http_client *client = connect_to(options, options->address, err);
 
 	if (!client)
 		return NULL;
@@ -307,9 +317,7 @@ struct log_send *log_send_create(const struct log_send_options *options, struct 
 
 void log_send_move(struct log_send *sender, const char *address)
 {
-	const struct log_send_options *options = &sender->options;
-	struct http_client *client =
-		http_client_create(options->base, address, options->token, NULL);
+	struct http_client *client = connect_to(&sender->options, address, NULL);
 
 	if (!client)
 		return;

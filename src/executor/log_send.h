@@ -17,6 +17,7 @@ struct log_send;
 struct log_send_options {
 	struct event_base *base;
 	const char *address, *token; /* of the AM; copied */
+	bool is_sealed;		     /* it speaks TLS alone, by the token */
 	const char *task;	     /* "worker:0" */
 	int attempt;
 	const char *log_dir;

@@ -24,6 +24,7 @@
 #include "executor/run.h"
 #include "executor/spawn.h"
 #include "framework/framework.h"
+#include "net/tunnel.h"
 
 enum {
 	BEAT_NUMBERS_BYTES = 128 << 10,
@@ -274,6 +275,8 @@ static bool on_called(void *data, const struct am_call *call)
 	log_info("AM %d is at %s", call->am_attempt, call->address);
 	mem_replace(&supervisor->am_address, mem_strdup(call->address));
 	log_send_move(supervisor->logs, call->address);
+	if (supervisor->relay)
+		tunnel_move(supervisor->relay, call->address);
 	if (supervisor->phase == PHASE_OBEYING)
 		enter(supervisor);
 	return true;
@@ -437,7 +440,8 @@ static int start_program(struct supervisor *supervisor, struct err *err)
 		.cluster = supervisor->cluster,
 		.restart = supervisor->restart,
 		.am_attempt = supervisor->am_attempt,
-		.am_address = supervisor->am_address,
+		.am_address = supervisor->relay ? tunnel_address(supervisor->relay)
+						: supervisor->am_address,
 		.ui_port = supervisor->ui_port.number,
 		.guardian = supervisor->guard ? (int)supervisor->guard->guardian : 0,
 	};
@@ -604,6 +608,7 @@ static int connect_link(struct supervisor *supervisor, struct err *err)
 		.base = supervisor->base,
 		.address = settings->am_address,
 		.token = settings->token,
+		.is_sealed = settings->job->tls,
 		.task = settings->task,
 		.give_up_ms = settings->job->executor_give_up_ms,
 		.events =
@@ -621,6 +626,7 @@ static int connect_link(struct supervisor *supervisor, struct err *err)
 		.base = supervisor->base,
 		.address = settings->am_address,
 		.token = settings->token,
+		.is_sealed = settings->job->tls,
 		.task = settings->task,
 		.attempt = settings->attempt,
 		.log_dir = settings->log_dir,
@@ -632,6 +638,24 @@ static int connect_link(struct supervisor *supervisor, struct err *err)
 	supervisor->link = link_create(&options, err);
 	supervisor->logs = supervisor->link ? log_send_create(&logs, err) : NULL;
 	return supervisor->logs ? 0 : err_wrap(err, "TONY_AM_ADDRESS");
+}
+
+/* Programs find the AM by plain HTTP on this machine, and no other user's comes through. */
+static int open_relay(struct supervisor *supervisor, struct err *err)
+{
+	const struct settings *settings = supervisor->settings;
+	const struct tunnel_options options = {
+		.base = supervisor->base,
+		.listen = "127.0.0.1:0",
+		.target = settings->am_address,
+		.secret = settings->token,
+		.user = geteuid(),
+	};
+
+	if (!settings->job->tls)
+		return 0;
+	supervisor->relay = tunnel_create(&options, err);
+	return supervisor->relay ? 0 : -1;
 }
 
 /* Without it the task lives as long as its AM. */
@@ -752,6 +776,7 @@ static void finish(struct supervisor *supervisor)
 
 	program_destroy(supervisor->program);
 	log_send_destroy(supervisor->logs);
+	tunnel_destroy(supervisor->relay);
 	door_close(supervisor->door);
 	mirrors_destroy(supervisor->mirrors);
 	link_destroy(supervisor->link);
@@ -781,6 +806,7 @@ int supervisor_run(const struct settings *settings, const struct guard *guard, s
 
 	init(&supervisor, settings);
 	if (supervisor_take_ports(&supervisor, err) == 0 && connect_link(&supervisor, err) == 0 &&
+	    open_relay(&supervisor, err) == 0 &&
 	    mirrors_open(settings, supervisor.base, &supervisor.mirrors, err) == 0) {
 		watch(&supervisor);
 		open_door(&supervisor);

@@ -39,6 +39,7 @@ struct supervisor {
 	struct link *link;
 	struct door *door;     /* NULL: an AM that follows has the same address */
 	char *am_address;      /* HOST:PORT, now */
+	struct tunnel *relay;  /* to that, for programs; NULL: they speak as it does */
 	struct log_send *logs; /* that people who are elsewhere look at */
 	struct port port, ui_port;
 	bool ui_is_served;	     /* by this user: what people may be told */

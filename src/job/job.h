@@ -132,6 +132,7 @@ struct job {
 	/* What elastic types lose and gain is no reason to stop a process: the program lives
 	 * through it. */
 	bool live_elastic;
+	bool tls;		   /* between its client, AM and executors (net/tls.h) */
 	int64_t elastic_settle_ms; /* how long others are waited for since the last came */
 
 	int64_t application_timeout_ms;

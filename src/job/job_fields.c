@@ -39,6 +39,7 @@ const struct job_field job_fields[] = {
 	 "tony.am.infrastructure-retry-count"},
 	{JOB(retry_delay_ms), FIELD_INT64, MS_CAP, "tony.am.retry-delay"},
 	{JOB(live_elastic), FIELD_OPTIONAL_BOOL},
+	{JOB(tls), FIELD_OPTIONAL_BOOL},
 	{JOB(elastic_settle_ms), FIELD_OPTIONAL_INT64, MS_CAP,
 	 "tony.application.elastic-settle-time"},
 	{JOB(application_timeout_ms), FIELD_INT64, MS_CAP, "tony.application.timeout"},

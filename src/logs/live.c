@@ -308,6 +308,8 @@ static void ask(struct live_source *source, const struct http_target *am)
 		return;
 	}
 	http_client_demand_owner(source->client, am->owner);
+	if (am->is_sealed)
+		http_client_seal(source->client);
 	source->is_asked = true;
 	source->is_quiet = source->is_paused = false;
 	source->heard_ms = clock_monotonic_ms();

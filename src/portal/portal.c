@@ -106,7 +106,7 @@ static void handle_links(void *data, struct http_request *request)
 {
 	const struct portal *portal = data;
 
-	web_login_invite(request, portal->sessions, NULL);
+	web_login_invite(request, portal->sessions, NULL, NULL);
 }
 
 static void handle_login(void *data, struct http_request *request)

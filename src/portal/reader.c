@@ -46,6 +46,7 @@ static void ask_am(struct reader *reader, struct http_request *request,
 					       .address = reader->door.address,
 					       .keep_path = true,
 					       .token = reader->door.token,
+					       .is_sealed = reader->door.is_sealed,
 					       .owner = reader->door.owner};
 		ui_proxy_start(reader->base, request, &place, &reader->passed);
 	} else if (away) {

@@ -24,7 +24,7 @@ int job_door_call(const struct job_door *door, const char *method, const char *p
 		  const char *body, int64_t timeout_ms, int *status, struct str *response,
 		  struct err *err)
 {
-	const struct http_target am = {door->address, door->token, door->owner};
+	const struct http_target am = {door->address, door->token, door->owner, door->is_sealed};
 
 	return http_call(&am, method, path, body, timeout_ms, status, response, err);
 }

@@ -438,6 +438,7 @@ static int open_door(const struct local_engine *engine, const struct place *plac
 	if (read_settled(engine, place->dir, &job, &view, err) < 0)
 		return -1;
 	found.ended = view->is_final;
+	found.is_sealed = job->tls;
 	job_view_destroy(view);
 	job_destroy(job);
 	if (stat(token, &status) < 0)

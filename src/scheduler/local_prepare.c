@@ -38,6 +38,7 @@ static int fill(const struct job *job, struct job_door *door, struct err *err)
 		return -1;
 	door->owner = geteuid();
 	door->token = secret_create();
+	door->is_sealed = job->tls;
 	if (fs_write_volatile(token, door->token, strlen(door->token), 0600, err) < 0)
 		return -1;
 	local_job_write_name(door->job_dir, job->name);

@@ -170,7 +170,8 @@ struct scheduler_setup {
 	const struct job *job;
 	const char *job_dir; /* where the AM keeps the job's files */
 	const struct scheduler_place *place;
-	const char *am_address;		   /* HOST:PORT of its interface */
+	const char *am_address;	   /* HOST:PORT of its interface */
+	const char *pages_address; /* HOST:PORT where browsers may look; the same without TLS */
 	const struct scheduler_hold *hold; /* NULL with restarts_am */
 	struct event_base *base;
 	struct scheduler_listener listener;
@@ -317,6 +318,7 @@ struct job_door {
 	char *address; /* "127.0.0.1:4000"; NULL: the AM is not there (yet, or any more) */
 	char *token;
 	uid_t owner;	/* of an AM on this machine; SOCKET_OWNER_ANY: it is not known */
+	bool is_sealed; /* its AM speaks TLS alone, by the token (http_client_seal()) */
 	bool ended;	/* the final record is written: read the journal, not the AM */
 	int am_attempt; /* that writes the journal in job_dir: another one goes on with a copy. 0:
 			   all write the same one */

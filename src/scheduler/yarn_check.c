@@ -299,6 +299,8 @@ static void take_identity(struct hadoop_cluster *cluster, struct job *job,
 	mem_replace(&job->id, text);
 	mem_replace(&job->user, mem_strdup(cluster->user));
 	yarn_cluster_note(cluster, job);
+	if (cluster->require_sasl && str_equal(job_config(job, "tony.application.tls"), "auto"))
+		job->tls = true;
 }
 
 int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct share *given,

@@ -142,6 +142,9 @@ char *yarn_mirror_address(const char *mirror, const char *told);
 /* The job's token as it is here, else out of the job's directory (NULL: that is not asked), of
  * which it is kept here beside the description. NULL: it is not to be had. The caller frees. */
 char *yarn_mirror_token(const char *mirror, struct store *job_dir);
+/* Whether the job's AM speaks TLS alone, out of its description there; true where that cannot be
+ * read. */
+bool yarn_mirror_is_sealed(const char *mirror, struct store *job_dir);
 int yarn_mirror_attempt(const char *mirror); /* which AM it is; 0: not known */
 bool yarn_mirror_is_final(const char *mirror);
 /* Whether an AM has kept a journal in the job's directory, which is asked once. -1: `err`. */

@@ -88,7 +88,7 @@ TAILQ_HEAD(yarn_gang_queue, yarn_gang);
 struct yarn {
 	struct scheduler scheduler;
 	const struct job *job;
-	char *job_dir, *am_address;
+	char *job_dir, *am_address, *pages_address;
 	struct event_base *base;
 	struct scheduler_listener listener;
 	struct hadoop_cluster *cluster;

@@ -137,6 +137,7 @@ static int open_known(const char *id, struct job_door *door)
 		.am_attempt = yarn_mirror_attempt(mirror),
 		.ended = yarn_mirror_is_final(mirror),
 	};
+	door->is_sealed = yarn_mirror_is_sealed(mirror, NULL);
 	door->job_dir = mem_steal(&mirror);
 	if (door->ended || door->address)
 		return 0;
@@ -245,6 +246,7 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 	if (report)
 		made.queue = mem_strdup(yarn_known_text(report->queue));
 	made.token = read_token(cluster, made.job_dir);
+	made.is_sealed = yarn_mirror_is_sealed(made.job_dir, NULL);
 	/* Without LinuxContainerExecutor containers run as the NodeManager's user. */
 	made.owner = SOCKET_OWNER_ANY;
 	*door = made;

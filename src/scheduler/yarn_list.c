@@ -81,12 +81,16 @@ static bool has_begun(const report_proto *report)
 	return !job_state_is_final(yarn_job_state(report)) && yarn_am_attempt(report) > 0;
 }
 
-/* The caller frees; NULL: it is not known, or not within the time that is left. */
-static char *find_token(struct asking *asking, const char *id, const report_proto *report)
+/* The caller frees; NULL: it is not known, or not within the time that is left. *is_sealed: as
+ * yarn_mirror_is_sealed() has it. */
+static char *find_token(struct asking *asking, const char *id, const report_proto *report,
+			bool *is_sealed)
 {
 	char *mirror cleanup_free = yarn_mirror_path(id, NULL);
 	char *token = mirror ? yarn_mirror_token(mirror, NULL) : NULL;
 
+	if (token)
+		*is_sealed = yarn_mirror_is_sealed(mirror, NULL);
 	if (!mirror || token || clock_monotonic_ms() >= asking->tokens_until)
 		return token;
 	yarn_take_place(asking->cluster, id, report);
@@ -94,7 +98,10 @@ static char *find_token(struct asking *asking, const char *id, const report_prot
 	hasty.hdfs.patience_ms = PATIENCE_MS;
 	struct store *job_dir cleanup_yarn_store =
 		yarn_store_open_once(&hasty, hasty.job_dir, NULL);
-	return job_dir ? yarn_mirror_token(mirror, job_dir) : NULL;
+	if (!job_dir)
+		return NULL;
+	*is_sealed = yarn_mirror_is_sealed(mirror, job_dir);
+	return yarn_mirror_token(mirror, job_dir);
 }
 
 /* ---- all of them -------------------------------------------------------------------------- */
@@ -119,7 +126,8 @@ static bool ask_one(struct asking *asking, struct job_summary *job, const report
 {
 	int64_t left = asking->until - clock_monotonic_ms();
 	char *address cleanup_free = left > 0 ? yarn_am_address(report) : NULL;
-	char *token cleanup_free = address ? find_token(asking, job->id, report) : NULL;
+	bool is_sealed = true;
+	char *token cleanup_free = address ? find_token(asking, job->id, report, &is_sealed) : NULL;
 	struct http_client *client =
 		token ? http_client_create(asking->base, address, token, NULL) : NULL;
 
@@ -128,6 +136,8 @@ static bool ask_one(struct asking *asking, struct job_summary *job, const report
 	struct question *question = mem_alloc(sizeof(*question));
 	*question = (struct question){asking, job, client};
 	http_client_demand_owner(client, SOCKET_OWNER_ANY);
+	if (is_sealed)
+		http_client_seal(client);
 	asking->under_way++;
 	http_client_start(client, &(struct http_question){.method = "GET",
 							  .path = "/v1/job",

@@ -266,6 +266,21 @@ char *yarn_mirror_token(const char *mirror, struct store *job_dir)
 	return str_steal(&token);
 }
 
+/* No token is shown in clear for want of an answer. */
+bool yarn_mirror_is_sealed(const char *mirror, struct store *job_dir)
+{
+	char *path cleanup_free = fs_join(mirror, "job.json");
+	struct str text cleanup_str = {0};
+	struct job *job = job_read_file(path, NULL);
+
+	if (!job && job_dir &&
+	    store_read_bytes(job_dir, "job.json", JOB_JSON_CAP, &text, NULL) == 0)
+		job = job_from_text(str_text(&text), text.length, NULL);
+	bool is_sealed = !job || job->tls;
+	job_destroy(job);
+	return is_sealed;
+}
+
 /* ---- an ended job ------------------------------------------------------------------------- */
 
 static bool wants_notices(const char *mirror)

@@ -168,6 +168,7 @@ int yarn_prepare(const struct job *job, struct job_door *door, struct err *err)
 		return -1;
 	made.owner = SOCKET_OWNER_ANY;
 	made.token = secret_create();
+	made.is_sealed = job->tls;
 	made.job_dir = yarn_mirror(job->id, err);
 	if (made.job_dir && fill_mirror(made.job_dir, made.token, description, err) == 0) {
 		*door = made;

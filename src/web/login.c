@@ -8,12 +8,14 @@
 #include "net/http_server.h"
 #include "web/serve.h"
 
-void web_login_invite(struct http_request *request, struct web_sessions *sessions, const char *ui)
+void web_login_invite(struct http_request *request, struct web_sessions *sessions,
+		      const char *pages, const char *ui)
 {
 	char *code cleanup_free = web_sessions_invite(sessions, clock_monotonic_ms());
 	char *path cleanup_free = mem_printf("login?code=%s", code);
 	json_t *answer = json_object();
 	json_set_text(answer, "path", path);
+	json_set_text(answer, "pages", pages);
 	json_set_text(answer, "ui", ui);
 	http_answer_json(request, 200, answer);
 }

@@ -7,9 +7,11 @@
 
 struct http_request;
 
-/* Answers {"path": "login?code=...", "ui": "node-7:4001"}. `ui`: where the door to programs' pages
- * (ui_door.h) listens; NULL: there is none. */
-void web_login_invite(struct http_request *request, struct web_sessions *sessions, const char *ui);
+/* Answers {"path": "login?code=...", "pages": "node-7:4002", "ui": "node-7:4001"}. `pages`: where
+ * browsers go with that; NULL: to this server. `ui`: where the door to programs' pages (ui_door.h)
+ * listens; NULL: there is none. */
+void web_login_invite(struct http_request *request, struct web_sessions *sessions,
+		      const char *pages, const char *ui);
 
 /* Opens a session with the query's `code`, and leads to its `to`, which is below this very place.
  * `ui` in the query: the local port of the tunnel to the door; absent without a tunnel. `another`:

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "net/dial.h"
 #include "net/http_server.h"
+#include "net/tls.h"
 #include "net/wire.h"
 
 enum {
@@ -30,8 +31,9 @@ struct ui_proxy {
 	struct ui_place place; /* of these texts */
 	struct dial *dial;     /* NULL: not connecting */
 	bool is_connected;
-	struct wire wire; /* to the program */
-	struct str head;  /* of the question, until it is sent */
+	struct tls_context *tls; /* of the token; NULL: without TLS */
+	struct wire wire;	 /* to the program */
+	struct str head;	 /* of the question, until it is sent */
 	struct body question, answer;
 	bool wants_upgrade;
 	bool has_answer; /* its head was passed on */
@@ -46,6 +48,7 @@ static void free_proxy(struct ui_proxy *proxy)
 		dial_cancel(proxy->dial);
 	if (proxy->is_connected)
 		wire_finish(&proxy->wire);
+	tls_context_destroy(proxy->tls);
 	str_finish(&proxy->head);
 	free(proxy->prefix);
 	free(proxy->address);
@@ -245,6 +248,7 @@ static void on_dialed(void *data, int fd, const struct err *err)
 		return;
 	}
 	proxy->wire = (struct wire){
+		.tls = proxy->tls ? tls_create(proxy->tls, NULL) : NULL,
 		.input_cap = ON_THE_WAY,
 		.on_input = on_wire_changed,
 		.on_output = on_wire_changed,
@@ -286,6 +290,7 @@ void ui_proxy_start(struct event_base *base, struct http_request *request,
 	proxy->method = mem_strdup(http_request_head(request)->method);
 	proxy->base_path = mem_strdup(place->base);
 	proxy->token = mem_strdup(place->token);
+	proxy->tls = place->is_sealed ? tls_context_create_shared(place->token) : NULL;
 	proxy->place = (struct ui_place){.prefix = proxy->prefix,
 					 .address = proxy->address,
 					 .keep_path = place->keep_path,

@@ -209,6 +209,8 @@ static void begin(struct api_bed *bed, struct reply *reply, struct http_question
 {
 	*reply = (struct reply){.bed = bed};
 	reply->client = http_client_create(bed->base, api_address(bed->api), BED_TOKEN, NULL);
+	if (bed->bed->job->tls)
+		http_client_seal(reply->client);
 	question->done = on_done;
 	question->data = reply;
 	question->takes_gzip = true;

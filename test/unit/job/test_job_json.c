@@ -103,6 +103,7 @@ static void elastic_types_survive(void **state)
 	struct job *job = sample_job();
 	job->mode = JOB_MODE_GANG;
 	job->live_elastic = true;
+	job->tls = true;
 	job->elastic_settle_ms = 7000;
 	job->types[1].min_instances = 1;
 	job->types[1].max_instances = job->types[1].instances + 3;
@@ -111,7 +112,7 @@ static void elastic_types_survive(void **state)
 	struct job *read = job_from_text(text, strlen(text), NULL);
 
 	assert_non_null(read);
-	assert_true(read->live_elastic);
+	assert_true(read->live_elastic && read->tls);
 	assert_int_equal(read->elastic_settle_ms, 7000);
 	assert_int_equal(job_type_minimum(&read->types[1]), 1);
 	assert_int_equal(job_task_count(read), before);

@@ -107,6 +107,7 @@ static void assert_unanswered(const struct peer *peer)
 
 /* ---- who knows the token ------------------------------------------------------------------ */
 
+/* promise: S90 */
 static void test_calls_of_one_who_knows_the_token(void **state)
 {
 	struct fixture fixture;
@@ -184,6 +185,7 @@ static void test_last_answer_is_whole(void **state)
 
 /* ---- who does not ------------------------------------------------------------------------- */
 
+/* promise: S90 */
 static void test_another_token(void **state)
 {
 	struct fixture fixture;
@@ -200,6 +202,7 @@ static void test_another_token(void **state)
 	fixture_close(&fixture);
 }
 
+/* promise: S91 */
 static void test_nothing_is_answered_without_tls(void **state)
 {
 	static const char *const words[] = {
@@ -233,6 +236,7 @@ static void test_nothing_is_answered_without_tls(void **state)
 
 /* A client of TLS without the secret: the server has no certificate to show, so it learns nothing.
  */
+/* promise: S91 */
 static void test_other_clients_of_tls(void **state)
 {
 	struct err err cleanup_err = {0};
@@ -255,6 +259,7 @@ static void test_other_clients_of_tls(void **state)
 }
 
 /* Its certificate may be as good as it will: it does not know the token. */
+/* promise: S90 */
 static void test_server_with_a_certificate(void **state)
 {
 	struct fixture fixture;
@@ -274,6 +279,7 @@ static void test_server_with_a_certificate(void **state)
 	fixture_close(&fixture);
 }
 
+/* promise: S91 */
 static void test_client_says_nothing_without_tls(void **state)
 {
 	struct fixture fixture;
@@ -324,6 +330,7 @@ static void greet(const char *token, struct str *greeting)
 	evbuffer_free(nothing);
 }
 
+/* promise: S92 */
 static void test_stalled_handshakes_are_closed(void **state)
 {
 	struct str greeting cleanup_str = {0};
@@ -344,6 +351,7 @@ static void test_stalled_handshakes_are_closed(void **state)
 	fixture_close(&fixture);
 }
 
+/* promise: S92 */
 static void test_dripping_handshake_buys_no_time(void **state)
 {
 	struct str greeting cleanup_str = {0};
@@ -392,6 +400,7 @@ static void test_spoilt_greetings(void **state)
 	fixture_close(&fixture);
 }
 
+/* promise: S92 */
 static void test_oversized_handshake(void **state)
 {
 	/* A greeting that says that it has 16 MiB, in records of 16 KiB each. */
@@ -466,6 +475,7 @@ static bool contains(const struct str *record, const char *text)
 	return memmem(record->text, record->length, text, strlen(text)) != NULL;
 }
 
+/* promise: S90 */
 static void test_recorded_call_is_sealed_and_of_no_use(void **state)
 {
 	struct str said cleanup_str = {0}, answered cleanup_str = {0};
@@ -493,6 +503,7 @@ static void test_recorded_call_is_sealed_and_of_no_use(void **state)
 
 /* ---- many --------------------------------------------------------------------------------- */
 
+/* promise: S92 */
 static void test_junk_keeps_nobody_out(void **state)
 {
 	const struct http_limits limits = {.connections = 100, .stranger_bytes = 50 * 16 * 1024};

@@ -376,21 +376,27 @@ static Hadoop__ApplicationReportProto with_am(const char *address)
 	return report;
 }
 
-/* As far as its AM was followed from here. */
-static void keep_copy(const char *mirror)
+static void keep_description(const char *mirror)
 {
 	struct err err cleanup_err = {0};
 	struct job *job = bed_job();
 	char *description cleanup_free = job_to_text(job);
+
+	assert_success(yarn_mirror_write(mirror, "job.json", description, &err), &err);
+	job_destroy(job);
+}
+
+/* As far as its AM was followed from here. */
+static void keep_journal(const char *mirror)
+{
+	struct err err cleanup_err = {0};
 	char *path cleanup_free = fs_join(mirror, "journal.jsonl");
 	json_t *record = json_pack("{ss,ss,ss,si,si}", "ev", "job", "from", "running", "to",
 				   "reforming", "retries", 0, "infrastructure_retries", 1);
 
-	assert_success(yarn_mirror_write(mirror, "job.json", description, &err), &err);
 	struct journal *journal = journal_open(path, &err);
 	assert_success(journal_append(journal, record, 1, true, &err), &err);
 	journal_close(journal);
-	job_destroy(job);
 }
 
 /* `report` is of application 1 and of no other. */
@@ -426,8 +432,12 @@ static void a_job_is_listed_as_its_am_says(void **state)
 	assert_success(yarn_mirror_write(mirror, "token", "secret", &err), &err);
 	web_server_start(&server, steps, array_length(steps));
 	Hadoop__ApplicationReportProto report = with_am(server.address);
+	/* Where the description does not say that the AM speaks no TLS, it is not shown the token.
+	 */
+	assert_listed(&report, JOB_RUNNING, NULL);
+	keep_description(mirror);
 	assert_listed(&report, JOB_FORMING, waiting);
-	keep_copy(mirror);
+	keep_journal(mirror);
 	assert_listed(&report, JOB_REFORMING, NULL);
 	web_server_stop(&server);
 	web_server_finish(&server);

@@ -1,4 +1,4 @@
-#include "client/tunnel.h"
+#include "net/tunnel.h"
 
 #include <event2/buffer.h>
 #include <event2/event.h>
@@ -11,11 +11,14 @@
 #include "net/address.h"
 #include "net/dial.h"
 #include "net/listen.h"
+#include "net/socket_owner.h"
+#include "net/tls.h"
 #include "net/wire.h"
 
 enum {
 	DIAL_MS = 10000,
 	ON_THE_WAY = 128 * 1024, /* bytes, each way */
+	PASSAGES_MAX = 1024,
 };
 
 /* One of the two sides of a passage. */
@@ -35,8 +38,11 @@ struct passage {
 struct tunnel {
 	struct event_base *base;
 	struct evconnlistener *listener;
+	struct tls_context *tls; /* with the target; NULL: without TLS */
+	uid_t user;
 	char *target, *address;
 	LIST_HEAD(, passage) passages;
+	size_t count; /* of them */
 };
 
 static void close_side(struct side *side)
@@ -48,6 +54,7 @@ static void close_side(struct side *side)
 static void free_passage(struct passage *passage)
 {
 	LIST_REMOVE(passage, link);
+	passage->tunnel->count--;
 	if (passage->dial)
 		dial_cancel(passage->dial);
 	close_side(&passage->near);
@@ -68,7 +75,7 @@ static void move(struct side *from, struct side *to)
 static bool is_over(const struct side *from, const struct side *to)
 {
 	return from->has_ended && evbuffer_get_length(from->wire.input) == 0 &&
-	       evbuffer_get_length(to->wire.output) == 0;
+	       !wire_is_sending(&to->wire);
 }
 
 static void go_on(struct passage *passage)
@@ -106,11 +113,12 @@ static void on_end(void *data, int error)
 	go_on(side->passage);
 }
 
-static void open_side(struct passage *passage, struct side *side, int fd)
+static void open_side(struct passage *passage, struct side *side, int fd, struct tls_context *tls)
 {
 	side->passage = passage;
 	side->is_open = true;
 	side->wire = (struct wire){
+		.tls = tls ? tls_create(tls, NULL) : NULL,
 		.input_cap = ON_THE_WAY,
 		.on_input = on_changed,
 		.on_output = on_changed,
@@ -129,19 +137,35 @@ static void on_dialed(void *data, int fd, const struct err *err)
 		free_passage(passage);
 		return;
 	}
-	open_side(passage, &passage->far, fd);
+	open_side(passage, &passage->far, fd, passage->tunnel->tls);
 	go_on(passage);
+}
+
+static bool is_welcome(const struct tunnel *tunnel, int fd)
+{
+	uid_t uid;
+
+	if (tunnel->count == PASSAGES_MAX)
+		return false;
+	return tunnel->user == SOCKET_OWNER_ANY ||
+	       socket_owner_of_peer(fd, &uid, NULL) != SOCKET_OWNER_KNOWN ||
+	       socket_owner_is_trusted(uid, tunnel->user, NULL);
 }
 
 static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *peer,
 		      int length, void *data)
 {
 	struct tunnel *tunnel = data;
-	struct passage *passage = mem_alloc(sizeof(*passage));
 
+	if (!is_welcome(tunnel, fd)) {
+		close(fd);
+		return;
+	}
+	struct passage *passage = mem_alloc(sizeof(*passage));
 	passage->tunnel = tunnel;
 	LIST_INSERT_HEAD(&tunnel->passages, passage, link);
-	open_side(passage, &passage->near, fd);
+	tunnel->count++;
+	open_side(passage, &passage->near, fd, NULL);
 	passage->dial = dial_start(tunnel->base, tunnel->target, DIAL_MS, on_dialed, passage, NULL);
 	if (!passage->dial)
 		free_passage(passage);
@@ -167,19 +191,25 @@ static int listen_at(struct tunnel *tunnel, const char *text, struct err *err)
 	return 0;
 }
 
-struct tunnel *tunnel_create(struct event_base *base, const char *listen, const char *target,
-			     struct err *err)
+struct tunnel *tunnel_create(const struct tunnel_options *options, struct err *err)
 {
 	struct tunnel *tunnel = mem_alloc(sizeof(*tunnel));
 
-	tunnel->base = base;
-	tunnel->target = mem_strdup(target);
+	tunnel->base = options->base;
+	tunnel->target = mem_strdup(options->target);
+	tunnel->tls = options->secret ? tls_context_create_shared(options->secret) : NULL;
+	tunnel->user = options->user;
 	LIST_INIT(&tunnel->passages);
-	if (listen_at(tunnel, listen, err) < 0) {
+	if (listen_at(tunnel, options->listen, err) < 0) {
 		tunnel_destroy(tunnel);
 		return NULL;
 	}
 	return tunnel;
+}
+
+void tunnel_move(struct tunnel *tunnel, const char *target)
+{
+	mem_replace(&tunnel->target, mem_strdup(target));
 }
 
 const char *tunnel_address(const struct tunnel *tunnel)
@@ -195,6 +225,7 @@ void tunnel_destroy(struct tunnel *tunnel)
 		free_passage(LIST_FIRST(&tunnel->passages));
 	if (tunnel->listener)
 		evconnlistener_free(tunnel->listener);
+	tls_context_destroy(tunnel->tls);
 	free(tunnel->target);
 	free(tunnel->address);
 	free(tunnel);

@@ -1,0 +1,197 @@
+"""tony.application.tls: tony, the AM and the executors of a job speak TLS 1.3 to each other, by the job's token, and
+nothing else; programs and people reach the AM as before."""
+
+import contextlib
+import hashlib
+import hmac
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+from conftest import PROGRAMS, PYTHON, wait_until
+from patience import PATIENCE_S
+from site_files import AS_ROOT
+from test_open import Browser, open_job, root_of
+
+TLS = {"tony.application.tls": "true"}
+# A program that keeps an entry in the AM's store (docs/rest.md), and reads it again.
+KEEPS = """
+import os, urllib.request
+token = open(os.environ["TONY_TOKEN_FILE"]).read().strip()
+def call(method, data=None):
+    request = urllib.request.Request(os.environ["TONY_AM_URL"] + "/v1/kv/entry", data, method=method)
+    request.add_header("Authorization", "Bearer " + token)
+    return urllib.request.urlopen(request).read().decode()
+call("PUT", b"kept-0451")
+print("the entry:", call("GET"), flush=True)
+"""
+
+
+def address_of(job):
+    host, port = json.loads((job.directory / "am.json").read_text())["address"].split(":")
+    return host, int(port)
+
+
+def submit(tony, keys, command="exec sleep 1000"):
+    return tony.submit(TLS | {"tony.worker.instances": 1} | keys, "--executes", command)
+
+
+def kept(tony):
+    (tony.directory / "keeps.py").write_text(KEEPS)
+    return f"{PYTHON} {tony.directory}/keeps.py"
+
+
+@contextlib.contextmanager
+def tunnel_to(tony, job):
+    """The link, and the URL, of a tunnel to the AM."""
+    child = tony.start("open", "--tunnel", job.id)
+    link = child.stdout.readline().strip()
+    try:
+        yield link, root_of(link)
+    finally:
+        child.send_signal(signal.SIGINT)
+        assert child.wait(PATIENCE_S) == 0
+
+
+def test_programs_and_people_reach_the_am(tony):
+    job = submit(tony, {}, f"{kept(tony)}; exec sleep 1000")
+    job.wait_log("worker:0", "the entry: kept-0451")
+    assert job.status()["am_url"].startswith("https://")
+    with tunnel_to(tony, job) as (link, root):
+        assert job.rest("GET", "/v1/kv/entry", url=root) == (200, b"kept-0451")
+        assert Browser().ask(root + "/v1/job")[0] == 401
+        browser = Browser()
+        assert browser.ask(link)[0] == 200
+        assert json.loads(browser.ask(root + "/v1/job")[1])["id"] == job.id
+    assert tony.run("restart", job.id, "worker:0").returncode == 0
+    wait_until(lambda: job.task("worker:0").get("restart") == 1 and job.task("worker:0")["state"] == "running",
+               "the next program")
+    assert tony.run("kill", job.id).returncode == 0
+    assert job.status()["state"] == "killed"
+
+
+@pytest.mark.promise("S93")
+def test_browsers_have_a_port_of_their_own(tony):
+    job = submit(tony, {})
+    job.wait_task("worker:0")
+    link = open_job(tony, job.id)
+    root, browser = root_of(link), Browser()
+    assert root != job.status()["am_url"].replace("https", "http")
+    assert browser.ask(link)[0] == 200
+    assert json.loads(browser.ask(root + "/v1/job")[1])["id"] == job.id
+    # The token would be shown in clear there: it is of no use.
+    assert job.rest("GET", "/v1/job", url=root)[0] == 401
+    assert job.rest("POST", "/v1/job/kill", {}, url=root)[0] == 401
+
+
+def ask_plainly(job, text):
+    with socket.create_connection(address_of(job), PATIENCE_S) as connection:
+        connection.sendall(text.encode())
+        with contextlib.suppress(ConnectionResetError):
+            return connection.recv(1 << 16)
+    return b""
+
+
+@pytest.mark.promise("S91")
+def test_the_am_answers_nothing_without_tls(tony):
+    job = submit(tony, {})
+    job.wait_task("worker:0")
+    for line in ("GET / HTTP/1.1", "GET /v1/server HTTP/1.1", "POST /v1/job/kill HTTP/1.1"):
+        assert ask_plainly(job, f"{line}\r\nHost: localhost\r\nAuthorization: Bearer {job.token()}\r\n\r\n") == b""
+    assert job.status()["state"] == "running"
+
+
+def key_of(token):
+    """As docs/rest.md has it."""
+    extracted = hmac.digest(bytes(32), token.encode(), "sha256")
+    return hmac.new(extracted, b"tony wire, TLS 1.3\x01", hashlib.sha256).hexdigest()
+
+
+@pytest.mark.promise("S90")
+@pytest.mark.parametrize("is_right", [True, False], ids=["the token", "another token"])
+def test_any_tls_does_that_knows_the_token(tony, is_right):
+    job = submit(tony, {})
+    key = key_of(job.token() if is_right else "0" * 64)
+    host, port = address_of(job)
+    request = (f"GET /v1/job HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {job.token()}\r\n"
+               "Connection: close\r\n\r\n")
+    answer = subprocess.run(["openssl", "s_client", "-connect", f"{host}:{port}", "-tls1_3", "-psk", key, "-psk_identity", "tony",
+                             "-ciphersuites", "TLS_AES_128_GCM_SHA256", "-quiet"], check=False,
+                            input=request, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert (f'"id":"{job.id}"' in answer.stdout) == is_right, answer.stderr
+    assert is_right or answer.stdout == ""
+
+
+@pytest.mark.parametrize("is_guardian", [False, True], ids=["the AM", "the guardian"])
+def test_another_am_goes_on(tony, is_guardian):
+    job = submit(tony, {"tony.worker.instances": 2}, f"{kept(tony)}; exec sleep 1000")
+    before = [job.wait_task(f"worker:{index}")["pids"] for index in range(2)]
+    url, page = job.status()["am_url"], root_of(open_job(tony, job.id))
+    os.kill(job.am()[is_guardian], signal.SIGKILL)
+    wait_until(lambda: job.status()["am_attempt"] == 2, "another AM")
+    assert [job.wait_task(f"worker:{index}")["pids"] for index in range(2)] == before
+    assert job.status()["am_url"] == url and root_of(open_job(tony, job.id)) == page
+    with tunnel_to(tony, job) as (_, root):
+        assert job.rest("GET", "/v1/kv/entry", url=root) == (200, b"kept-0451")
+
+
+@pytest.mark.promise("S92")
+def test_junk_loses_no_task(tony):
+    """1,000 connections that say nothing, half of a greeting, or no TLS at all, while ten tasks beat ten times a
+    second: an executor that were kept out for a second would count as lost."""
+    job = submit(tony, {"tony.worker.instances": 10, "tony.task.heartbeat-interval-ms": 100,
+                        "tony.task.max-missed-heartbeats": 50})
+    for index in range(10):
+        job.wait_task(f"worker:{index}")
+    words = [b"", b"\x16\x03\x01\x02\x00\x01\x00", b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\xff\xff" + b"j" * 500]
+    held = []
+    for number in range(1000):
+        connection = socket.create_connection(address_of(job), PATIENCE_S)
+        connection.sendall(words[number % len(words)])
+        held = [*held[-300:], connection]
+    beats = [event for event in job.events() if event["ev"] == "task" and event.get("to") == "lost"]
+    assert not beats and job.status()["am_attempt"] == 1
+    assert all(task["attempt"] == 1 and task["state"] == "running" for task in job.status()["tasks"])
+    for connection in held:
+        connection.close()
+
+
+# ---- the wire -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def wire(tony):
+    """tony runs in a network of its own, of which every byte is kept: a function gives those of a port."""
+    holder = subprocess.Popen(["unshare", *AS_ROOT, "--net", "sh", "-c", "ip link set lo up && echo up && exec cat"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert holder.stdout.readline() == "up\n"
+    enter = ["nsenter", "--target", str(holder.pid), "--net", *(["--user", "--preserve-credentials"] * bool(AS_ROOT))]
+    directory = tony.directory / "wire"
+    directory.mkdir()
+    recorder = subprocess.Popen([*enter, sys.executable, PROGRAMS / "record_wire.py", directory],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert recorder.stdout.readline() == "ready\n"
+    tony.enter = enter
+    yield lambda port: (directory / str(port)).read_bytes()
+    for child in (recorder, holder):
+        child.communicate(timeout=PATIENCE_S)
+
+
+@pytest.mark.promise("S90")
+@pytest.mark.parametrize("seal", ["true", "false"])
+def test_nothing_is_read_on_the_wire(tony, wire, seal):
+    """Without TLS all of it is: so the recorder hears all that there is."""
+    job = submit(tony, {"tony.application.tls": seal}, f"{kept(tony)}; exec sleep 1000")
+    job.wait_log("worker:0", "the entry: kept-0451")
+    _, port = address_of(job)
+    assert tony.run("kill", "--reason", "marked-1729", job.id).returncode == 0
+    marks = [job.token(), "kept-0451", "marked-1729", "HTTP/1.1", "worker:0", "Bearer"]
+    if seal == "true":
+        bytes_ = wire(port)
+        assert len(bytes_) > 2000 and not [mark for mark in marks if mark.encode() in bytes_]
+    else:
+        wait_until(lambda: all(mark.encode() in wire(port) for mark in marks), "every mark")

@@ -1,0 +1,158 @@
+/* A job with TLS (tony.application.tls): executors and clients speak it, by the token, at the AM's
+ * port, and nobody else; browsers look at another one, at which no token is good. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../net/peer.h"
+#include "api_bed.h"
+#include "base/mem.h"
+
+#define CLOSE "Host: localhost:4000\r\nConnection: close\r\n"
+#define TOKEN "Authorization: Bearer " BED_TOKEN "\r\n"
+
+static void seal(struct bed *bed)
+{
+	bed->job->tls = true;
+}
+
+static int set_up(void **state)
+{
+	*state = api_bed_create("worker=2", seal);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	api_bed_destroy(*state);
+	return 0;
+}
+
+/* Asks without TLS; "": no byte came. The caller frees. */
+static char *answer_at(struct api_bed *bed, const char *address, const char *request,
+		       const char *headers)
+{
+	char *text cleanup_free = mem_printf("%s HTTP/1.1\r\n" CLOSE "%s\r\n", request, headers);
+	struct peer peer;
+
+	peer_open(&peer, bed->base, address);
+	peer_send(&peer, text);
+	peer_expect_end(&peer, bed->base);
+	char *answer = mem_strdup(str_text(&peer.received));
+	peer_close(&peer);
+	return answer;
+}
+
+static void expect_page(struct api_bed *bed, const char *request, const char *headers,
+			const char *text)
+{
+	char *answer cleanup_free = answer_at(bed, api_pages_address(bed->api), request, headers);
+
+	if (!strstr(answer, text))
+		fail_msg("%s %s: no \"%s\" in: %s", request, headers, text, answer);
+}
+
+static void test_executors_and_clients(void **state)
+{
+	struct api_bed *bed = *state;
+	struct reply first, reply;
+
+	bring_in(bed, "worker:0", 4000);
+	bring_in(bed, "worker:1", 4001);
+	ask(bed, &first, "POST", "/v1/tasks/worker:0/beat", beat_text(1, 0, 0, "waiting"));
+	assert_string_equal(reply_member(&first, "order"), "run");
+	ask(bed, &reply, "GET", "/v1/job", NULL);
+	assert_int_equal(reply.status, 200);
+	assert_string_equal(reply_member(&reply, "id"), "tony-test");
+	reply_finish(&reply);
+	reply_finish(&first);
+}
+
+/* promise: S91 */
+static void test_the_am_answers_nothing_without_tls(void **state)
+{
+	static const char *const requests[] = {"GET /", "GET /v1/server", "GET /v1/job",
+					       "POST /v1/job/kill"};
+	struct api_bed *bed = *state;
+
+	for (size_t i = 0; i < array_length(requests); i++) {
+		char *answer cleanup_free =
+			answer_at(bed, api_address(bed->api), requests[i], TOKEN);
+		assert_string_equal(answer, "");
+	}
+}
+
+/* promise: S93 */
+static void test_no_token_is_good_where_browsers_look(void **state)
+{
+	struct api_bed *bed = *state;
+
+	assert_string_not_equal(api_pages_address(bed->api), api_address(bed->api));
+	expect_page(bed, "GET /", "", "200 OK");
+	expect_page(bed, "GET /v1/server", "", "{\"kind\":\"am\"}");
+	expect_page(bed, "GET /v1/job", "", "401 ");
+	expect_page(bed, "GET /v1/job", TOKEN, "401 ");
+	expect_page(bed, "POST /v1/job/kill", TOKEN, "401 ");
+	expect_page(bed, "POST /v1/links", TOKEN, "401 ");
+	expect_page(bed, "POST /v1/tasks/worker:0/beat", TOKEN, "401 ");
+}
+
+/* promise: S93 */
+static void test_links_lead_browsers_there(void **state)
+{
+	struct api_bed *bed = *state;
+	struct reply reply;
+
+	ask(bed, &reply, "POST", "/v1/links", "{}");
+	assert_string_equal(reply_member(&reply, "pages"), api_pages_address(bed->api));
+	char *way cleanup_free = mem_printf("GET /%s", reply_member(&reply, "path"));
+	reply_finish(&reply);
+	char *answer cleanup_free = answer_at(bed, api_pages_address(bed->api), way, "");
+	const char *cookie = strstr(answer, "Set-Cookie: ");
+	assert_non_null(cookie);
+	cookie += strlen("Set-Cookie: ");
+	char *header cleanup_free =
+		mem_printf("Cookie: %.*s\r\n", (int)strcspn(cookie, ";"), cookie);
+	expect_page(bed, "GET /v1/job", header, "200 OK");
+	expect_page(bed, "POST /v1/job/kill", header, "401 ");
+}
+
+static void on_drained(void *data)
+{
+	*(bool *)data = true;
+}
+
+static void test_both_ports_are_drained(void **state)
+{
+	struct api_bed *bed = *state;
+	struct peer looker;
+	bool is_drained = false;
+
+	peer_open(&looker, bed->base, api_pages_address(bed->api));
+	peer_send(&looker, "GET /v1/server HTTP/1.1\r\nHost: localhost:4000\r\n\r\n");
+	peer_expect(&looker, bed->base, "200 OK");
+	api_drain(bed->api, 1000 * 1000, on_drained, &is_drained);
+	run_until(bed->base, &is_drained);
+	peer_expect_end(&looker, bed->base);
+	peer_close(&looker);
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_executors_and_clients),
+		TEST(test_the_am_answers_nothing_without_tls),
+		TEST(test_no_token_is_good_where_browsers_look),
+		TEST(test_links_lead_browsers_there),
+		TEST(test_both_ports_are_drained),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,134 @@
+/* A port of this machine that leads elsewhere (tunnel.h). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "net/socket_owner.h"
+#include "net/tunnel.h"
+#include "peer.h"
+#include "server.h"
+
+#define ASK "GET /echo?text=hello HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n"
+
+static struct tunnel *dig(struct fixture *fixture, const char *secret, uid_t user)
+{
+	struct tunnel *tunnel = tunnel_create(
+		&(struct tunnel_options){.base = fixture->base,
+					 .listen = "127.0.0.1:0",
+					 .target = http_server_address(fixture->server),
+					 .secret = secret,
+					 .user = user},
+		NULL);
+
+	assert_non_null(tunnel);
+	return tunnel;
+}
+
+static void test_leads_through_tls(void **state)
+{
+	struct fixture fixture;
+	struct peer peer;
+
+	fixture_open_sealed(&fixture, NULL);
+	struct tunnel *tunnel = dig(&fixture, TEST_TOKEN, geteuid());
+	peer_open(&peer, fixture.base, tunnel_address(tunnel));
+	peer_send(&peer, ASK);
+	peer_expect(&peer, fixture.base, "\r\n\r\nhello");
+	peer_forget(&peer);
+	peer_send(&peer, "GET /big HTTP/1.1\r\nConnection: close\r\n" TEST_AUTHORIZATION "\r\n");
+	peer_expect_end(&peer, fixture.base);
+	assert_true(peer.received.length > 8 << 20);
+	peer_close(&peer);
+	while (http_server_connection_count(fixture.server) > 0)
+		event_base_loop(fixture.base, EVLOOP_ONCE);
+	tunnel_destroy(tunnel);
+	fixture_close(&fixture);
+}
+
+static void test_ends_where_the_target_does_not_know_the_secret(void **state)
+{
+	struct fixture fixture;
+	struct peer peer;
+
+	fixture_open_sealed(&fixture, NULL);
+	struct tunnel *tunnel = dig(&fixture, "another", geteuid());
+	peer_open(&peer, fixture.base, tunnel_address(tunnel));
+	peer_send(&peer, ASK);
+	peer_expect_end(&peer, fixture.base);
+	assert_int_equal(peer.received.length, 0);
+	assert_int_equal(fixture.handled, 0);
+	peer_close(&peer);
+	tunnel_destroy(tunnel);
+	fixture_close(&fixture);
+}
+
+static void test_lets_in_nobody_but_its_user(void **state)
+{
+	const uid_t another = 4711;
+	struct fixture fixture;
+	struct peer peer;
+
+	if (geteuid() == 0)
+		assert_int_equal(setegid(another) || seteuid(another), 0);
+	fixture_open(&fixture, NULL);
+	struct tunnel *tunnel = dig(&fixture, NULL, geteuid() + 1);
+	peer_open(&peer, fixture.base, tunnel_address(tunnel));
+	peer_send(&peer, ASK);
+	peer_expect_end(&peer, fixture.base);
+	assert_int_equal(peer.received.length, 0);
+	assert_int_equal(fixture.handled, 0);
+	peer_close(&peer);
+	tunnel_destroy(tunnel);
+	tunnel = dig(&fixture, NULL, SOCKET_OWNER_ANY);
+	peer_open(&peer, fixture.base, tunnel_address(tunnel));
+	peer_send(&peer, ASK);
+	peer_expect(&peer, fixture.base, "\r\n\r\nhello");
+	peer_close(&peer);
+	tunnel_destroy(tunnel);
+	fixture_close(&fixture);
+	if (getuid() == 0)
+		assert_int_equal(seteuid(0) || setegid(0), 0);
+}
+
+static void test_moves_to_another_target(void **state)
+{
+	struct fixture first, second;
+	struct peer peer;
+
+	fixture_open_sealed(&first, NULL);
+	fixture_open_sealed(&second, NULL);
+	struct tunnel *tunnel = dig(&first, TEST_TOKEN, geteuid());
+	tunnel_move(tunnel, http_server_address(second.server));
+	peer_open(&peer, first.base, tunnel_address(tunnel));
+	peer_send(&peer, ASK);
+	while (!strstr(str_text(&peer.received), "hello")) {
+		event_base_loop(first.base, EVLOOP_NONBLOCK);
+		event_base_loop(second.base, EVLOOP_NONBLOCK);
+	}
+	assert_int_equal(first.handled, 0);
+	assert_int_equal(second.handled, 1);
+	peer_close(&peer);
+	tunnel_destroy(tunnel);
+	fixture_close(&first);
+	fixture_close(&second);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_leads_through_tls),
+		cmocka_unit_test(test_ends_where_the_target_does_not_know_the_secret),
+		cmocka_unit_test(test_lets_in_nobody_but_its_user),
+		cmocka_unit_test(test_moves_to_another_target),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
