@@ -1,6 +1,6 @@
 """What one application master makes of a job of 10,000 tasks. The AM is the real one, with a scheduler
 that gives containers and starts nothing in them; executors are simulated by one process, which speaks
-docs/rest.md over a connection for each. CPU time is that of the AM alone, wall time that of both on
+docs/rest.md over a connection for each, with --tls by TLS. CPU time is that of the AM alone, wall time that of both on
 this machine. Nothing here fails; the reader judges.
 """
 
@@ -31,7 +31,7 @@ LOOKING_S = 10  # enough for every list
 CURVE = (1000, 10000, 100000)
 
 
-def job(tasks):
+def job(tasks, tls):
     """As tony submit describes one of a single task."""
     place = bench.Workplace()
     try:
@@ -43,17 +43,20 @@ def job(tasks):
         place.close()
     described = json.loads(text) | {"id": NAME, "scheduler": "bench"}
     described["types"][0]["instances"] = tasks
+    if tls:
+        described["tls"] = True
     return described
 
 
 class Master:
     """The AM, the job of which has so many tasks."""
 
-    def __init__(self, directory, tasks):
+    def __init__(self, directory, tasks, tls):
+        self.tls, self.tunnel = tls, None
         self.directory = Path(directory) / NAME
         self.directory.mkdir()
         self.token = secrets.token_hex(32)
-        (self.directory / "job.json").write_text(json.dumps(job(tasks)))
+        (self.directory / "job.json").write_text(json.dumps(job(tasks, tls)))
         (self.directory / "token").write_text(self.token)
         self.log = open(self.directory / "am.log", "wb")
         self.process = subprocess.Popen([PROGRAMS / "scale-agent", "am", "--job-dir", self.directory],
@@ -64,10 +67,14 @@ class Master:
             sys.exit(f"bench: the AM ended: {(self.directory / 'am.log').read_text()}")
         self.door = json.loads(door.read_text())
         self.pid = self.door["pid"]
+        if tls:
+            self.tunnel = subprocess.Popen([PROGRAMS / "scale-tunnel", self.door["address"], self.directory / "token"],
+                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.address = self.tunnel.stdout.readline().strip() if tls else self.door["address"]
         bench.wait_until(lambda: self.get("/v1/job")["progress"].get("launching") == tasks)
 
     def request(self, method, path, **headers):
-        connection = http.client.HTTPConnection(self.door["address"], timeout=bench.PATIENCE_S)
+        connection = http.client.HTTPConnection(self.address, timeout=bench.PATIENCE_S)
         connection.request(method, path, headers={"Authorization": f"Bearer {self.token}"} | headers)
         answer = connection.getresponse()
         body = answer.read()
@@ -81,7 +88,7 @@ class Master:
 
     def ask_often(self, seconds):
         """How long (ms) each answer took, over one connection."""
-        connection = http.client.HTTPConnection(self.door["address"], timeout=bench.PATIENCE_S)
+        connection = http.client.HTTPConnection(self.address, timeout=bench.PATIENCE_S)
 
         def ask():
             connection.request("GET", "/v1/server")
@@ -119,13 +126,16 @@ class Master:
         self.request("POST", "/v1/job/kill")
         self.process.wait(timeout=bench.PATIENCE_S)
         self.log.close()
+        if self.tunnel:
+            self.tunnel.communicate()
 
 
 class Executors:
     def __init__(self, master, tasks):
         self.master = master
         self.process = subprocess.Popen(
-            [PROGRAMS / "scale-executors", master.door["address"], master.directory / "token", str(tasks)],
+            [PROGRAMS / "scale-executors", master.door["address"], master.directory / "token", str(tasks),
+             *["tls"] * master.tls],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def phase(self, command, meanwhile=None):
@@ -184,8 +194,8 @@ def show_requests(master, tasks):
     ask("GET /v1/events, all", "/v1/events")
 
 
-def measure(tasks, seconds, directory):
-    master = Master(directory, tasks)
+def measure(tasks, seconds, tls, directory):
+    master = Master(directory, tasks, tls)
     show("RSS of the AM before", master.resident_mib(), "MiB")
     executors = Executors(master, tasks)
     show_formation("registered", tasks, executors.phase("form"), "<= 5")
@@ -229,10 +239,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", type=int, default=10000)
     parser.add_argument("--seconds", type=int, default=30, help="of beats")
+    parser.add_argument("--tls", action="store_true", help="tony.application.tls is on")
     options = parser.parse_args()
     print(bench.describe_machine(), "\n")
     with tempfile.TemporaryDirectory(prefix="tony-bench-") as directory:
-        measure(options.tasks, options.seconds, directory)
+        measure(options.tasks, options.seconds, options.tls, directory)
     show_curve()
 
 

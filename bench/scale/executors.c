@@ -13,7 +13,7 @@
  *
  * Between phases the beats go on. The end of the input is the end.
  *
- *   scale-executors ADDRESS TOKEN-FILE TASKS
+ *   scale-executors ADDRESS TOKEN-FILE TASKS [tls]
  */
 #include <event2/event.h>
 #include <event2/event_struct.h>
@@ -27,6 +27,7 @@
 #include "base/mem.h"
 #include "fake_executor.h"
 #include "lateness.h"
+#include "net/tls.h"
 
 enum phase { IDLE, FORMING, BEATS, FAILING, ADOPTING };
 
@@ -204,6 +205,7 @@ static void prepare(struct fleet *fleet, char **argv)
 	token[strcspn(token, "\n")] = '\0';
 	fleet->am.host = argv[1];
 	fleet->am.token = token;
+	fleet->am.tls = argv[4] ? tls_context_create_shared(token) : NULL;
 	fleet->count = atoi(argv[3]);
 	fleet->base = event_base_new();
 	event_assign(&fleet->over, fleet->base, -1, 0, on_over, fleet);
@@ -217,8 +219,8 @@ int main(int argc, char **argv)
 	static struct fleet fleet;
 	struct event command;
 
-	if (argc != 4) {
-		fprintf(stderr, "usage: scale-executors ADDRESS TOKEN-FILE TASKS\n");
+	if (argc != 4 && argc != 5) {
+		fprintf(stderr, "usage: scale-executors ADDRESS TOKEN-FILE TASKS [tls]\n");
 		return 2;
 	}
 	fake_executor_allow_files();

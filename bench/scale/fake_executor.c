@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "net/http_message.h"
+#include "net/tls.h"
 #include "protocol/registration.h"
 #include "protocol/report.h"
 
@@ -169,7 +170,9 @@ static void connect_to_am(struct fake_executor *executor)
 		perror("a fake executor: connect");
 		exit(1);
 	}
-	executor->wire = (struct wire){.input_cap = INPUT_CAP,
+	struct tls_context *tls = executor->am->tls;
+	executor->wire = (struct wire){.tls = tls ? tls_create(tls, NULL) : NULL,
+				       .input_cap = INPUT_CAP,
 				       .on_input = on_input,
 				       .on_output = on_output,
 				       .on_end = on_end,

@@ -35,6 +35,7 @@ struct fake_executor_events {
 struct fake_am {
 	struct net_address address;
 	const char *host, *token; /* HOST:PORT */
+	struct tls_context *tls;  /* NULL: without TLS */
 };
 
 enum {

@@ -17,19 +17,24 @@ TASKS = 500
 
 
 @pytest.fixture
-def master(tmp_path, monkeypatch):
-    for name in ("scale-agent", "scale-executors"):
+def master(request, tmp_path, monkeypatch):
+    """With TLS where the parameter says so."""
+    for name in ("scale-agent", "scale-executors", "scale-tunnel"):
         built(f"bench/scale/{name}")
     monkeypatch.setattr(bench_scale, "PROGRAMS", BUILD / "bench/scale")
     monkeypatch.setattr(bench_scale.bench, "PATIENCE_S", PATIENCE_S)
     monkeypatch.setattr(bench_scale.bench, "TONY", str(BUILD / "tony"))
-    master = bench_scale.Master(tmp_path, TASKS)
+    master = bench_scale.Master(tmp_path, TASKS, getattr(request, "param", False))
     yield master
     if master.process.poll() is None:
         master.end()
     assert master.process.returncode is not None
 
 
+BOTH = pytest.mark.parametrize("master", [False, True], ids=["plain", "tls"], indirect=True)
+
+
+@BOTH
 def test_forms_beats_and_forms_anew(master):
     """All are told the cluster, compressed; one failure stops all; all are told the next one."""
     with contextlib.closing(bench_scale.Executors(master, TASKS)) as executors:
@@ -48,6 +53,7 @@ def test_forms_beats_and_forms_anew(master):
         assert master.get("/v1/tasks/worker:0")["attempt"] == 1, "containers are kept"
 
 
+@BOTH
 def test_all_go_on_with_the_next_am(master):
     with contextlib.closing(bench_scale.Executors(master, TASKS)) as executors:
         executors.phase("form")
