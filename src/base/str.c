@@ -109,6 +109,12 @@ void str_list_add_format(struct str_list *list, const char *format, ...)
 	va_end(args);
 }
 
+void str_list_copy(struct str_list *to, const struct str_list *from)
+{
+	for (size_t i = 0; i < from->count; i++)
+		str_list_add(to, from->items[i]);
+}
+
 bool str_list_has(const struct str_list *list, const char *text)
 {
 	for (size_t i = 0; i < list->count; i++) {

@@ -6,6 +6,7 @@
 #include "client/opened.h"
 #include "client/report.h"
 #include "client/verbs.h"
+#include "scheduler/scheduler.h"
 
 static bool print_help(const struct opt_table *table, int argc, char **argv)
 {
@@ -47,6 +48,7 @@ int verb_run(const struct verb *verb, int argc, char **argv)
 		return 0;
 	if (verb->defaults)
 		memcpy(chosen, verb->defaults, verb->size);
+	scheduler_client_begin();
 	int code = opt_parse(&verb->options, argc, argv, chosen, &operands, &call.dashdash, &err);
 	if (code == 0)
 		code = run(verb, chosen, &call, &err);

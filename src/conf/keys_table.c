@@ -218,10 +218,10 @@ static const struct key application_keys[] = {
 		"unpacked as NAME."},
 	{"tony.application.hadoop.classpath", KEY_TEXT, .since = TONY_L, .status = KEY_IGNORED,
 	 .note = NO_CLASSPATH, .doc = "In TonY, the class path of its own JVMs."},
-	{"tony.other.namenodes", KEY_LIST, .since = TONY_L, .status = KEY_IGNORED,
-	 .note = "delegation tokens are for clusters with Kerberos, to which this version does not "
-		 "submit; without it programs reach those file systems as they are",
-	 .doc = "In TonY, further file systems to get delegation tokens for."},
+	{"tony.other.namenodes", KEY_LIST, .since = TONY_L, .schedulers = YARN, .note = NO_YARN,
+	 .doc = "Further file systems, hdfs://NAMESERVICE or hdfs://HOST:PORT, that programs read "
+		"or "
+		"write on a cluster with Kerberos: the job gets a delegation token of each."},
 	{"tony.yarn.priority", KEY_INT, .max = INT32_MAX, .since = OURS, .schedulers = YARN,
 	 .note = NO_YARN,
 	 .doc = "The application's priority within its queue; larger ones go first. Unset: the "

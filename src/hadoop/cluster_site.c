@@ -379,38 +379,58 @@ static char *authority_of(const char *url, const char *scheme)
 	return length > 0 && strcspn(start, "${} \t") >= length ? mem_strndup(start, length) : NULL;
 }
 
-/* The site files name it, beside the jobs' own: users may name its files. */
-static void add_other(const struct reader *reader, const char *authority)
+/* Beside the jobs' own: users may name its files. */
+static int add_other(const struct reader *reader, const char *authority)
 {
 	struct hdfs_access *hdfs = &reader->cluster->hdfs;
-	const struct reader quiet = {reader->site, reader->cluster, NULL};
 	struct name_nodes found cleanup_name_nodes = {0};
 	char *fs cleanup_free = mem_printf(HDFS_SCHEME "%s", authority);
 
 	if (str_equal(fs, hdfs->fs) || hdfs->other_count == FIELD_LIST_CAP)
-		return;
+		return 0;
 	for (size_t i = 0; i < hdfs->other_count; i++)
 		if (str_equal(hdfs->others[i].fs, fs))
-			return;
-	if (read_name_nodes(&quiet, authority, &found) == 0)
-		hdfs_access_add_other(hdfs, mem_steal(&fs), &found.web);
+			return 0;
+	if (read_name_nodes(reader, authority, &found) < 0)
+		return -1;
+	hdfs_access_add_other(hdfs, mem_steal(&fs), &found.web, &found.rpc);
+	return 0;
 }
 
 static void add_others(const struct reader *reader)
 {
 	const struct hdfs_access *hdfs = &reader->cluster->hdfs;
+	const struct reader quiet = {reader->site, reader->cluster, NULL};
 	struct str_list names cleanup_str_list = {0};
 
 	hadoop_site_list(reader->site, "dfs.nameservices", &names);
 	for (size_t i = 0; i < names.count; i++)
-		add_other(reader, names.items[i]);
+		add_other(&quiet, names.items[i]);
 	for (size_t i = 0; i < hdfs->link_count; i++) {
 		const char *to = hdfs->links[i].to;
 		char *authority cleanup_free =
 			str_starts_with(to, HDFS_SCHEME) ? authority_of(to, HDFS_SCHEME) : NULL;
 		if (authority)
-			add_other(reader, authority);
+			add_other(&quiet, authority);
 	}
+}
+
+int hadoop_cluster_add_others(struct hadoop_cluster *cluster, struct hadoop_site *site,
+			      const struct str_list *urls, struct err *err)
+{
+	const struct reader reader = {site, cluster, err};
+
+	for (size_t i = 0; i < urls->count; i++) {
+		const char *url = urls->items[i];
+		char *authority cleanup_free =
+			str_starts_with(url, HDFS_SCHEME) ? authority_of(url, HDFS_SCHEME) : NULL;
+		if (!authority)
+			return err_set(err, ERR_CONFIG,
+				       "\"%s\" is not hdfs://NAMESERVICE or hdfs://HOST:PORT", url);
+		if (add_other(&reader, authority) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 /* ---- ViewFS ------------------------------------------------------------------------------- */

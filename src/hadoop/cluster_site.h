@@ -14,6 +14,11 @@ struct hadoop_cluster *hadoop_cluster_from_site(struct hadoop_site *site, const 
 						const struct str_list *http_fs, const char *staging,
 						struct err *err);
 
+/* Has also the HDFS of each URL, "hdfs://NAMESERVICE" or "hdfs://HOST:PORT", in addition to those
+ * that the site files name. */
+int hadoop_cluster_add_others(struct hadoop_cluster *cluster, struct hadoop_site *site,
+			      const struct str_list *urls, struct err *err);
+
 /* Appends the ResourceManager's addresses, "host:port", as the cluster has them then. */
 int hadoop_cluster_find_rm(struct hadoop_site *site, struct str_list *rm, struct err *err);
 

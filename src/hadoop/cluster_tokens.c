@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "hadoop/sasl.h"
 #include "net/address.h"
 
 #define HDFS "hdfs://"
@@ -84,23 +85,25 @@ void hadoop_token_services(struct hadoop_site *site, const struct str_list *addr
 		add_services(services, addresses->items[i], uses_ip(site));
 }
 
-int hadoop_cluster_find_tokens(struct hadoop_cluster *cluster, struct hadoop_site *site,
-			       struct err *err)
+void hadoop_cluster_find_tokens(struct hadoop_cluster *cluster, struct hadoop_site *site)
 {
 	bool use_ip = uses_ip(site);
 	struct hdfs_access *hdfs = &cluster->hdfs;
 
 	if (!cluster->require_sasl)
-		return 0;
+		return;
 	hadoop_token_services(site, &cluster->rm, &cluster->token_services);
+	hdfs->needs_token = true;
+	hdfs->tokens_in_clear = cluster->protections != SASL_PRIVACY;
 	/* A gateway has tokens of its own, and takes none of a NameNode. */
-	if (hdfs->fs && !hdfs->http_fs)
+	if (hdfs->http_fs)
+		str_list_finish(&hdfs->name_nodes);
+	else if (hdfs->fs)
 		add_file_system(&hdfs->token_services, hdfs->fs, &hdfs->name_nodes, use_ip);
 	add_web(&hdfs->token_services, &hdfs->webhdfs, use_ip);
 	for (size_t i = 0; i < hdfs->other_count; i++) {
 		struct hdfs_other *other = &hdfs->others[i];
-		add_file_system(&other->token_services, other->fs, &(struct str_list){0}, use_ip);
+		add_file_system(&other->token_services, other->fs, &other->name_nodes, use_ip);
 		add_web(&other->token_services, &other->webhdfs, use_ip);
 	}
-	return hdfs_access_take_tokens(hdfs, err);
 }

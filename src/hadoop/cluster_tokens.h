@@ -10,11 +10,10 @@
 void hadoop_token_services(struct hadoop_site *site, const struct str_list *addresses,
 			   struct str_list *services);
 
-/* On a cluster with Kerberos, fills in the lists of `token_services`, and takes the tokens of
- * HADOOP_TOKEN_FILE_LOCATION that HDFS has by them. As Hadoop's clients write it, a service is the
- * server's "ip:port" ("host:port" where hadoop.security.token.service.use_ip is false), or
- * "ha-hdfs:NAMESERVICE". Waits for names to be resolved; those that cannot be have no service. */
-int hadoop_cluster_find_tokens(struct hadoop_cluster *cluster, struct hadoop_site *site,
-			       struct err *err);
+/* On a cluster with Kerberos, fills in what hdfs_token.h has to know. As Hadoop's clients write it,
+ * a service is the server's "ip:port" ("host:port" where hadoop.security.token.service.use_ip is
+ * false), or "ha-hdfs:NAMESERVICE". Waits for names to be resolved; those that cannot be have no
+ * service. */
+void hadoop_cluster_find_tokens(struct hadoop_cluster *cluster, struct hadoop_site *site);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/fields.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "hadoop/token_file.h"
+#include "hadoop/hdfs_token.h"
 #include "net/tls.h"
 
 _Static_assert(FIELD_LINES_CAP >= TLS_AUTHORITIES_CAP, "all authorities find room");
@@ -17,6 +17,7 @@ _Static_assert(FIELD_LINES_CAP >= TLS_AUTHORITIES_CAP, "all authorities find roo
 #define HDFS	   "hdfs:"
 #define VIEW	   "viewfs:"
 
+#define NAME_NODES     "name_nodes"
 #define TOKEN_SERVICES "token_services"
 
 #define MEMBER(member) #member, offsetof(struct hdfs_access, member)
@@ -30,15 +31,10 @@ static const struct field fields[] = {
 	{MEMBER(authorities), FIELD_LINES},
 	{MEMBER(connect_timeout_ms), FIELD_MS},
 	{MEMBER(view), FIELD_OPTIONAL},
+	{MEMBER(needs_token), FIELD_BOOL},
+	{MEMBER(tokens_in_clear), FIELD_BOOL},
 	{MEMBER(token_services), FIELD_LIST},
 };
-
-static void forget_token(char *text)
-{
-	if (text)
-		explicit_bzero(text, strlen(text));
-	free(text);
-}
 
 void hdfs_access_finish(struct hdfs_access *access)
 {
@@ -46,10 +42,9 @@ void hdfs_access_finish(struct hdfs_access *access)
 	for (size_t i = 0; i < access->other_count; i++) {
 		free(access->others[i].fs);
 		str_list_finish(&access->others[i].webhdfs);
+		str_list_finish(&access->others[i].name_nodes);
 		str_list_finish(&access->others[i].token_services);
-		forget_token(access->others[i].delegation);
 	}
-	forget_token(access->delegation);
 	free(access->others);
 	for (size_t i = 0; i < access->link_count; i++) {
 		free(access->links[i].path);
@@ -59,12 +54,14 @@ void hdfs_access_finish(struct hdfs_access *access)
 	*access = (struct hdfs_access){0};
 }
 
-void hdfs_access_add_other(struct hdfs_access *access, char *fs, struct str_list *webhdfs)
+void hdfs_access_add_other(struct hdfs_access *access, char *fs, struct str_list *webhdfs,
+			   struct str_list *name_nodes)
 {
 	access->others =
 		mem_realloc_array(access->others, access->other_count + 1, sizeof(*access->others));
-	access->others[access->other_count++] = (struct hdfs_other){.fs = fs, .webhdfs = *webhdfs};
-	*webhdfs = (struct str_list){0};
+	access->others[access->other_count++] =
+		(struct hdfs_other){.fs = fs, .webhdfs = *webhdfs, .name_nodes = *name_nodes};
+	*webhdfs = *name_nodes = (struct str_list){0};
 }
 
 void hdfs_access_add_link(struct hdfs_access *access, char *path, char *to)
@@ -76,7 +73,18 @@ void hdfs_access_add_link(struct hdfs_access *access, char *path, char *to)
 
 /* ---- which file system -------------------------------------------------------------------- */
 
-struct webhdfs_options hdfs_access_webhdfs(const struct hdfs_access *access)
+static struct hdfs_token_server token_server(const struct hdfs_access *access)
+{
+	return (struct hdfs_token_server){
+		.fs = access->fs,
+		.services = &access->token_services,
+		.givers = &access->name_nodes,
+		.is_encrypted = net_url_is_https(access->webhdfs.items[0]),
+		.tokens_in_clear = access->tokens_in_clear,
+	};
+}
+
+static struct webhdfs_options make_options(const struct hdfs_access *access)
 {
 	int64_t patience_ms = access->patience_ms;
 
@@ -85,11 +93,28 @@ struct webhdfs_options hdfs_access_webhdfs(const struct hdfs_access *access)
 		.http_fs = access->http_fs,
 		.authorities = access->authorities,
 		.user = access->user,
-		.delegation = access->delegation,
 		.connect_timeout_ms = patience_ms ? patience_ms : access->connect_timeout_ms,
 		.silence_timeout_ms = patience_ms,
 		.max_wait_ms = patience_ms,
 	};
+}
+
+static int find_token(const struct hdfs_access *access, const struct hdfs_token_server *server,
+		      struct hdfs_token **token, struct err *err)
+{
+	if (!access->needs_token)
+		return 0;
+	*token = hdfs_token_open(server, err);
+	return *token ? 0 : -1;
+}
+
+int hdfs_access_webhdfs(const struct hdfs_access *access, struct webhdfs_options *options,
+			struct err *err)
+{
+	const struct hdfs_token_server server = token_server(access);
+
+	*options = make_options(access);
+	return find_token(access, &server, &options->token, err);
 }
 
 const char *hdfs_access_name(const struct hdfs_access *access)
@@ -113,16 +138,21 @@ static const struct hdfs_other *find_other(const struct hdfs_access *access, con
 	return NULL;
 }
 
-struct webhdfs_options hdfs_access_webhdfs_of(const struct hdfs_access *access, const char *url)
+int hdfs_access_webhdfs_of(const struct hdfs_access *access, const char *url,
+			   struct webhdfs_options *options, struct err *err)
 {
-	struct webhdfs_options options = hdfs_access_webhdfs(access);
 	const struct hdfs_other *other = find_other(access, url);
 
-	if (other) {
-		options.addresses = other->webhdfs;
-		options.delegation = other->delegation;
-	}
-	return options;
+	if (!other)
+		return hdfs_access_webhdfs(access, options, err);
+	struct hdfs_token_server server = token_server(access);
+	server.fs = other->fs;
+	server.services = &other->token_services;
+	server.givers = &other->name_nodes;
+	server.is_encrypted = net_url_is_https(other->webhdfs.items[0]);
+	*options = make_options(access);
+	options->addresses = other->webhdfs;
+	return find_token(access, &server, &options->token, err);
 }
 
 /* The path in the default file system: of "hdfs:///x", "hdfs:/x" and, with a view,
@@ -189,54 +219,22 @@ char *hdfs_access_path(const struct hdfs_access *access, const char *url)
 	return mem_strdup(full ? behind(access->fs, full) : NULL);
 }
 
-/* ---- tokens ------------------------------------------------------------------------------- */
-
-/* A request has all of its token in it, the password, too: over plain http goes only one that was
- * issued for that. */
-static int take_token(const struct str_list *webhdfs, const struct str_list *services,
-		      char **delegation, struct err *err)
-{
-	static const char *const tls_kinds[] = {TOKEN_KIND_HDFS, TOKEN_KIND_SWEBHDFS};
-	static const char *const plain_kinds[] = {TOKEN_KIND_WEBHDFS};
-	bool is_tls = webhdfs->count > 0 && net_url_is_https(webhdfs->items[0]);
-	struct hadoop_token token cleanup_token = {0};
-
-	if (token_file_find(is_tls ? tls_kinds : plain_kinds,
-			    is_tls ? array_length(tls_kinds) : array_length(plain_kinds), services,
-			    &token, err) < 0)
-		return -1;
-	forget_token(*delegation);
-	*delegation = token.kind ? token_url_string(&token) : NULL;
-	return 0;
-}
-
-int hdfs_access_take_tokens(struct hdfs_access *access, struct err *err)
-{
-	if (take_token(&access->webhdfs, &access->token_services, &access->delegation, err) < 0)
-		return -1;
-	for (size_t i = 0; i < access->other_count; i++) {
-		struct hdfs_other *other = &access->others[i];
-		if (take_token(&other->webhdfs, &other->token_services, &other->delegation, err) <
-		    0)
-			return -1;
-	}
-	return 0;
-}
-
 /* ---- as JSON ------------------------------------------------------------------------------ */
 
 static int read_other(struct hdfs_access *access, const json_t *object, struct err *err)
 {
-	struct str_list webhdfs cleanup_str_list = {0};
+	struct str_list webhdfs cleanup_str_list = {0}, name_nodes cleanup_str_list = {0};
 	char *fs cleanup_free = NULL;
 
 	if (json_need_text(object, "fs", &fs, err) < 0 || field_check_text("fs", fs, err) < 0 ||
 	    json_read_list(object, "webhdfs", &webhdfs, err) < 0 ||
-	    field_check_list("webhdfs", &webhdfs, FIELD_LIST_CAP, err) < 0)
+	    field_check_list("webhdfs", &webhdfs, FIELD_LIST_CAP, err) < 0 ||
+	    json_read_list(object, NAME_NODES, &name_nodes, err) < 0 ||
+	    field_check_list(NAME_NODES, &name_nodes, FIELD_LIST_CAP, err) < 0)
 		return -1;
 	if (webhdfs.count == 0)
 		return err_set(err, ERR_INPUT, "webhdfs: has no address");
-	hdfs_access_add_other(access, mem_steal(&fs), &webhdfs);
+	hdfs_access_add_other(access, mem_steal(&fs), &webhdfs, &name_nodes);
 	struct str_list *services = &access->others[access->other_count - 1].token_services;
 	if (json_read_list(object, TOKEN_SERVICES, services, err) < 0)
 		return -1;
@@ -280,10 +278,9 @@ int hdfs_access_read(struct hdfs_access *access, const json_t *stores, struct er
 	if (fields_read(fields, array_length(fields), object, access, err) == 0 &&
 	    read_array(access, object, "others", OTHERS_CAP, read_other, err) == 0 &&
 	    read_array(access, object, "links", HDFS_LINKS_MAX, read_link, err) == 0) {
-		if (access->webhdfs.count > 0 && hdfs_access_take_tokens(access, err) == 0)
+		if (access->webhdfs.count > 0)
 			return 0;
-		if (access->webhdfs.count == 0)
-			err_set(err, ERR_INPUT, "webhdfs: has no address");
+		err_set(err, ERR_INPUT, "webhdfs: has no address");
 	}
 	hdfs_access_finish(access);
 	return err_wrap(err, "stores: " NAME);
@@ -305,8 +302,10 @@ void hdfs_access_write(const struct hdfs_access *access, json_t *stores)
 		json_t *other = json_object();
 		json_set_text(other, "fs", access->others[i].fs);
 		json_set_list(other, "webhdfs", &access->others[i].webhdfs);
-		if (access->others[i].token_services.count > 0)
+		if (access->needs_token) {
+			json_set_list(other, NAME_NODES, &access->others[i].name_nodes);
 			json_set_list(other, TOKEN_SERVICES, &access->others[i].token_services);
+		}
 		json_array_append_new(others, other);
 	}
 	for (size_t i = 0; i < access->link_count; i++) {

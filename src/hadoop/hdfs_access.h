@@ -13,10 +13,10 @@
 
 /* Another HDFS that the site files name. */
 struct hdfs_other {
-	char *fs;			/* "hdfs://nameservice" */
-	struct str_list webhdfs;	/* not empty */
-	struct str_list token_services; /* as those of struct hdfs_access */
-	char *delegation;
+	char *fs;		    /* "hdfs://nameservice" */
+	struct str_list webhdfs;    /* not empty */
+	struct str_list name_nodes; /* these as those of struct hdfs_access */
+	struct str_list token_services;
 };
 
 #define HDFS_LINKS_MAX 4096
@@ -33,11 +33,10 @@ struct hdfs_access {
 	struct str_list name_nodes; /* "host:port", of RPC */
 	struct str_list webhdfs;    /* "http://host:port", or https; never empty once read */
 	bool http_fs;		    /* `webhdfs` are HttpFS gateways: no redirects */
-	/* Values of Token.service by which its delegation tokens are found; empty: it has none. */
+	bool needs_token;	    /* the cluster uses Kerberos: see hdfs_token.h */
+	bool tokens_in_clear;	    /* as in struct hdfs_token_server */
+	/* Values of Token.service by which its delegation tokens are found. */
 	struct str_list token_services;
-	/* The URL string of that one which HADOOP_TOKEN_FILE_LOCATION has for this process, in
-	 * place of the user; NULL: none. It does not travel with the job. */
-	char *delegation;
 	char *authorities; /* PEM, for https; NULL: those that a machine trusts */
 	int64_t connect_timeout_ms;
 	/* No server is waited for any longer than this, connecting, silent or refusing. It does not
@@ -55,14 +54,18 @@ struct hdfs_access {
 void hdfs_access_finish(struct hdfs_access *access);
 #define cleanup_hdfs_access __attribute__((cleanup(hdfs_access_finish)))
 
-/* Take their texts; `webhdfs` is empty afterwards. */
-void hdfs_access_add_other(struct hdfs_access *access, char *fs, struct str_list *webhdfs);
+/* Take their texts; the lists are empty afterwards. */
+void hdfs_access_add_other(struct hdfs_access *access, char *fs, struct str_list *webhdfs,
+			   struct str_list *name_nodes);
 void hdfs_access_add_link(struct hdfs_access *access, char *path, char *to);
 
-/* Borrows from `access`. */
-struct webhdfs_options hdfs_access_webhdfs(const struct hdfs_access *access);
+/* *options borrows from `access`. -1: a token is needed, and hdfs_token_open() says why there is
+ * none. */
+int hdfs_access_webhdfs(const struct hdfs_access *access, struct webhdfs_options *options,
+			struct err *err);
 /* The same for a URL that hdfs_access_resolve() has made. */
-struct webhdfs_options hdfs_access_webhdfs_of(const struct hdfs_access *access, const char *url);
+int hdfs_access_webhdfs_of(const struct hdfs_access *access, const char *url,
+			   struct webhdfs_options *options, struct err *err);
 
 /* The default file system, for messages: "viewfs://cluster" or `fs`. */
 const char *hdfs_access_name(const struct hdfs_access *access);
@@ -80,11 +83,8 @@ char *hdfs_access_follow(const struct hdfs_access *access, const char *path);
  * frees. */
 char *hdfs_access_path(const struct hdfs_access *access, const char *url);
 
-/* Sets what is `delegation`. ERR_CONFIG: the file of tokens cannot be read. */
-int hdfs_access_take_tokens(struct hdfs_access *access, struct err *err);
-
 /* Reads and checks the member "hdfs" of `stores`, as if written by an enemy. -1: `err` (ERR_INPUT),
- * also when there is none; or what hdfs_access_take_tokens() says; then `access` is empty. */
+ * also when there is none; then `access` is empty. */
 int hdfs_access_read(struct hdfs_access *access, const json_t *stores, struct err *err);
 /* Sets that member. */
 void hdfs_access_write(const struct hdfs_access *access, json_t *stores);

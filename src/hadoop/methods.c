@@ -45,7 +45,8 @@ METHOD(NM_STOP_CONTAINERS, "stopContainers", stop_containers, REPEATABLE);
 METHOD(NM_GET_CONTAINER_STATUSES, "getContainerStatuses", get_container_statuses, REPEATABLE);
 
 /* The one without "PB". */
-const struct rpc_service NAME_NODE = {"NameNode", "org.apache.hadoop.hdfs.protocol.ClientProtocol"};
+const struct rpc_service NAME_NODE = {"NameNode", "org.apache.hadoop.hdfs.protocol.ClientProtocol",
+				      "dfs.namenode.kerberos.principal"};
 METHOD(NN_GET_FILE_INFO, "getFileInfo", get_file_info, REPEATABLE);
 METHOD(NN_MKDIRS, "mkdirs", mkdirs, REPEATABLE);
 METHOD(NN_DELETE, "delete", delete, REPEATABLE);

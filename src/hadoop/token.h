@@ -26,6 +26,7 @@ struct hadoop_token {
 #define TOKEN_KIND_HDFS	    "HDFS_DELEGATION_TOKEN"
 #define TOKEN_KIND_WEBHDFS  "WEBHDFS delegation"
 #define TOKEN_KIND_SWEBHDFS "SWEBHDFS delegation"
+#define TOKEN_KIND_KMS	    "kms-dt"
 
 /* These fill what was empty ({0} or finished). Everything is copied. */
 void token_set(struct hadoop_token *token, const void *identifier, size_t identifier_length,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "hadoop/hdfs_token.h"
 #include "net/http_url.h"
 
 static const struct {
@@ -63,7 +64,7 @@ int webhdfs_options_check(struct webhdfs_options *options, struct err *err)
 	for (size_t i = 0; i < options->addresses.count; i++)
 		if (check_address(options->addresses.items[i], err) < 0)
 			return -1;
-	if (!options->user && !options->delegation)
+	if (!options->user)
 		return err_set(err, ERR_CONFIG, "WebHDFS needs to know as which user");
 	if (options->connect_timeout_ms <= 0)
 		options->connect_timeout_ms = WEBHDFS_CONNECT_TIMEOUT_MS;
@@ -78,11 +79,9 @@ void webhdfs_options_copy(struct webhdfs_options *to, const struct webhdfs_optio
 {
 	*to = *from;
 	to->addresses = (struct str_list){0};
-	for (size_t i = 0; i < from->addresses.count; i++)
-		str_list_add(&to->addresses, from->addresses.items[i]);
+	str_list_copy(&to->addresses, &from->addresses);
 	to->authorities = mem_strdup(from->authorities);
 	to->user = mem_strdup(from->user);
-	to->delegation = mem_strdup(from->delegation);
 }
 
 void webhdfs_options_finish(struct webhdfs_options *options)
@@ -90,7 +89,6 @@ void webhdfs_options_finish(struct webhdfs_options *options)
 	str_list_finish(&options->addresses);
 	free(options->authorities);
 	free(options->user);
-	free(options->delegation);
 	*options = (struct webhdfs_options){0};
 }
 
@@ -145,8 +143,8 @@ void webhdfs_target(struct str *target, const struct webhdfs_options *options,
 	str_append(target, "/webhdfs/v1");
 	http_url_encode(target, question->path, "/");
 	str_append_format(target, "?op=%s", webhdfs_op_name(question->op));
-	if (options->delegation)
-		webhdfs_target_add(target, "delegation", options->delegation);
+	if (options->token)
+		webhdfs_target_add(target, "delegation", hdfs_token_url(options->token));
 	else
 		webhdfs_target_add(target, "user.name", options->user);
 }

@@ -18,6 +18,8 @@
 #include "base/str.h"
 #include "net/url.h"
 
+struct hdfs_token;
+
 /* What to do about a certificate of somebody else. */
 #define WEBHDFS_TRUST_REMEDY                                                                       \
 	"set tony.hdfs.ca-file to a PEM file with the authority that signs the cluster's "         \
@@ -41,7 +43,7 @@ struct webhdfs_options {
 	bool http_fs;		    /* the addresses are of HttpFS gateways */
 	char *authorities;	    /* PEM, for https; NULL: those that the machine trusts */
 	char *user;		    /* user.name=: believed where the cluster is without security */
-	char *delegation;	    /* a token's URL string, in place of the user; NULL: none */
+	struct hdfs_token *token;   /* in place of the user; NULL: none */
 	int64_t connect_timeout_ms; /* 0: WEBHDFS_CONNECT_TIMEOUT_MS */
 	int64_t silence_timeout_ms; /* without any progress; 0: WEBHDFS_SILENCE_TIMEOUT_MS */
 	/* For how long a call that could not be served is repeated, with growing pauses; 0:

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/timer.h"
+#include "hadoop/hdfs_token.h"
 #include "hadoop/webhdfs_call.h"
 #include "net/http_client.h"
 #include "net/tls.h"
@@ -161,6 +162,23 @@ static void fail(struct webhdfs_call *call, enum webhdfs_verdict verdict, struct
 		timer_start(&call->timer, pause);
 	else
 		tell(call, NULL, call->flaw.message ? &call->flaw : &failure);
+}
+
+/* The server takes the token no longer, and did nothing. */
+static bool renews_token(struct webhdfs_call *call, const struct err *err)
+{
+	struct hdfs_token *token = call->client->options.token;
+
+	if (!token || call->has_renewed || call->stage == STAGE_CONTENT ||
+	    err->kind != ERR_DENIED || !strstr(err_message(err), "InvalidToken"))
+		return false;
+	call->has_renewed = true;
+	return hdfs_token_renew(token, call->token_age);
+}
+
+static void begin_try(struct webhdfs_call *call)
+{
+	exchange(call, call->to && call->client->options.http_fs ? STAGE_SOURCE : STAGE_ASK);
 }
 
 static void refuse(struct webhdfs_call *call, struct err *err)
@@ -437,6 +455,8 @@ static void on_answer(void *data, const struct http_response *response, const st
 		succeed(call, &(struct webhdfs_result){0});
 	else if (is_prepared(call, verdict, err.kind))
 		prepare_on(call, err.kind == ERR_NOT_FOUND);
+	else if (renews_token(call, &err))
+		begin_try(call);
 	else if (verdict != WEBHDFS_DONE)
 		fail(call, adjust(call, verdict), &err);
 	else if (call->stage == STAGE_LOOK)
@@ -573,6 +593,8 @@ static void ask(struct webhdfs_call *call, const struct net_url *url)
 		return;
 	}
 	append_target(call, &target);
+	if (call->client->options.token)
+		call->token_age = hdfs_token_age(call->client->options.token);
 	call->sent = 0;
 	if (moves && call->progress)
 		timer_start(&call->timer, PROGRESS_MS);
@@ -645,7 +667,7 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
 		return;
 	}
 	call->question.server = webhdfs_tries_server(&call->tries);
-	exchange(call, call->to && call->client->options.http_fs ? STAGE_SOURCE : STAGE_ASK);
+	begin_try(call);
 }
 
 struct webhdfs_call *webhdfs_call_start(struct webhdfs_async *client, enum webhdfs_op op,

@@ -43,7 +43,9 @@ struct webhdfs_call {
 	 * stays. */
 	int64_t offset, left;
 	bool has_progressed; /* in this try */
-	bool is_stopped;     /* by `progress` */
+	bool has_renewed;    /* the token; that of the last question was as old as: */
+	unsigned token_age;
+	bool is_stopped; /* by `progress` */
 	void (*visit)(void *data, const struct webhdfs_file *file);
 	void (*visit_attribute)(void *data, const char *name, const char *value);
 	struct err flaw; /* of the call itself: there is no other try */

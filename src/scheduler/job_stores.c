@@ -302,7 +302,9 @@ static int ask_hdfs(int64_t within_ms, struct err *err)
 
 	if (!cluster)
 		return -1;
-	struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
+	struct webhdfs_options options;
+	if (hdfs_access_webhdfs(&cluster->hdfs, &options, err) < 0)
+		return -1;
 	options.connect_timeout_ms = options.silence_timeout_ms = options.max_wait_ms = within_ms;
 	struct webhdfs_client *client cleanup_webhdfs = webhdfs_client_create(&options, err);
 	return client ? webhdfs_stat(client, "/", &root, err) : -1;

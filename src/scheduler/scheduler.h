@@ -508,6 +508,8 @@ int scheduler_remove_job(const struct scheduler_client_ops *ops, const char *id,
 int scheduler_list_ended(const struct scheduler_client_ops *ops, int64_t until_ms,
 			 struct str_list *ids, struct err *err);
 
+/* Once, before the others: this process is a client, whose user may have a Kerberos ticket. */
+void scheduler_client_begin(void);
 /* In the order in which jobs are looked for; NULL behind the last. */
 const struct scheduler_client_ops *scheduler_client_at(size_t index);
 const struct scheduler_client_ops *scheduler_client_find(const char *name);

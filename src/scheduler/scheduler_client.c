@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "hadoop/hdfs_ticket.h"
 #include "job/scheduler_list.h"
 #include "scheduler/local_jobs.h"
 #include "scheduler/local_removal.h"
@@ -8,6 +9,11 @@
 SCHEDULER_LIST(DECLARATION, DECLARATION)
 
 static const struct scheduler_client_ops *const schedulers[] = {SCHEDULER_LIST(POINTER, POINTER)};
+
+void scheduler_client_begin(void)
+{
+	hdfs_tokens_by_ticket();
+}
 
 const struct scheduler_client_ops *scheduler_client_find(const char *name)
 {

@@ -328,8 +328,20 @@ static void close_yarn(struct scheduler *scheduler)
 	free(yarn);
 }
 
-/* The job's token and description and nothing else: what the AM may do at the ResourceManager is no
- * task's business. */
+/* Not those by which the AM speaks to the ResourceManager. */
+static void add_file_tokens(const struct credentials *from, struct credentials *credentials)
+{
+	static const char *const kinds[] = {TOKEN_KIND_HDFS, TOKEN_KIND_SWEBHDFS,
+					    TOKEN_KIND_WEBHDFS, TOKEN_KIND_KMS};
+
+	for (size_t i = 0; i < from->token_count; i++)
+		for (size_t k = 0; k < array_length(kinds); k++)
+			if (str_equal(from->tokens[i].token.kind, kinds[k]))
+				credentials_add_token(credentials, from->tokens[i].alias,
+						      &from->tokens[i].token);
+}
+
+/* The job's token and description, and those of its file systems. */
 static int make_task_tokens(struct yarn *yarn, struct err *err)
 {
 	static const char *const secrets[] = {HADOOP_SECRET_TOKEN, HADOOP_SECRET_JOB};
@@ -348,6 +360,7 @@ static int make_task_tokens(struct yarn *yarn, struct err *err)
 				       secrets[i]);
 		credentials_add_secret(&credentials, secrets[i], bytes, length);
 	}
+	add_file_tokens(&yarn->credentials, &credentials);
 	credentials_write(&credentials, &yarn->task_tokens);
 	return 0;
 }

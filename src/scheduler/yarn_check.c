@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
@@ -303,6 +304,41 @@ static void take_identity(struct hadoop_cluster *cluster, struct job *job,
 		job->tls = true;
 }
 
+/* Programs may want files of HDFS where the job's own are elsewhere. */
+static int get_own_token(const struct hadoop_cluster *cluster, struct err *err)
+{
+	struct webhdfs_options options;
+	struct err why cleanup_err = {0};
+
+	if (!hadoop_cluster_has_hdfs(cluster) ||
+	    hdfs_access_webhdfs(&cluster->hdfs, &options, &why) == 0)
+		return 0;
+	if (!cluster->fs)
+		return err_copy(err, &why);
+	log_warning("the job gets no delegation token of HDFS: %s", err_message(&why));
+	return 0;
+}
+
+/* The job's containers get all that were opened (hdfs_token.h). */
+static int get_tokens(const struct hadoop_cluster *cluster, const struct job *job, struct err *err)
+{
+	const char *text = job_config(job, YARN_OTHERS_KEY);
+	struct str_list urls cleanup_str_list = {0};
+	struct webhdfs_options options;
+
+	if (!cluster->require_sasl)
+		return 0;
+	if (get_own_token(cluster, err) < 0)
+		return -1;
+	str_split(&urls, text ? text : "", ',');
+	for (size_t i = 0; i < urls.count; i++) {
+		char *root cleanup_free = mem_printf("%s/", urls.items[i]);
+		if (hdfs_access_webhdfs_of(&cluster->hdfs, root, &options, err) < 0)
+			return err_wrap(err, YARN_OTHERS_KEY);
+	}
+	return 0;
+}
+
 int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct share *given,
 		   struct err *err)
 {
@@ -311,7 +347,8 @@ int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct share
 	ProtobufCMessage *response cleanup_message = NULL;
 
 	if (check_tags(job, err) < 0 || check_placements(job, err) < 0 ||
-	    yarn_check_staging(cluster, err) < 0 || resolve_checkpoint_dir(cluster, job, err) < 0 ||
+	    get_tokens(cluster, job, err) < 0 || yarn_check_staging(cluster, err) < 0 ||
+	    resolve_checkpoint_dir(cluster, job, err) < 0 ||
 	    yarn_history_prepare(cluster, job, err) < 0 || describe(cluster, job, err) < 0 ||
 	    yarn_call(cluster, &RM_GET_NEW_APPLICATION, &request.base, &response, NULL, err) < 0)
 		return -1;

@@ -11,6 +11,7 @@
 #include "hadoop/cluster_site.h"
 #include "hadoop/cluster_tokens.h"
 #include "hadoop/cluster_trust.h"
+#include "hadoop/hdfs_ticket.h"
 #include "hadoop/id.h"
 #include "hadoop/kerberos_user.h"
 #include "hadoop/methods.h"
@@ -109,6 +110,18 @@ static struct hadoop_site *load_site(const struct settings *settings, struct err
 	return hadoop_site_load(&files, err);
 }
 
+static int add_others(struct hadoop_cluster *cluster, struct hadoop_site *site,
+		      const struct settings *settings, struct err *err)
+{
+	const char *text = setting(settings, YARN_OTHERS_KEY);
+	struct str_list urls cleanup_str_list = {0};
+
+	str_split(&urls, text ? text : "", ',');
+	if (hadoop_cluster_add_others(cluster, site, &urls, err) < 0)
+		return err_wrap(err, YARN_OTHERS_KEY);
+	return 0;
+}
+
 static struct hadoop_cluster *find_cluster(const struct settings *settings, struct err *err)
 {
 	const char *gateways = setting(settings, "tony.hdfs.httpfs");
@@ -133,8 +146,10 @@ static struct hadoop_cluster *find_cluster(const struct settings *settings, stru
 	cluster->client_wait_ms = client_wait(cluster, settings);
 	cluster->history_dir =
 		yarn_history_path(cluster, setting(settings, "tony.history.location"));
-	if (hadoop_cluster_find_tokens(cluster, site, err) == 0 &&
-	    yarn_check_own_place(cluster, err) == 0 &&
+	int result = add_others(cluster, site, settings, err);
+	hadoop_cluster_find_tokens(cluster, site);
+	hdfs_ticket_use(cluster, site);
+	if (result == 0 && yarn_check_own_place(cluster, err) == 0 &&
 	    find_authorities(cluster, site, settings, err) == 0)
 		return cluster;
 	hadoop_cluster_destroy(cluster);
@@ -189,7 +204,6 @@ void yarn_cluster_adopt(struct hadoop_cluster *cluster, const char *job_dir)
 		str_list_finish(&cluster->hdfs.token_services);
 		cluster->hdfs.token_services = known.token_services;
 		known.token_services = (struct str_list){0};
-		mem_replace(&cluster->hdfs.delegation, mem_steal(&known.delegation));
 		cluster->hdfs.http_fs = true;
 	}
 }
@@ -249,9 +263,11 @@ int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *met
 struct webhdfs_client *yarn_webhdfs(const struct hadoop_cluster *cluster, const char *url,
 				    struct err *err)
 {
-	const struct webhdfs_options options = hdfs_access_webhdfs_of(&cluster->hdfs, url);
+	struct webhdfs_options options;
 
-	return webhdfs_client_create(&options, err);
+	return hdfs_access_webhdfs_of(&cluster->hdfs, url, &options, err) == 0
+		       ? webhdfs_client_create(&options, err)
+		       : NULL;
 }
 
 void yarn_webhdfs_cleanup(struct webhdfs_client **client)

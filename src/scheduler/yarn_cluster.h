@@ -14,6 +14,8 @@
 struct hadoop_site;
 struct webhdfs_client;
 
+#define YARN_OTHERS_KEY "tony.other.namenodes"
+
 bool yarn_config_is_default(const struct job *job, const char *key);
 
 /* What the site files say, and the keys of `job` about them; NULL: those of tony-site.xml. The

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "hadoop/container.h"
 #include "hadoop/credentials.h"
+#include "hadoop/hdfs_token.h"
 #include "hadoop/id.h"
 #include "hadoop/message.h"
 #include "hadoop/methods.h"
@@ -116,11 +117,17 @@ static void add_acls(struct submission *submission)
 	submission->launch.application_acls = submission->acl_list;
 }
 
+/* The ResourceManager renews the tokens while the job lives, and cancels them at its end: unless
+ * somebody else goes by them, too. */
 static void add_credentials(struct submission *submission, const char *token,
 			    const char *description)
 {
 	struct credentials credentials cleanup_credentials = {0};
+	bool are_own;
 
+	hdfs_tokens_add(&credentials, &are_own);
+	submission->context.has_cancel_tokens_when_complete = true;
+	submission->context.cancel_tokens_when_complete = are_own;
 	credentials_add_secret(&credentials, HADOOP_SECRET_TOKEN, token, strlen(token));
 	credentials_add_secret(&credentials, HADOOP_SECRET_JOB, description, strlen(description));
 	credentials_write(&credentials, &submission->credentials);

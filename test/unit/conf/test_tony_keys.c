@@ -51,7 +51,7 @@ static const struct {
 	{"tony.application.group.A", WORKS},
 	{"tony.application.dependency.worker.timeout.after.A", WORKS},
 	{"tony.application.dependency.worker.timeout.after.A.ignored", WORKS},
-	{"tony.other.namenodes", IGNORED},
+	{"tony.other.namenodes", WORKS},
 	{"tony.version-info.version", IGNORED},
 	{"tony.version-info.checksum", IGNORED},
 	{"tony.worker.instances", WORKS},

@@ -1,6 +1,7 @@
 /* Which of the tokens that HADOOP_TOKEN_FILE_LOCATION names are a cluster's. */
 #include "../base/scratch.h"
 #include "../base/test.h"
+#include "token_bed.h"
 
 #include <stdlib.h>
 
@@ -8,10 +9,10 @@
 #include "base/mem.h"
 #include "hadoop/cluster_tokens.h"
 #include "hadoop/credentials.h"
+#include "hadoop/hdfs_token.h"
 #include "hadoop/kerberos_user.h"
+#include "hadoop/sasl.h"
 #include "hadoop/token_file.h"
-
-#define VARIABLE "HADOOP_TOKEN_FILE_LOCATION"
 
 static struct hadoop_site *load(void **state, const char *use_ip)
 {
@@ -25,39 +26,21 @@ static struct hadoop_site *load(void **state, const char *use_ip)
 	return hadoop_site_load(&files, NULL);
 }
 
-/* A file in which each token's identifier is its service. */
-static void write_tokens(void **state, const char *const (*tokens)[2], size_t count)
-{
-	struct credentials credentials cleanup_credentials = {0};
-	struct str bytes cleanup_str = {0};
-
-	for (size_t i = 0; i < count; i++) {
-		struct hadoop_token token cleanup_token = {0};
-		char *alias cleanup_free = mem_printf("%zu", i);
-		const char *service = tokens[i][1];
-		token_set(&token, service, strlen(service), "secret", 6, tokens[i][0], service);
-		credentials_add_token(&credentials, alias, &token);
-	}
-	credentials_write(&credentials, &bytes);
-	const char *path = scratch_path(state, "tokens");
-	assert_int_equal(fs_write_file(path, bytes.text, bytes.length, 0600, NULL), 0);
-	setenv(VARIABLE, path, 1);
-}
-
 static struct hadoop_cluster *make_cluster(const char *rm, const char *fs, const char *name_node,
 					   const char *web)
 {
 	struct hadoop_cluster *cluster = mem_alloc(sizeof(*cluster));
-	struct str_list other = {0};
+	struct str_list other = {0}, none = {0};
 
 	cluster->require_sasl = true;
+	cluster->protections = SASL_PRIVACY;
 	str_list_add(&cluster->rm, "127.0.0.9:8032");
 	str_list_add(&cluster->rm, rm);
 	cluster->hdfs.fs = mem_strdup(fs);
 	str_list_add(&cluster->hdfs.name_nodes, name_node);
 	str_list_add(&cluster->hdfs.webhdfs, web);
 	str_list_add(&other, "https://127.0.0.3:9870");
-	hdfs_access_add_other(&cluster->hdfs, mem_strdup("hdfs://other"), &other);
+	hdfs_access_add_other(&cluster->hdfs, mem_strdup("hdfs://other"), &other, &none);
 	return cluster;
 }
 
@@ -73,20 +56,28 @@ static const char *const tokens[][2] = {
 	{TOKEN_KIND_WEBHDFS, "127.0.0.5:14001"},
 };
 
-/* The URL string of the token that has this service; NULL: of none. */
-static char *url_of(const char *kind, const char *service)
-{
-	struct hadoop_token token cleanup_token = {0};
-
-	if (!service)
-		return NULL;
-	token_set(&token, service, strlen(service), "secret", 6, kind, service);
-	return token_url_string(&token);
-}
-
 static void assert_same(const char *is, const char *wanted)
 {
 	assert_string_equal(is ? is : "none", wanted ? wanted : "none");
+}
+
+/* Of the file system of `url`: the URL string of the token by which it is asked; NULL: there is
+ * none. */
+static char *found_url(const struct hdfs_access *access, const char *url)
+{
+	struct webhdfs_options options;
+
+	hdfs_tokens_finish();
+	if (hdfs_access_webhdfs_of(access, url, &options, NULL) < 0)
+		return NULL;
+	return mem_strdup(options.token ? hdfs_token_url(options.token) : NULL);
+}
+
+static void expect_token(const struct hdfs_access *access, const char *url, const char *wanted)
+{
+	char *found cleanup_free = found_url(access, url);
+
+	assert_same(found, wanted);
 }
 
 static void a_token_is_found_by_its_service(void **state)
@@ -94,6 +85,7 @@ static void a_token_is_found_by_its_service(void **state)
 	static const struct {
 		const char *use_ip, *rm, *fs, *name_node, *web;
 		const char *rm_token, *fs_token, *fs_kind; /* services; NULL: none */
+		bool is_clear;
 	} cases[] = {
 		{"true", "127.0.0.1:8032", "hdfs://127.0.0.1:8020", "127.0.0.1:8020",
 		 "https://127.0.0.1:9870", "127.0.0.1:8032,127.0.0.2:8032", "127.0.0.1:8020",
@@ -110,6 +102,9 @@ static void a_token_is_found_by_its_service(void **state)
 		/* its password would be read along */
 		{"true", "127.0.0.3:8032", "hdfs://ns", "127.0.0.6:8020", "http://127.0.0.6:9870",
 		 NULL, NULL, NULL},
+		/* as it is anyway */
+		{"true", "127.0.0.3:8032", "hdfs://ns", "127.0.0.6:8020", "http://127.0.0.6:9870",
+		 NULL, "ha-hdfs:ns", TOKEN_KIND_HDFS, true},
 		/* a WebHDFS client's own */
 		{"true", "127.0.0.3:8032", "hdfs://ns4", "127.0.0.6:8020", "http://127.0.0.5:14001",
 		 NULL, "127.0.0.5:14001", TOKEN_KIND_WEBHDFS},
@@ -117,26 +112,25 @@ static void a_token_is_found_by_its_service(void **state)
 		 "https://127.0.0.5:14000", NULL, "127.0.0.5:14000", TOKEN_KIND_SWEBHDFS},
 	};
 
-	write_tokens(state, tokens, array_length(tokens));
+	token_bed_write(scratch_path(state, "tokens"), tokens, array_length(tokens));
 	for (size_t i = 0; i < array_length(cases); i++) {
 		struct hadoop_site *site cleanup_hadoop_site = load(state, cases[i].use_ip);
 		struct hadoop_cluster *cluster =
 			make_cluster(cases[i].rm, cases[i].fs, cases[i].name_node, cases[i].web);
-		char *url cleanup_free = url_of(cases[i].fs_kind, cases[i].fs_token);
-		char *other cleanup_free = url_of(TOKEN_KIND_HDFS, "ha-hdfs:other");
+		char *url cleanup_free = token_bed_url(cases[i].fs_kind, cases[i].fs_token);
+		char *other cleanup_free = token_bed_url(TOKEN_KIND_HDFS, "ha-hdfs:other");
 		struct err err cleanup_err = {0};
 
-		assert_int_equal(hadoop_cluster_find_tokens(cluster, site, &err), 0);
+		if (cases[i].is_clear)
+			cluster->protections = SASL_AUTH | SASL_PRIVACY;
+		hadoop_cluster_find_tokens(cluster, site);
 		struct hadoop_token token cleanup_token = {0};
 		const char *kind = TOKEN_KIND_RM;
 		assert_int_equal(token_file_find(&kind, 1, &cluster->token_services, &token, &err),
 				 0);
 		assert_same(token.service, cases[i].rm_token);
-		assert_same(cluster->hdfs.delegation, url);
-		assert_same(cluster->hdfs.others[0].delegation, other);
-		assert_same(hdfs_access_webhdfs(&cluster->hdfs).delegation, url);
-		assert_same(hdfs_access_webhdfs_of(&cluster->hdfs, "hdfs://other/x").delegation,
-			    other);
+		expect_token(&cluster->hdfs, "hdfs://elsewhere/x", url);
+		expect_token(&cluster->hdfs, "hdfs://other/x", other);
 		hadoop_cluster_destroy(cluster);
 	}
 }
@@ -148,20 +142,21 @@ static void services_travel_with_the_job_and_no_token_does(void **state)
 	struct hadoop_cluster *cluster = make_cluster("127.0.0.1:8032", "hdfs://ns",
 						      "127.0.0.6:8020", "https://127.0.0.6:9");
 	struct hdfs_access read cleanup_hdfs_access = {0};
-	char *url cleanup_free = url_of(TOKEN_KIND_HDFS, "ha-hdfs:ns");
+	char *url cleanup_free = token_bed_url(TOKEN_KIND_HDFS, "ha-hdfs:ns");
+	char *other cleanup_free = token_bed_url(TOKEN_KIND_HDFS, "ha-hdfs:other");
 	json_t *stores = json_object();
 
-	write_tokens(state, tokens, array_length(tokens));
+	token_bed_write(scratch_path(state, "tokens"), tokens, array_length(tokens));
 	cluster->hdfs.user = mem_strdup("alice");
-	assert_int_equal(hadoop_cluster_find_tokens(cluster, site, NULL), 0);
+	hadoop_cluster_find_tokens(cluster, site);
 	hdfs_access_write(&cluster->hdfs, stores);
 	char *text = json_dumps(stores, 0);
 	assert_null(strstr(text, url));
 	free(text);
 	assert_int_equal(hdfs_access_read(&read, stores, NULL), 0);
-	assert_same(read.delegation, url);
-	assert_same(read.others[0].delegation, cluster->hdfs.others[0].delegation);
-	assert_non_null(read.others[0].delegation);
+	assert_string_equal(read.name_nodes.items[0], "127.0.0.6:8020");
+	expect_token(&read, "hdfs://ns/x", url);
+	expect_token(&read, "hdfs://other/x", other);
 	json_decref(stores);
 	hadoop_cluster_destroy(cluster);
 }
@@ -189,7 +184,7 @@ static void the_user_is_the_owner_of_the_clusters_own_token(void **state)
 	struct str bytes cleanup_str = {0};
 
 	setenv("KRB5CCNAME", "FILE:/nonexistent", 1);
-	unsetenv(VARIABLE);
+	unsetenv(TOKEN_FILE_VARIABLE);
 	str_list_add(&rm, "127.0.0.1:8032");
 	str_list_add(&else_where, "127.0.0.3:8032");
 	assert_int_equal(hadoop_kerberos_user(site, &rm, &user, NULL), 0);
@@ -201,8 +196,10 @@ static void the_user_is_the_owner_of_the_clusters_own_token(void **state)
 	credentials_add_token(&credentials, "b", &other);
 	credentials_add_token(&credentials, "c", &own);
 	credentials_write(&credentials, &bytes);
-	setenv(VARIABLE, scratch_path(state, "tokens"), 1);
-	assert_int_equal(fs_write_file(getenv(VARIABLE), bytes.text, bytes.length, 0600, NULL), 0);
+	setenv(TOKEN_FILE_VARIABLE, scratch_path(state, "tokens"), 1);
+	assert_int_equal(
+		fs_write_file(getenv(TOKEN_FILE_VARIABLE), bytes.text, bytes.length, 0600, NULL),
+		0);
 	assert_int_equal(hadoop_kerberos_user(site, &rm, &user, NULL), 0);
 	assert_string_equal(user.name, "alice");
 	assert_null(user.principal);
@@ -218,15 +215,25 @@ static void a_gateway_has_tokens_of_its_own(void **state)
 					       "https://127.0.0.5:14000"};
 	struct hadoop_site *site cleanup_hadoop_site = load(state, "true");
 
-	write_tokens(state, tokens, array_length(tokens));
+	token_bed_write(scratch_path(state, "tokens"), tokens, array_length(tokens));
 	for (size_t i = 0; i < array_length(gateways); i++) {
 		struct hadoop_cluster *cluster = make_cluster(
 			"127.0.0.1:8032", "hdfs://127.0.0.1:8020", "127.0.0.1:8020", gateways[i]);
 		cluster->hdfs.http_fs = true;
-		assert_int_equal(hadoop_cluster_find_tokens(cluster, site, NULL), 0);
-		assert_int_equal(cluster->hdfs.delegation != NULL, i == 1);
+		hadoop_cluster_find_tokens(cluster, site);
+		char *found cleanup_free = found_url(&cluster->hdfs, "hdfs://127.0.0.1:8020/");
+		assert_int_equal(found != NULL, i == 1);
 		hadoop_cluster_destroy(cluster);
 	}
+}
+
+static int open_own(const struct hadoop_cluster *cluster, struct err *err)
+{
+	struct webhdfs_options options;
+
+	hdfs_tokens_finish();
+	err_finish(err);
+	return hdfs_access_webhdfs(&cluster->hdfs, &options, err);
 }
 
 static void a_file_is_read_on_a_secure_cluster_alone(void **state)
@@ -236,18 +243,61 @@ static void a_file_is_read_on_a_secure_cluster_alone(void **state)
 						      "127.0.0.1:8020", "https://127.0.0.1:9");
 	struct err err cleanup_err = {0};
 
-	setenv(VARIABLE, scratch_path(state, "missing"), 1);
-	assert_int_equal(hadoop_cluster_find_tokens(cluster, site, &err), -1);
+	setenv(TOKEN_FILE_VARIABLE, scratch_path(state, "missing"), 1);
+	assert_int_equal(open_own(cluster, &err), 0);
+	hadoop_cluster_find_tokens(cluster, site);
+	assert_int_equal(open_own(cluster, &err), -1);
 	assert_int_equal(err.kind, ERR_CONFIG);
-	assert_non_null(strstr(err_message(&err), VARIABLE ": "));
+	assert_non_null(strstr(err_message(&err), TOKEN_FILE_VARIABLE ": "));
 	assert_non_null(strstr(err_message(&err), "missing"));
 	assert_non_null(strstr(err_message(&err), "unset it"));
-	cluster->require_sasl = false;
-	assert_int_equal(hadoop_cluster_find_tokens(cluster, site, NULL), 0);
-	unsetenv(VARIABLE);
-	cluster->require_sasl = true;
-	assert_int_equal(hadoop_cluster_find_tokens(cluster, site, NULL), 0);
-	assert_null(cluster->hdfs.delegation);
+	unsetenv(TOKEN_FILE_VARIABLE);
+	assert_int_equal(open_own(cluster, &err), -1);
+	assert_int_equal(err.kind, ERR_DENIED);
+	assert_non_null(strstr(err_message(&err), "hdfs://ns wants a delegation token"));
+	hadoop_cluster_destroy(cluster);
+}
+
+/* promise: S68 */
+static void a_token_is_not_got_for_a_request_in_the_clear(void **state)
+{
+	struct hadoop_site *site cleanup_hadoop_site = load(state, "true");
+	struct hadoop_cluster *cluster =
+		make_cluster("127.0.0.1:8032", "hdfs://ns", "127.0.0.1:8020", "http://127.0.0.1:9");
+	struct err err cleanup_err = {0};
+
+	hadoop_cluster_find_tokens(cluster, site);
+	assert_int_equal(open_own(cluster, &err), -1);
+	assert_int_equal(err.kind, ERR_CONFIG);
+	assert_non_null(strstr(err_message(&err), "dfs.http.policy to HTTPS_ONLY"));
+	hadoop_cluster_destroy(cluster);
+}
+
+/* Somebody has replaced the file, as YARN does with that of a container. */
+static void a_token_that_is_refused_is_read_anew(void **state)
+{
+	static const char *const first[][2] = {{TOKEN_KIND_HDFS, "ha-hdfs:ns"}};
+	static const char *const second[][2] = {{TOKEN_KIND_SWEBHDFS, "127.0.0.6:9"}};
+	struct hadoop_site *site cleanup_hadoop_site = load(state, "true");
+	struct hadoop_cluster *cluster = make_cluster("127.0.0.1:8032", "hdfs://ns",
+						      "127.0.0.6:8020", "https://127.0.0.6:9");
+	struct webhdfs_options options;
+	char *old cleanup_free = token_bed_url(first[0][0], first[0][1]);
+	char *new cleanup_free = token_bed_url(second[0][0], second[0][1]);
+
+	token_bed_write(scratch_path(state, "tokens"), first, 1);
+	hadoop_cluster_find_tokens(cluster, site);
+	hdfs_tokens_finish();
+	assert_int_equal(hdfs_access_webhdfs(&cluster->hdfs, &options, NULL), 0);
+	unsigned age = hdfs_token_age(options.token);
+	assert_false(hdfs_token_renew(options.token, age));
+	assert_string_equal(hdfs_token_url(options.token), old);
+	token_bed_write(scratch_path(state, "tokens"), second, 1);
+	assert_true(hdfs_token_renew(options.token, age));
+	assert_string_equal(hdfs_token_url(options.token), new);
+	/* another client had the old one, too */
+	assert_true(hdfs_token_renew(options.token, age));
+	assert_false(hdfs_token_renew(options.token, hdfs_token_age(options.token)));
 	hadoop_cluster_destroy(cluster);
 }
 
@@ -259,6 +309,8 @@ int main(void)
 		scratch_test(the_user_is_the_owner_of_the_clusters_own_token),
 		scratch_test(a_gateway_has_tokens_of_its_own),
 		scratch_test(a_file_is_read_on_a_secure_cluster_alone),
+		scratch_test(a_token_is_not_got_for_a_request_in_the_clear),
+		scratch_test(a_token_that_is_refused_is_read_anew),
 	};
 
 	return cmocka_run_group_tests_name("hadoop cluster tokens", tests, NULL, NULL);

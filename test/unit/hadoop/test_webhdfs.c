@@ -7,8 +7,12 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "../base/scratch.h"
 #include "base/mem.h"
+#include "hadoop/hdfs_token.h"
+#include "hadoop/token.h"
 #include "hadoop/webhdfs.h"
+#include "token_bed.h"
 
 static const struct webhdfs_question question = {WEBHDFS_MKDIRS, "http://nn:9870", "/user/a"};
 
@@ -24,15 +28,30 @@ static void expect_target(const struct webhdfs_options *options, const char *ser
 static void test_target(void **state)
 {
 	const struct webhdfs_options plain = {.user = "al ice"};
-	const struct webhdfs_options token = {.user = "alice", .delegation = "Ab-_9"};
+	static const char *const tokens[][2] = {{TOKEN_KIND_HDFS, "ha-hdfs:ns"}};
+	char *url cleanup_free = token_bed_url(tokens[0][0], tokens[0][1]);
+	char *root cleanup_free = mem_printf("/one/two/webhdfs/v1/?op=OPEN&delegation=%s", url);
+	char *odd cleanup_free = mem_printf(
+		"/webhdfs/v1/%%20%%25%%2B%%3F%%23%%3B%%26%%3D%%3A%%40%%27%%22%%5C%%C3%%A4"
+		"~.-_/z?op=OPEN&delegation=%s",
+		url);
+	struct str_list services cleanup_str_list = {0}, none = {0};
+
+	token_bed_write(scratch_path(state, "tokens"), tokens, 1);
+	str_list_add(&services, "ha-hdfs:ns");
+	const struct webhdfs_options token = {
+		.user = "alice",
+		.token = hdfs_token_open(
+			&(struct hdfs_token_server){"hdfs://ns", &services, &none, true, false},
+			NULL),
+	};
+	assert_non_null(token.token);
 
 	expect_target(&plain, "http://nn:9870", "/a/b",
 		      "/webhdfs/v1/a/b?op=OPEN&user.name=al%20ice");
-	expect_target(&token, "https://gate/one/two/", "/",
-		      "/one/two/webhdfs/v1/?op=OPEN&delegation=Ab-_9");
-	expect_target(&token, "http://nn:9870", "/ %+?#;&=:@'\"\\\xc3\xa4~.-_/z",
-		      "/webhdfs/v1/%20%25%2B%3F%23%3B%26%3D%3A%40%27%22%5C%C3%A4~.-_/z"
-		      "?op=OPEN&delegation=Ab-_9");
+	expect_target(&token, "https://gate/one/two/", "/", root);
+	expect_target(&token, "http://nn:9870", "/ %+?#;&=:@'\"\\\xc3\xa4~.-_/z", odd);
+	hdfs_tokens_finish();
 }
 
 static void test_added_parameters_are_encoded(void **state)
@@ -339,7 +358,7 @@ static void test_data_node_that_cannot_be_reached(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_target),
+		scratch_test(test_target),
 		cmocka_unit_test(test_added_parameters_are_encoded),
 		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_options),

@@ -1,6 +1,8 @@
 /* The promises of webhdfs_async.h about files and names, and those of webhdfs_client.h, with
  * servers that answer as Hadoop 3.4.2 does. */
 #include "../base/patience.h"
+#include "../base/scratch.h"
+#include "token_bed.h"
 
 #include <event2/event.h>
 #include <stdlib.h>
@@ -9,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "hadoop/hdfs_token.h"
+#include "hadoop/token.h"
 #include "hadoop/webhdfs_async.h"
 #include "hadoop/webhdfs_client.h"
 #include "web_server.h"
@@ -549,6 +553,47 @@ static void test_trouble_that_passes(void **state)
 	close_bed(&bed);
 }
 
+#define EXPIRED                                                                                    \
+	EXCEPTION("403", "SecurityException",                                                      \
+		  "Failed to obtain user group information: x.SecretManager$InvalidToken: Token "  \
+		  "has expired")
+
+/* First somebody has replaced it since the client was opened, then nobody has. */
+static void a_token_that_has_ended_is_replaced(void **state)
+{
+	static const char *const tokens[][2] = {{TOKEN_KIND_HDFS, "ha-hdfs:a"},
+						{TOKEN_KIND_HDFS, "127.0.0.1:8020"}};
+	char *old cleanup_free = token_bed_url(tokens[0][0], tokens[0][1]);
+	char *new cleanup_free = token_bed_url(tokens[1][0], tokens[1][1]);
+	const struct web_step steps[] = {{old, EXPIRED}, {new, STATUS("7")}, {new, EXPIRED}};
+	struct str_list services cleanup_str_list = {0}, none = {0};
+	struct hdfs_token_server server = {"hdfs://a", &services, &none, true, false};
+	struct webhdfs_options options = {.user = (char *)"alice", .max_wait_ms = PATIENCE_MS};
+	struct webhdfs_file file cleanup_webhdfs_file = {0};
+	struct err err cleanup_err = {0};
+	struct web_server web;
+
+	str_list_add(&services, "ha-hdfs:a");
+	str_list_add(&services, "127.0.0.1:8020");
+	token_bed_write(scratch_path(state, "tokens"), tokens, 1);
+	options.token = hdfs_token_open(&server, NULL);
+	assert_non_null(options.token);
+	token_bed_write(scratch_path(state, "tokens"), tokens + 1, 1);
+	web_server_start(&web, steps, array_length(steps));
+	str_list_add(&options.addresses, web.url);
+	struct webhdfs_client *client = webhdfs_client_create(&options, NULL);
+	assert_int_equal(webhdfs_stat(client, "/a", &file, &err), 0);
+	assert_int_equal(file.length, 7);
+	assert_int_equal(webhdfs_stat(client, "/a", &file, &err), -1);
+	assert_int_equal(err.kind, ERR_DENIED);
+	assert_non_null(strstr(err_message(&err), "Token has expired"));
+	webhdfs_client_destroy(client);
+	str_list_finish(&options.addresses);
+	web_server_stop(&web);
+	web_server_finish(&web);
+	hdfs_tokens_finish();
+}
+
 static void test_list(void **state)
 {
 	struct bed bed;
@@ -582,6 +627,7 @@ int main(void)
 		cmocka_unit_test(test_data_node_without_a_name),
 		cmocka_unit_test(test_data_node_that_is_down_is_replaced),
 		cmocka_unit_test(test_trouble_that_passes),
+		scratch_test(a_token_that_has_ended_is_replaced),
 		cmocka_unit_test(test_list),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,6 +106,7 @@ static bool is_told(const struct bed *bed, const char *part)
 
 static void set_credentials(void **state)
 {
+	static const char *const others[] = {TOKEN_KIND_RM, TOKEN_KIND_HDFS, TOKEN_KIND_KMS};
 	struct credentials credentials cleanup_credentials = {0};
 	struct hadoop_token token cleanup_token = {0};
 	struct str bytes cleanup_str = {0};
@@ -116,6 +117,11 @@ static void set_credentials(void **state)
 	memset(secret, 'a', sizeof(secret));
 	token_set(&token, "amrm", 4, "amrm", 4, TOKEN_KIND_AMRM, "");
 	credentials_add_token(&credentials, "", &token);
+	for (size_t i = 0; i < array_length(others); i++) {
+		struct hadoop_token other cleanup_token = {0};
+		token_set(&other, "x", 1, "p", 1, others[i], "s");
+		credentials_add_token(&credentials, others[i], &other);
+	}
 	credentials_add_secret(&credentials, HADOOP_SECRET_TOKEN, secret, 64);
 	credentials_add_secret(&credentials, HADOOP_SECRET_JOB, "{}", 2);
 	credentials_write(&credentials, &bytes);
@@ -618,6 +624,20 @@ static void a_task_finds_itself_in_its_environment(void **state)
 	close_bed(bed);
 }
 
+/* promise: S69 */
+static void a_task_gets_the_tokens_of_its_files_alone(void **state)
+{
+	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
+	const struct str *tokens = &((const struct yarn *)bed->scheduler)->task_tokens;
+	struct credentials credentials cleanup_credentials = {0};
+
+	assert_int_equal(credentials_parse(tokens->text, tokens->length, &credentials, NULL), 0);
+	assert_int_equal(credentials.token_count, 2);
+	assert_non_null(credentials_find_kind(&credentials, TOKEN_KIND_HDFS));
+	assert_non_null(credentials_find_kind(&credentials, TOKEN_KIND_KMS));
+	close_bed(bed);
+}
+
 /* The ResourceManager hears of it with the node's next heartbeat only. */
 static void the_node_manager_tells_the_end_of_what_is_released(void **state)
 {
@@ -865,6 +885,7 @@ int main(void)
 		scratch_test(an_unknown_resource_is_refused),
 		scratch_test(a_container_that_lacks_something_is_refused),
 		scratch_test(a_task_finds_itself_in_its_environment),
+		scratch_test(a_task_gets_the_tokens_of_its_files_alone),
 		scratch_test(the_node_manager_tells_the_end_of_what_is_released),
 		scratch_test(the_end_is_told_before_anything_is_published),
 		scratch_test(a_lost_node_says_why),

@@ -14,7 +14,8 @@ static const char sample[] =
 	"{\"hdfs\":{\"user\":\"alice\",\"fs\":\"hdfs://big\",\"name_nodes\":[\"nn1:8020\"],"
 	"\"webhdfs\":[\"https://nn1:9871\",\"https://nn2:9871\"],\"http_fs\":false,"
 	"\"authorities\":\"-----BEGIN\\nX\\n\",\"connect_timeout_ms\":20000,"
-	"\"token_services\":[\"ha-hdfs:big\",\"10.0.0.1:8020\"]}}";
+	"\"needs_token\":true,\"tokens_in_clear\":false,\"token_services\":[\"ha-hdfs:big\",\"10.0."
+	"0.1:8020\"]}}";
 
 static void access_survives_json(void **state)
 {
@@ -119,7 +120,7 @@ static void path_is_within_the_file_system(void **state)
 static const char view[] =
 	"{\"hdfs\":{\"user\":\"alice\",\"fs\":\"hdfs://ns1\",\"name_nodes\":[\"one:8020\"],"
 	"\"webhdfs\":[\"http://one:9870\"],\"http_fs\":false,\"connect_timeout_ms\":20000,"
-	"\"token_services\":[],"
+	"\"needs_token\":false,\"tokens_in_clear\":false,\"token_services\":[],"
 	"\"view\":\"viewfs://cl\",\"others\":[{\"fs\":\"hdfs://ns2\",\"webhdfs\":[\"http://"
 	"two:9870\","
 	"\"http://three:9870\"]}],\"links\":[{\"path\":\"/user\",\"to\":\"hdfs://ns1/homes/\"},"
@@ -160,10 +161,11 @@ static void paths_follow_the_links_of_a_view(void **state)
 		if (!str_equal(full, cases[i].full))
 			fail_msg("%s: %s", cases[i].url, full ? full : "none");
 	}
-	assert_string_equal(hdfs_access_webhdfs_of(&access.hdfs, "hdfs://ns2/x").addresses.items[1],
-			    "http://three:9870");
-	assert_string_equal(hdfs_access_webhdfs_of(&access.hdfs, "hdfs://ns1/x").addresses.items[0],
-			    "http://one:9870");
+	struct webhdfs_options options;
+	assert_int_equal(hdfs_access_webhdfs_of(&access.hdfs, "hdfs://ns2/x", &options, NULL), 0);
+	assert_string_equal(options.addresses.items[1], "http://three:9870");
+	assert_int_equal(hdfs_access_webhdfs_of(&access.hdfs, "hdfs://ns1/x", &options, NULL), 0);
+	assert_string_equal(options.addresses.items[0], "http://one:9870");
 	hdfs_access_write(&access.hdfs, written);
 	assert_true(json_equal(written, stores));
 }

@@ -1,0 +1,148 @@
+#include "hadoop/hdfs_ticket.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "hadoop/cluster_site.h"
+#include "hadoop/hdfs_token.h"
+#include "hadoop/kerberos_user.h"
+#include "hadoop/methods.h"
+#include "hadoop/sasl_gssapi.h"
+#include "hadoop/token.h"
+#include "net/address.h"
+
+#define HDFS "hdfs://"
+#define HOST "_HOST"
+
+enum {
+	CALL_TIMEOUT_MS = 60000,
+	RETRY_MS = 1000,
+	MAX_WAIT_MS = 20000,
+};
+
+static struct {
+	char *user, *user_principal, *user_keytab;
+	char *principal, *principal_pattern, *renewer;
+	unsigned protections;
+	int64_t connect_timeout_ms;
+} own;
+
+/* The NameNodes of a nameservice have one token, by whose name Hadoop's clients look for it. */
+static char *service_of(const struct hdfs_token_server *server)
+{
+	if (server->givers->count > 1 || server->services->count == 0)
+		return mem_printf("ha-hdfs:%s", server->fs + strlen(HDFS));
+	return mem_strdup(server->services->items[0]);
+}
+
+static int ask_name_nodes(const struct hdfs_token_server *server, struct hadoop_token *token,
+			  struct err *err)
+{
+	Hadoop__GetDelegationTokenRequestProto request =
+		HADOOP__GET_DELEGATION_TOKEN_REQUEST_PROTO__INIT;
+	ProtobufCMessage *response = NULL;
+	const struct rpc_options options = {
+		.service = &NAME_NODE,
+		.addresses = *server->givers,
+		.user = own.user,
+		.user_principal = own.user_principal,
+		.user_keytab = own.user_keytab,
+		.protections = own.protections,
+		.require_sasl = true,
+		.kerberos = &sasl_kerberos,
+		.principal = own.principal,
+		.principal_pattern = own.principal_pattern,
+		.connect_timeout_ms = own.connect_timeout_ms,
+		.call_timeout_ms = CALL_TIMEOUT_MS,
+		.retry_interval_ms = RETRY_MS,
+		.max_wait_ms = MAX_WAIT_MS,
+	};
+
+	request.renewer = own.renewer ? own.renewer : "";
+	if (rpc_call_wait(&options, &NN_GET_DELEGATION_TOKEN, &request.base, &response, NULL, err) <
+	    0)
+		return -1;
+	const Hadoop__TokenProto *made =
+		((Hadoop__GetDelegationTokenResponseProto *)response)->token;
+	if (made) {
+		token_from_proto(token, made);
+		mem_replace(&token->service, service_of(server));
+	}
+	protobuf_c_message_free_unpacked(response, NULL);
+	return made ? 0
+		    : err_set(err, ERR_DENIED,
+			      "%s gives no delegation token: does its NameNode use Kerberos?",
+			      server->fs);
+}
+
+/* ---- what the configuration says ---------------------------------------------------------- */
+
+/* As a principal, of whichever ResourceManager: the NameNode notes the short name. */
+static char *find_renewer(const struct hadoop_cluster *cluster)
+{
+	const char *principal = cluster->rm_principal;
+	const char *host = principal ? strstr(principal, HOST) : NULL;
+	char *rm cleanup_free = NULL;
+	int port;
+
+	if (!host || cluster->rm.count == 0 ||
+	    net_address_split(cluster->rm.items[0], &rm, &port, NULL) < 0)
+		return mem_strdup(principal);
+	return mem_printf("%.*s%s%s", (int)(host - principal), principal, rm, host + strlen(HOST));
+}
+
+/* hdfs-default.xml has a pattern of the NameNode's principal that takes all. */
+void hdfs_ticket_use(const struct hadoop_cluster *cluster, struct hadoop_site *site)
+{
+	const char *pattern = hadoop_site_get(site, "dfs.namenode.kerberos.principal.pattern");
+
+	mem_replace(&own.user, mem_strdup(cluster->user));
+	mem_replace(&own.user_principal, mem_strdup(cluster->principal));
+	mem_replace(&own.user_keytab, mem_strdup(cluster->keytab));
+	mem_replace(&own.principal,
+		    mem_strdup(hadoop_site_get(site, "dfs.namenode.kerberos.principal")));
+	mem_replace(&own.principal_pattern, mem_strdup(pattern ? pattern : "*"));
+	mem_replace(&own.renewer, find_renewer(cluster));
+	own.protections = cluster->protections;
+	own.connect_timeout_ms = cluster->connect_timeout_ms;
+}
+
+/* Where jobs' files are does not matter. */
+static int use_site(struct err *err)
+{
+	struct hadoop_site *site cleanup_hadoop_site =
+		hadoop_site_load(&(struct hadoop_site_files){0}, err);
+	struct str_list rm cleanup_str_list = {0};
+	struct kerberos_user user cleanup_kerberos_user = {0};
+
+	if (!site || hadoop_cluster_find_rm(site, &rm, err) < 0 ||
+	    hadoop_kerberos_user(site, &rm, &user, err) < 0)
+		return -1;
+	struct hadoop_cluster *cluster = hadoop_cluster_from_site(site, user.name ? user.name : "",
+								  &(struct str_list){0}, "/", err);
+	if (!cluster)
+		return -1;
+	cluster->principal = mem_steal(&user.principal);
+	hdfs_ticket_use(cluster, site);
+	hadoop_cluster_destroy(cluster);
+	return 0;
+}
+
+/* ---- who is asked ------------------------------------------------------------------------- */
+
+static int ask(const struct hdfs_token_server *server, struct hadoop_token *token, struct err *err)
+{
+	if (!own.user && use_site(err) < 0)
+		return -1;
+	if (server->givers->count > 0)
+		return ask_name_nodes(server, token, err);
+	return err_set(err, ERR_DENIED,
+		       "%s is reached by an HttpFS gateway, which wants a delegation token of its "
+		       "own, and HADOOP_TOKEN_FILE_LOCATION has none",
+		       server->fs);
+}
+
+void hdfs_tokens_by_ticket(void)
+{
+	hdfs_tokens_get_by(ask);
+}

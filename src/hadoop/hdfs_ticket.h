@@ -1,0 +1,17 @@
+/* HDFS's delegation tokens by the Kerberos ticket of the client's user (hdfs_token.h): from the
+ * NameNodes' RPC, as Hadoop's own clients get them. */
+#ifndef TONY_HADOOP_HDFS_TICKET_H
+#define TONY_HADOOP_HDFS_TICKET_H
+
+#include "hadoop/cluster.h"
+#include "hadoop/site.h"
+
+/* From now on, for whatever asks HDFS: this process is a client. Nothing is read before a token is
+ * needed. */
+void hdfs_tokens_by_ticket(void);
+
+/* Whose principals are to be believed, and who renews; without it, what the site files of now say.
+ */
+void hdfs_ticket_use(const struct hadoop_cluster *cluster, struct hadoop_site *site);
+
+#endif

@@ -1,0 +1,201 @@
+#include "hadoop/hdfs_token.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "hadoop/credentials.h"
+#include "hadoop/token_file.h"
+
+struct hdfs_token {
+	SLIST_ENTRY(hdfs_token) link;
+	char *fs;
+	struct str_list services, givers;
+	bool is_encrypted, tokens_in_clear;
+	struct hadoop_token token;
+	char *url;
+	unsigned age;
+	bool is_own; /* got by this process */
+};
+
+static SLIST_HEAD(, hdfs_token) all = SLIST_HEAD_INITIALIZER(all);
+
+static hdfs_token_ask *ask_for_token;
+
+void hdfs_tokens_get_by(hdfs_token_ask *ask)
+{
+	ask_for_token = ask;
+}
+
+/* ---- one token ---------------------------------------------------------------------------- */
+
+static void forget(struct hdfs_token *token)
+{
+	token_finish(&token->token);
+	if (token->url)
+		explicit_bzero(token->url, strlen(token->url));
+	free(mem_steal(&token->url));
+}
+
+static void destroy(struct hdfs_token *token)
+{
+	forget(token);
+	str_list_finish(&token->services);
+	str_list_finish(&token->givers);
+	free(token->fs);
+	free(token);
+}
+
+/* Takes `found`. */
+static void keep(struct hdfs_token *token, struct hadoop_token *found, bool is_own)
+{
+	forget(token);
+	token->token = *found;
+	*found = (struct hadoop_token){0};
+	token->url = token_url_string(&token->token);
+	token->is_own = is_own;
+	token->age++;
+}
+
+/* ---- from the file ------------------------------------------------------------------------ */
+
+/* A request has all of its token in it, the password, too: over plain http goes one that was issued
+ * for that, and where the cluster has decided for no secrecy any other. */
+static int find_in_file(const struct hdfs_token *token, struct hadoop_token *found, struct err *err)
+{
+	static const char *const kinds[] = {TOKEN_KIND_WEBHDFS, TOKEN_KIND_HDFS,
+					    TOKEN_KIND_SWEBHDFS};
+	size_t first = token->is_encrypted ? 1 : 0;
+	size_t count = token->is_encrypted ? 2 : token->tokens_in_clear ? 3 : 1;
+
+	return token_file_find(kinds + first, count, &token->services, found, err);
+}
+
+/* ---- by a ticket ------------------------------------------------------------------------- */
+
+static int get(const struct hdfs_token *token, struct hadoop_token *found, struct err *err)
+{
+	if (!token->is_encrypted && !token->tokens_in_clear)
+		return err_set(err, ERR_CONFIG,
+			       "%s: WebHDFS is not encrypted, and hadoop.rpc.protection wants "
+			       "privacy: whoever reads the network could use the token; set "
+			       "dfs.http.policy to HTTPS_ONLY",
+			       token->fs);
+	if (!ask_for_token)
+		return err_set(err, ERR_DENIED,
+			       "%s wants a delegation token, and HADOOP_TOKEN_FILE_LOCATION has "
+			       "none for it; name it in tony.other.namenodes at submission",
+			       token->fs);
+	return ask_for_token(
+		&(struct hdfs_token_server){
+			.fs = token->fs,
+			.services = &token->services,
+			.givers = &token->givers,
+			.is_encrypted = token->is_encrypted,
+			.tokens_in_clear = token->tokens_in_clear,
+		},
+		found, err);
+}
+
+/* ---- all ---------------------------------------------------------------------------------- */
+
+static struct hdfs_token *find(const struct hdfs_token_server *server)
+{
+	struct hdfs_token *token;
+
+	SLIST_FOREACH(token, &all, link)
+	if (str_equal(token->fs, server->fs) && token->is_encrypted == server->is_encrypted)
+		return token;
+	return NULL;
+}
+
+struct hdfs_token *hdfs_token_open(const struct hdfs_token_server *server, struct err *err)
+{
+	struct hdfs_token *token = find(server);
+	struct hadoop_token found cleanup_token = {0};
+	bool is_own = false;
+
+	if (token)
+		return token;
+	token = mem_alloc(sizeof(*token));
+	token->fs = mem_strdup(server->fs);
+	token->is_encrypted = server->is_encrypted;
+	token->tokens_in_clear = server->tokens_in_clear;
+	str_list_copy(&token->services, server->services);
+	str_list_copy(&token->givers, server->givers);
+	int result = find_in_file(token, &found, err);
+	if (result == 0 && !found.kind) {
+		result = get(token, &found, err);
+		is_own = true;
+	}
+	if (result < 0) {
+		destroy(token);
+		return NULL;
+	}
+	keep(token, &found, is_own);
+	SLIST_INSERT_HEAD(&all, token, link);
+	return token;
+}
+
+const char *hdfs_token_url(const struct hdfs_token *token)
+{
+	return token->url;
+}
+
+unsigned hdfs_token_age(const struct hdfs_token *token)
+{
+	return token->age;
+}
+
+static bool is_same(const struct hadoop_token *one, const struct hadoop_token *other)
+{
+	return one->identifier_length == other->identifier_length &&
+	       memcmp(one->identifier, other->identifier, one->identifier_length) == 0;
+}
+
+bool hdfs_token_renew(struct hdfs_token *token, unsigned age)
+{
+	struct hadoop_token found cleanup_token = {0};
+	struct err err cleanup_err = {0};
+
+	/* By another client of this process, in the meantime. */
+	if (token->age != age)
+		return true;
+	if (find_in_file(token, &found, &err) == 0 && found.kind &&
+	    !is_same(&found, &token->token)) {
+		keep(token, &found, false);
+		return true;
+	}
+	token_finish(&found);
+	err_finish(&err);
+	if (get(token, &found, &err) < 0) {
+		log_warning("%s: no new delegation token: %s", token->fs, err_message(&err));
+		return false;
+	}
+	keep(token, &found, true);
+	return true;
+}
+
+void hdfs_tokens_add(struct credentials *credentials, bool *are_own)
+{
+	const struct hdfs_token *token;
+
+	*are_own = true;
+	SLIST_FOREACH(token, &all, link)
+	{
+		credentials_add_token(credentials, token->token.service, &token->token);
+		*are_own = *are_own && token->is_own;
+	}
+}
+
+void hdfs_tokens_finish(void)
+{
+	while (!SLIST_EMPTY(&all)) {
+		struct hdfs_token *token = SLIST_FIRST(&all);
+		SLIST_REMOVE_HEAD(&all, link);
+		destroy(token);
+	}
+	ask_for_token = NULL;
+}

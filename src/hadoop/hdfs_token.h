@@ -1,0 +1,61 @@
+/*
+ * The delegation tokens by which this process asks HDFS where the cluster uses Kerberos. A token is
+ * found in the file that HADOOP_TOKEN_FILE_LOCATION names; else a process whose user has a ticket
+ * gets one from the NameNode, as Hadoop's own clients do. Each is of one file system, and lives as
+ * long as the process: a token that one client renews serves all.
+ */
+#ifndef TONY_HADOOP_HDFS_TOKEN_H
+#define TONY_HADOOP_HDFS_TOKEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct credentials;
+struct hadoop_token;
+struct hdfs_token;
+
+/* A file system that wants a token. All is borrowed. */
+struct hdfs_token_server {
+	const char *fs;			 /* "hdfs://nameservice" */
+	const struct str_list *services; /* Token.service of those that it takes */
+	const struct str_list *givers;	 /* "host:port", RPC of its NameNodes; may be empty */
+	bool is_encrypted;		 /* requests go by https */
+	/* Else: RPC itself hands out tokens in the clear here, so that a request in the clear gives
+	 * nothing more away. */
+	bool tokens_in_clear;
+};
+
+/* Gets a token of a file system by the user's ticket (hdfs_ticket.h): fills `token` ({0}). -1:
+ * `err`.
+ */
+typedef int hdfs_token_ask(const struct hdfs_token_server *server, struct hadoop_token *token,
+			   struct err *err);
+
+/* From now on, and for all tokens. Without it, or with NULL, a process goes by its file alone, as
+ * in a container. */
+void hdfs_tokens_get_by(hdfs_token_ask *ask);
+
+/* NULL: `err`. ERR_CONFIG: the file cannot be read, or a token may not be sent there; ERR_DENIED:
+ * there is none; or what the NameNode says. */
+struct hdfs_token *hdfs_token_open(const struct hdfs_token_server *server, struct err *err);
+
+/* As WebHDFS takes it behind "delegation=": as secret as a password. Until it is renewed. */
+const char *hdfs_token_url(const struct hdfs_token *token);
+/* How often it was renewed. */
+unsigned hdfs_token_age(const struct hdfs_token *token);
+
+/* A server takes the one of that age no longer: looks for another one, in the file and at the
+ * NameNode, for which it waits. False: there is none. */
+bool hdfs_token_renew(struct hdfs_token *token, unsigned age);
+
+/* Adds all that were opened so far, for a job's containers. *are_own: this process has got them
+ * all, so that nobody else goes by them. */
+void hdfs_tokens_add(struct credentials *credentials, bool *are_own);
+
+/* Wipes and frees all of them. */
+void hdfs_tokens_finish(void);
+
+#endif

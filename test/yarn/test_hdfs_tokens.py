@@ -1,0 +1,74 @@
+"""HDFS on a cluster with Kerberos: the client gets a delegation token by its user's ticket, and the job has no ticket."""
+
+import json
+import os
+import shutil
+
+import pytest
+from patience import wait_until
+from test_https import SCRIPT
+
+CLUSTER = {"--nodes": 1, "--secure": None, "--https": None, "--protection": "privacy"}
+
+# Hadoop's own client, with no ticket and a krb5.conf that names no server.
+JAVA = ("printf '[libdefaults]\\ndefault_realm = ANY\\n' >krb5.conf; hdfs() {{ KRB5CCNAME=FILE:/nowhere {java} "
+        "-Djava.security.krb5.conf=krb5.conf -cp '{conf}:{jars}' org.apache.hadoop.fs.FsShell \"$@\"; }}; ")
+
+
+def hadoop_client(cluster):
+    return JAVA.format(java=f"{cluster.env['JAVA_HOME']}/bin/java", conf=cluster.env["HADOOP_CONF_DIR"],
+                       jars=cluster.env["HADOOP_CLASSPATH"])
+
+
+def test_a_job_and_its_checkpoint(own_cluster, own_tony):
+    job = own_tony.submit({"tony.worker.instances": 1, "tony.am.retry-count": 1}, "--executes", SCRIPT)
+    job.wait_log("worker:0", "  -")
+    place = f"/user/{own_cluster.user}/.tony/checkpoints/{job.id}"
+    wait_until(lambda: "step" in own_cluster.list(place), "the checkpoint to be in HDFS")
+    os.kill(job.wait_task("worker:0")["executor_pid"], 9)
+    assert job.wait() == 0
+    own_tony.forget()
+    first, before, second, after = job.logs("worker:0").splitlines()
+    assert (first, second) == ("attempt 1", "attempt 2") and before == after
+    assert job.status()["state"] == "succeeded"
+    job.wait_final("SUCCEEDED")
+    assert own_cluster.status(place)["owner"] == own_cluster.user
+
+
+def test_a_program_of_hadoop_reads_and_writes_by_the_jobs_token(own_cluster, own_tony):
+    script = hadoop_client(own_cluster) + "echo by a task >file; hdfs -put file /tmp/by-task; hdfs -cat /tmp/by-task"
+    job = own_tony.submit({"tony.worker.instances": 1, "tony.worker.memory": "512m"}, "--executes", script)
+    assert job.wait() == 0
+    assert "by a task" in job.logs("worker:0")
+    assert own_cluster.status("/tmp/by-task")["owner"] == own_cluster.user
+
+
+@pytest.mark.promise("S69")
+def test_tokens_alone(own_cluster, own_tony):
+    """As in a container of another job, or under Oozie. They are others', too, and outlive the job."""
+    file = own_tony.directory / "tokens"
+    answer = own_cluster.curl(own_cluster.user, own_cluster.env["YARN_RM_WEB"] + "/ws/v1/cluster/delegation-token",
+                              "-H", "Content-Type: application/json", "-d", '{"renewer": "yarn"}')
+    for command in (["get", own_cluster.env["HDFS_URI"], "-renewer", "yarn"],
+                    ["import", json.loads(answer)["token"], "-alias", own_cluster.env["YARN_RM"]]):
+        done = own_cluster.kit("hdfs", "dtutil", *command, file)
+        print(done.stdout, done.stderr)
+    own_tony.env |= {"HADOOP_TOKEN_FILE_LOCATION": str(file), "KRB5CCNAME": "FILE:/nowhere"}
+    script = "grep -aoE '[A-Z]+_DELEGATION_TOKEN|YARN_A[M]_RM_TOKEN' $HADOOP_TOKEN_FILE_LOCATION"
+    for _ in range(2):
+        job = own_tony.submit({"tony.worker.instances": 1}, "--executes", script)
+        assert job.wait() == 0
+        assert job.logs("worker:0").split() == ["HDFS_DELEGATION_TOKEN"]
+        job.wait_final("SUCCEEDED")
+
+
+def test_nothing_is_sent_in_the_clear(own_cluster, own_tony):
+    """The cluster wants privacy, and these site files WebHDFS without encryption."""
+    site = own_tony.directory / "site"
+    shutil.copytree(own_cluster.env["HADOOP_CONF_DIR"], site)
+    text = (site / "hdfs-site.xml").read_text()
+    assert "HTTPS_ONLY" in text
+    (site / "hdfs-site.xml").write_text(text.replace("HTTPS_ONLY", "HTTP_ONLY"))
+    answer = own_tony.run(*own_tony.arguments({"tony.worker.instances": 1}, "--executes", "true"),
+                          env={"HADOOP_CONF_DIR": str(site)})
+    assert answer.returncode != 0 and "set dfs.http.policy to HTTPS_ONLY" in answer.stderr, answer.stderr
