@@ -96,10 +96,13 @@ void hadoop_cluster_find_tokens(struct hadoop_cluster *cluster, struct hadoop_si
 	hdfs->needs_token = true;
 	hdfs->tokens_in_clear = cluster->protections != SASL_PRIVACY;
 	/* A gateway has tokens of its own, and takes none of a NameNode. */
-	if (hdfs->http_fs)
-		str_list_finish(&hdfs->name_nodes);
-	else if (hdfs->fs)
+	if (hdfs->http_fs) {
+		hdfs->behind = hdfs->name_nodes;
+		hdfs->name_nodes = (struct str_list){0};
+		add_file_system(&hdfs->behind_services, hdfs->fs, &hdfs->behind, use_ip);
+	} else if (hdfs->fs) {
 		add_file_system(&hdfs->token_services, hdfs->fs, &hdfs->name_nodes, use_ip);
+	}
 	add_web(&hdfs->token_services, &hdfs->webhdfs, use_ip);
 	for (size_t i = 0; i < hdfs->other_count; i++) {
 		struct hdfs_other *other = &hdfs->others[i];

@@ -45,6 +45,8 @@ void hdfs_access_finish(struct hdfs_access *access)
 		str_list_finish(&access->others[i].name_nodes);
 		str_list_finish(&access->others[i].token_services);
 	}
+	str_list_finish(&access->behind);
+	str_list_finish(&access->behind_services);
 	free(access->others);
 	for (size_t i = 0; i < access->link_count; i++) {
 		free(access->links[i].path);
@@ -81,6 +83,8 @@ static struct hdfs_token_server token_server(const struct hdfs_access *access)
 		.givers = &access->name_nodes,
 		.is_encrypted = net_url_is_https(access->webhdfs.items[0]),
 		.tokens_in_clear = access->tokens_in_clear,
+		.gateways = access->http_fs ? &access->webhdfs : NULL,
+		.authorities = access->authorities,
 	};
 }
 
@@ -115,6 +119,18 @@ int hdfs_access_webhdfs(const struct hdfs_access *access, struct webhdfs_options
 
 	*options = make_options(access);
 	return find_token(access, &server, &options->token, err);
+}
+
+int hdfs_access_open_behind(const struct hdfs_access *access, struct err *err)
+{
+	struct hdfs_token_server server = token_server(access);
+
+	server.services = &access->behind_services;
+	server.givers = &access->behind;
+	server.gateways = NULL;
+	server.is_encrypted = true; /* it goes into no request of ours */
+	server.is_brief = true;
+	return hdfs_token_open(&server, err) ? 0 : -1;
 }
 
 const char *hdfs_access_name(const struct hdfs_access *access)
@@ -217,6 +233,20 @@ char *hdfs_access_path(const struct hdfs_access *access, const char *url)
 	char *full cleanup_free = hdfs_access_resolve(access, url);
 
 	return mem_strdup(full ? behind(access->fs, full) : NULL);
+}
+
+/* Such URLs have no place for a path of the gateway's own. */
+char *hdfs_access_localized(const struct hdfs_access *access, const char *url)
+{
+	const char *path = access->http_fs && access->needs_token && access->fs
+				   ? behind(access->fs, url)
+				   : NULL;
+	struct net_url gateway cleanup_net_url = {0};
+
+	if (!path || webhdfs_url_parse(access->webhdfs.items[0], &gateway, NULL) < 0 ||
+	    strspn(gateway.target, "/") != strlen(gateway.target))
+		return mem_strdup(url);
+	return mem_printf("%swebhdfs://%s%s", gateway.is_tls ? "s" : "", gateway.address, path);
 }
 
 /* ---- as JSON ------------------------------------------------------------------------------ */

@@ -37,6 +37,9 @@ struct hdfs_access {
 	bool tokens_in_clear;	    /* as in struct hdfs_token_server */
 	/* Values of Token.service by which its delegation tokens are found. */
 	struct str_list token_services;
+	/* The NameNodes behind gateways and the services of their tokens; neither travels with the
+	 * job. */
+	struct str_list behind, behind_services;
 	char *authorities; /* PEM, for https; NULL: those that a machine trusts */
 	int64_t connect_timeout_ms;
 	/* No server is waited for any longer than this, connecting, silent or refusing. It does not
@@ -67,6 +70,11 @@ int hdfs_access_webhdfs(const struct hdfs_access *access, struct webhdfs_options
 int hdfs_access_webhdfs_of(const struct hdfs_access *access, const char *url,
 			   struct webhdfs_options *options, struct err *err);
 
+/* With gateways on a cluster with Kerberos: gets a token of the NameNodes behind them
+ * (hdfs_token.h), for the job's containers. A few seconds at most, as NameNodes may be out of
+ * reach. */
+int hdfs_access_open_behind(const struct hdfs_access *access, struct err *err);
+
 /* The default file system, for messages: "viewfs://cluster" or `fs`. */
 const char *hdfs_access_name(const struct hdfs_access *access);
 
@@ -78,6 +86,11 @@ char *hdfs_access_resolve(const struct hdfs_access *access, const char *url);
 /* Where a path of the default file system is, by the links; NULL: none leads there. It may be in
  * another kind of file system. The caller frees. */
 char *hdfs_access_follow(const struct hdfs_access *access, const char *path);
+
+/* The URL by which NodeManagers read the file at `url`, mostly that. With a token of a gateway,
+ * which no NameNode takes, they go through the first gateway, too:
+ * "swebhdfs://gateway:14000/data/x". The caller frees. */
+char *hdfs_access_localized(const struct hdfs_access *access, const char *url);
 
 /* "/data/x" of what resolves to "<fs>/data/x"; NULL: it is in another file system. The caller
  * frees. */

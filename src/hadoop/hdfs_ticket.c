@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "hadoop/cluster_site.h"
+#include "hadoop/gateway_token.h"
 #include "hadoop/hdfs_token.h"
 #include "hadoop/kerberos_user.h"
 #include "hadoop/methods.h"
@@ -18,6 +19,7 @@ enum {
 	CALL_TIMEOUT_MS = 60000,
 	RETRY_MS = 1000,
 	MAX_WAIT_MS = 20000,
+	BRIEF_MS = 3000,
 };
 
 static struct {
@@ -52,10 +54,10 @@ static int ask_name_nodes(const struct hdfs_token_server *server, struct hadoop_
 		.kerberos = &sasl_kerberos,
 		.principal = own.principal,
 		.principal_pattern = own.principal_pattern,
-		.connect_timeout_ms = own.connect_timeout_ms,
-		.call_timeout_ms = CALL_TIMEOUT_MS,
+		.connect_timeout_ms = server->is_brief ? BRIEF_MS : own.connect_timeout_ms,
+		.call_timeout_ms = server->is_brief ? BRIEF_MS : CALL_TIMEOUT_MS,
 		.retry_interval_ms = RETRY_MS,
-		.max_wait_ms = MAX_WAIT_MS,
+		.max_wait_ms = server->is_brief ? 0 : MAX_WAIT_MS,
 	};
 
 	request.renewer = own.renewer ? own.renewer : "";
@@ -73,6 +75,24 @@ static int ask_name_nodes(const struct hdfs_token_server *server, struct hadoop_
 		    : err_set(err, ERR_DENIED,
 			      "%s gives no delegation token: does its NameNode use Kerberos?",
 			      server->fs);
+}
+
+static int ask_gateway(const struct hdfs_token_server *server, struct hadoop_token *token,
+		       struct err *err)
+{
+	const struct gateway_question question = {
+		.urls = server->gateways,
+		.authorities = server->authorities,
+		.principal = own.user_principal,
+		.keytab = own.user_keytab,
+		.renewer = own.renewer ? own.renewer : "",
+	};
+
+	if (gateway_token_get(&question, token, err) < 0)
+		return -1;
+	if (server->services->count > 0)
+		mem_replace(&token->service, mem_strdup(server->services->items[0]));
+	return 0;
 }
 
 /* ---- what the configuration says ---------------------------------------------------------- */
@@ -134,12 +154,8 @@ static int ask(const struct hdfs_token_server *server, struct hadoop_token *toke
 {
 	if (!own.user && use_site(err) < 0)
 		return -1;
-	if (server->givers->count > 0)
-		return ask_name_nodes(server, token, err);
-	return err_set(err, ERR_DENIED,
-		       "%s is reached by an HttpFS gateway, which wants a delegation token of its "
-		       "own, and HADOOP_TOKEN_FILE_LOCATION has none",
-		       server->fs);
+	return server->gateways ? ask_gateway(server, token, err)
+				: ask_name_nodes(server, token, err);
 }
 
 void hdfs_tokens_by_ticket(void)

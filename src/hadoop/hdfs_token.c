@@ -13,7 +13,9 @@ struct hdfs_token {
 	SLIST_ENTRY(hdfs_token) link;
 	char *fs;
 	struct str_list services, givers;
-	bool is_encrypted, tokens_in_clear;
+	bool is_encrypted, tokens_in_clear, is_brief;
+	struct str_list gateways;
+	char *authorities;
 	struct hadoop_token token;
 	char *url;
 	unsigned age;
@@ -44,6 +46,8 @@ static void destroy(struct hdfs_token *token)
 	forget(token);
 	str_list_finish(&token->services);
 	str_list_finish(&token->givers);
+	str_list_finish(&token->gateways);
+	free(token->authorities);
 	free(token->fs);
 	free(token);
 }
@@ -95,6 +99,9 @@ static int get(const struct hdfs_token *token, struct hadoop_token *found, struc
 			.givers = &token->givers,
 			.is_encrypted = token->is_encrypted,
 			.tokens_in_clear = token->tokens_in_clear,
+			.gateways = token->gateways.count > 0 ? &token->gateways : NULL,
+			.authorities = token->authorities,
+			.is_brief = token->is_brief,
 		},
 		found, err);
 }
@@ -106,7 +113,8 @@ static struct hdfs_token *find(const struct hdfs_token_server *server)
 	struct hdfs_token *token;
 
 	SLIST_FOREACH(token, &all, link)
-	if (str_equal(token->fs, server->fs) && token->is_encrypted == server->is_encrypted)
+	if (str_equal(token->fs, server->fs) && token->is_encrypted == server->is_encrypted &&
+	    !server->gateways == (token->gateways.count == 0))
 		return token;
 	return NULL;
 }
@@ -125,6 +133,10 @@ struct hdfs_token *hdfs_token_open(const struct hdfs_token_server *server, struc
 	token->tokens_in_clear = server->tokens_in_clear;
 	str_list_copy(&token->services, server->services);
 	str_list_copy(&token->givers, server->givers);
+	if (server->gateways)
+		str_list_copy(&token->gateways, server->gateways);
+	token->authorities = mem_strdup(server->authorities);
+	token->is_brief = server->is_brief;
 	int result = find_in_file(token, &found, err);
 	if (result == 0 && !found.kind) {
 		result = get(token, &found, err);

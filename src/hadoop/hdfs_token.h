@@ -26,6 +26,11 @@ struct hdfs_token_server {
 	/* Else: RPC itself hands out tokens in the clear here, so that a request in the clear gives
 	 * nothing more away. */
 	bool tokens_in_clear;
+	/* "https://host:port" of HttpFS gateways, which give tokens of their own in place of
+	 * `givers`; NULL: none. */
+	const struct str_list *gateways;
+	bool is_brief;		 /* a few seconds are waited for it */
+	const char *authorities; /* PEM, for https; NULL: those that the machine trusts */
 };
 
 /* Gets a token of a file system by the user's ticket (hdfs_ticket.h): fills `token` ({0}). -1:

@@ -96,6 +96,41 @@ char *token_url_string(const struct hadoop_token *token)
 	return text;
 }
 
+static bool take_token(struct writable from, struct hadoop_token *token)
+{
+	char *kind cleanup_free = NULL, *service cleanup_free = NULL;
+	const unsigned char *identifier, *password;
+	size_t identifier_length, password_length;
+
+	if (!writable_take_bytes(&from, &identifier, &identifier_length) ||
+	    !writable_take_bytes(&from, &password, &password_length) ||
+	    !writable_take_text(&from, &kind) || !writable_take_text(&from, &service) ||
+	    from.left > 0 || !*kind)
+		return false;
+	token_set(token, identifier, identifier_length, password, password_length, kind, service);
+	return true;
+}
+
+int token_from_url_string(struct hadoop_token *token, const char *text, struct err *err)
+{
+	struct str padded cleanup_str = {0};
+	size_t length = 0;
+
+	str_append(&padded, text);
+	for (char *c = padded.text; c && *c; c++)
+		*c = *c == '-' ? '+' : *c == '_' ? '/' : *c;
+	while (padded.length % 4 != 0)
+		str_append_char(&padded, '=');
+	unsigned char *bytes = base64_decode(str_text(&padded), padded.length, &length);
+	bool is_token = bytes && take_token((struct writable){bytes, length}, token);
+	if (bytes)
+		explicit_bzero(bytes, length);
+	free(bytes);
+	if (padded.text)
+		explicit_bzero(padded.text, padded.length);
+	return is_token ? 0 : err_set(err, ERR_INPUT, "this is no delegation token");
+}
+
 void token_finish(struct hadoop_token *token)
 {
 	if (token->password)

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 
+#include "base/err.h"
 #include "proto/rpc.pb-c.h"
 
 /* All is owned; no text is NULL once filled. Initialise with {0}. */
@@ -41,6 +42,9 @@ char *token_owner(const struct hadoop_token *token);
 /* As WebHDFS takes it behind "delegation=" (Token.encodeToUrlString): letters, digits, '-' and '_'
  * only. It holds the password. The caller frees. */
 char *token_url_string(const struct hadoop_token *token);
+
+/* Of such a text, as a web service gives it (Token.decodeFromUrlString). -1: ERR_INPUT. */
+int token_from_url_string(struct hadoop_token *token, const char *text, struct err *err);
 
 /* Wipes and frees; {0} is fine. */
 void token_finish(struct hadoop_token *token);

@@ -21,6 +21,7 @@ static const struct {
 	[WEBHDFS_SETTIMES] = {"SETTIMES", "PUT"},
 	[WEBHDFS_SETXATTR] = {"SETXATTR", "PUT"},
 	[WEBHDFS_GETXATTRS] = {"GETXATTRS", "GET"},
+	[WEBHDFS_GETDELEGATIONTOKEN] = {"GETDELEGATIONTOKEN", "GET"},
 };
 
 const char *webhdfs_op_name(enum webhdfs_op op)
@@ -145,7 +146,7 @@ void webhdfs_target(struct str *target, const struct webhdfs_options *options,
 	str_append_format(target, "?op=%s", webhdfs_op_name(question->op));
 	if (options->token)
 		webhdfs_target_add(target, "delegation", hdfs_token_url(options->token));
-	else
+	else if (options->user)
 		webhdfs_target_add(target, "user.name", options->user);
 }
 

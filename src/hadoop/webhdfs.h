@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "net/url.h"
 
+struct hadoop_token;
 struct hdfs_token;
 
 /* What to do about a certificate of somebody else. */
@@ -99,6 +100,7 @@ enum webhdfs_op {
 	WEBHDFS_SETTIMES,
 	WEBHDFS_SETXATTR,
 	WEBHDFS_GETXATTRS,
+	WEBHDFS_GETDELEGATIONTOKEN,
 };
 
 /* One question to one server. Borrows all of its texts. */
@@ -117,7 +119,8 @@ bool webhdfs_op_sends(enum webhdfs_op op);	   /* content, to a DataNode */
 /* ERR_INPUT: not absolute, too long, or with "." or ".." in it. */
 int webhdfs_path_check(const char *path, struct err *err);
 
-/* Appends "/webhdfs/v1/user/a%20b?op=MKDIRS&user.name=alice", preceded by the server's own path. */
+/* Appends "/webhdfs/v1/user/a%20b?op=MKDIRS&user.name=alice", preceded by the server's own path.
+ * Options without token and user have nothing in place of the latter. */
 void webhdfs_target(struct str *target, const struct webhdfs_options *options,
 		    const struct webhdfs_question *question);
 /* Appends "&name=value". */
@@ -171,6 +174,9 @@ bool webhdfs_needs_room(const struct err *err);
 int webhdfs_add_room(const char *body, size_t length, struct err *err);
 int webhdfs_answer_boolean(const struct webhdfs_question *question, const char *body, size_t length,
 			   bool *value, struct err *err);
+/* Of {"Token": {"urlString": TEXT}}. */
+int webhdfs_answer_token(const struct webhdfs_question *question, const char *body, size_t length,
+			 struct hadoop_token *token, struct err *err);
 /* Of {"Location": URL}; the caller frees. */
 char *webhdfs_answer_location(const struct webhdfs_question *question, const char *body,
 			      size_t length, struct err *err);

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "hadoop/token.h"
 #include "hadoop/webhdfs.h"
 
 /* ---- exceptions --------------------------------------------------------------------------- */
@@ -305,6 +306,23 @@ int webhdfs_answer_boolean(const struct webhdfs_question *question, const char *
 	}
 	*value = json_is_true(member);
 	return 0;
+}
+
+int webhdfs_answer_token(const struct webhdfs_question *question, const char *body, size_t length,
+			 struct hadoop_token *token, struct err *err)
+{
+	json_t *answer cleanup_json = json_parse(body, length, err);
+	const json_t *text = json_object_get(json_object_get(answer, "Token"), "urlString");
+
+	if (!answer)
+		return err_answer(question, err);
+	if (!json_is_string(text)) {
+		err_set(err, ERR_INPUT, "Token: has no urlString");
+		return err_answer(question, err);
+	}
+	return token_from_url_string(token, json_string_value(text), err) < 0
+		       ? err_answer(question, err)
+		       : 0;
 }
 
 char *webhdfs_answer_location(const struct webhdfs_question *question, const char *body,

@@ -21,6 +21,7 @@ struct http_negotiator;
 struct tls_context;
 
 #define HTTP_RESPONSE_CAP (64u << 20) /* bytes of a gathered body */
+#define HTTP_GET_CAP	  (1u << 20)  /* of one that is short */
 
 struct http_response {
 	int status;
@@ -155,5 +156,10 @@ struct http_site {
 int http_stream(const struct http_site *site, const char *path, int64_t timeout_ms,
 		bool (*on_bytes)(void *data, const char *bytes, size_t length), void *data,
 		struct err *err);
+
+/* GETs a whole answer of at most HTTP_GET_CAP bytes, which is appended to `body`. 0 when one came,
+ * whatever its status. */
+int http_get(const struct http_site *site, const char *path, int64_t timeout_ms, int *status,
+	     struct str *body, struct err *err);
 
 #endif

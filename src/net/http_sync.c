@@ -129,6 +129,24 @@ int http_stream(const struct http_site *site, const char *path, int64_t timeout_
 	return http_response_check(call.status, str_text(&response), response.length, err);
 }
 
+int http_get(const struct http_site *site, const char *path, int64_t timeout_ms, int *status,
+	     struct str *body, struct err *err)
+{
+	struct sync_call call = {
+		.tls = site->tls,
+		.negotiator = site->negotiator,
+		.response = body,
+		.err = err,
+	};
+	struct http_question question = {
+		.method = "GET", .path = path, .timeout_ms = timeout_ms, .cap = HTTP_GET_CAP};
+
+	if (run(&call, &(struct http_target){.address = site->address}, &question) < 0)
+		return -1;
+	*status = call.status;
+	return 0;
+}
+
 static enum err_kind kind_of(int status, const char *code)
 {
 	switch (status) {

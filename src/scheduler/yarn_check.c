@@ -304,6 +304,18 @@ static void take_identity(struct hadoop_cluster *cluster, struct job *job,
 		job->tls = true;
 }
 
+/* NodeManagers write to HDFS by RPC, also where a gateway is all that a client reaches. */
+static void get_log_token(const struct hadoop_cluster *cluster)
+{
+	struct err why cleanup_err = {0};
+
+	if (cluster->hdfs.http_fs && cluster->log_dir &&
+	    hdfs_access_open_behind(&cluster->hdfs, &why) < 0)
+		log_warning("the job's logs may be lost with its end: to aggregate them, "
+			    "NodeManagers need a delegation token of %s: %s",
+			    cluster->hdfs.fs, err_message(&why));
+}
+
 /* Programs may want files of HDFS where the job's own are elsewhere. */
 static int get_own_token(const struct hadoop_cluster *cluster, struct err *err)
 {
@@ -330,6 +342,7 @@ static int get_tokens(const struct hadoop_cluster *cluster, const struct job *jo
 		return 0;
 	if (get_own_token(cluster, err) < 0)
 		return -1;
+	get_log_token(cluster);
 	str_split(&urls, text ? text : "", ',');
 	for (size_t i = 0; i < urls.count; i++) {
 		char *root cleanup_free = mem_printf("%s/", urls.items[i]);

@@ -17,15 +17,16 @@
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-static int add_file(Hadoop__ContainerLaunchContextProto *context, const char *name,
-		    const struct hadoop_file *file, struct err *err)
+static int add_file(Hadoop__ContainerLaunchContextProto *context,
+		    const struct hadoop_cluster *cluster, const char *name, size_t file,
+		    struct err *err)
 {
 	Hadoop__StringLocalResourceMapProto *entry = mem_alloc(sizeof(*entry));
 
 	hadoop__string_local_resource_map_proto__init(entry);
 	entry->key = mem_strdup(name);
 	context->localresources[context->n_localresources++] = entry;
-	entry->value = yarn_resource(file, err);
+	entry->value = yarn_resource(cluster, &cluster->files[file], err);
 	return entry->value ? 0 : -1;
 }
 
@@ -36,11 +37,11 @@ static int add_files(Hadoop__ContainerLaunchContextProto *context,
 	const struct hadoop_cluster_type *type = &cluster->types[container->request.type];
 
 	context->localresources = mem_alloc_array(type->link_count + 1, sizeof(void *));
-	if (add_file(context, "tony-agent", &cluster->files[cluster->agent], err) < 0)
+	if (add_file(context, cluster, "tony-agent", cluster->agent, err) < 0)
 		return -1;
 	for (size_t i = 0; i < type->link_count; i++) {
 		const struct hadoop_link *link = &type->links[i];
-		if (add_file(context, link->name, &cluster->files[link->file], err) < 0)
+		if (add_file(context, cluster, link->name, link->file, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -33,8 +33,10 @@ static int fill_url(Hadoop__URLProto *url, const char *text, struct err *err)
 }
 
 /* Built as if it had been unpacked, so that message_free() frees all of it. */
-Hadoop__LocalResourceProto *yarn_resource(const struct hadoop_file *file, struct err *err)
+Hadoop__LocalResourceProto *yarn_resource(const struct hadoop_cluster *cluster,
+					  const struct hadoop_file *file, struct err *err)
 {
+	char *url cleanup_free = hdfs_access_localized(&cluster->hdfs, file->url);
 	Hadoop__LocalResourceProto *resource = mem_alloc(sizeof(*resource));
 
 	hadoop__local_resource_proto__init(resource);
@@ -48,7 +50,7 @@ Hadoop__LocalResourceProto *yarn_resource(const struct hadoop_file *file, struct
 					    : HADOOP__LOCAL_RESOURCE_VISIBILITY_PROTO__PRIVATE;
 	resource->resource = mem_alloc(sizeof(*resource->resource));
 	hadoop__urlproto__init(resource->resource);
-	if (fill_url(resource->resource, file->url, err) == 0)
+	if (fill_url(resource->resource, url, err) == 0)
 		return resource;
 	message_free(resource);
 	return NULL;

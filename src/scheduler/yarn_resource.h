@@ -6,7 +6,9 @@
 #include "hadoop/cluster.h"
 #include "hadoop/node_manager.h"
 
-/* The caller frees it with message_free(). NULL: `err` (ERR_INPUT), its URL is none. */
-Hadoop__LocalResourceProto *yarn_resource(const struct hadoop_file *file, struct err *err);
+/* One of the cluster's. The caller frees it with message_free(). NULL: `err` (ERR_INPUT), its URL
+ * is none. */
+Hadoop__LocalResourceProto *yarn_resource(const struct hadoop_cluster *cluster,
+					  const struct hadoop_file *file, struct err *err);
 
 #endif

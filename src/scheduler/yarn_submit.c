@@ -51,7 +51,7 @@ static int add_agent(struct submission *submission, struct err *err)
 
 	if (cluster->agent >= cluster->file_count)
 		return err_set(err, ERR_INPUT, "the job's files are not staged");
-	submission->agent = yarn_resource(&cluster->files[cluster->agent], err);
+	submission->agent = yarn_resource(cluster, &cluster->files[cluster->agent], err);
 	if (!submission->agent)
 		return -1;
 	submission->entry.key = "tony-agent";

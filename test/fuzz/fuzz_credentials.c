@@ -32,12 +32,29 @@ static void use(const struct credentials *credentials)
 	}
 }
 
+/* One token as a web service gives it. A token that was taken is read as the same again. */
+static void read_url_string(const uint8_t *data, size_t size)
+{
+	char *text cleanup_free = mem_strndup((const char *)data, size);
+	struct hadoop_token token cleanup_token = {0}, again cleanup_token = {0};
+
+	if (token_from_url_string(&token, text, NULL) < 0)
+		return;
+	char *url cleanup_free = token_url_string(&token);
+	if (token_from_url_string(&again, url, NULL) < 0)
+		BUG("%s is not read again", url);
+	char *same cleanup_free = token_url_string(&again);
+	if (!str_equal(url, same) || again.password_length != token.password_length)
+		BUG("%s is read as %s", url, same);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct credentials credentials cleanup_credentials = {0}, again cleanup_credentials = {0};
 	struct str first cleanup_str = {0}, second cleanup_str = {0};
 	struct err err cleanup_err = {0};
 
+	read_url_string(data, size);
 	if (credentials_parse(data, size, &credentials, &err) < 0) {
 		if (err.kind != ERR_INPUT || credentials.tokens || credentials.secrets)
 			BUG("a refusal without a reason, or with what was refused");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "hadoop/token.h"
 #include "hadoop/webhdfs.h"
 #include "scheduler/journal_note.h"
 
@@ -65,6 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct webhdfs_file file cleanup_webhdfs_file = {0};
 	struct journal_found found cleanup_journal_found = {.before = 100};
 	struct err err cleanup_err = {0};
+	struct hadoop_token token cleanup_token = {0};
 	struct webhdfs_room room;
 	bool value;
 
@@ -87,6 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 4:
 		free(webhdfs_answer_location(&question, text, size - 1, NULL));
+		webhdfs_answer_token(&question, text, size - 1, &token, NULL);
 		break;
 	case 5:
 		if (webhdfs_judge(&question, 403, text, size - 1, &err) == WEBHDFS_DONE ||

@@ -1,14 +1,16 @@
-"""YARN's web servers on a cluster with Kerberos and https: each asks who the user is, and is told by a ticket."""
+"""Web servers on a cluster with Kerberos and https, YARN's and an HttpFS gateway: each asks who the user is, and is told by
+a ticket."""
 
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
+from program import write_xml
 from test_queues import told
 from test_staging import make_staging
 
-CLUSTER = {"--nodes": 1, "--secure": None, "--https": None, "--protection": "privacy"}
+CLUSTER = {"--nodes": 1, "--secure": None, "--https": None, "--httpfs": None, "--protection": "privacy"}
 
 
 def tickets(tony):
@@ -52,3 +54,23 @@ def test_a_setting_that_differs(own_tony):
     answer = own_tony.run("queues", env={"HADOOP_CONF_DIR": str(site)})
     assert answer.returncode == 0, answer.stderr
     assert "HTTP status 401; hadoop.http.authentication.type" in answer.stderr
+
+
+def test_a_job_through_a_gateway(own_tony, own_cluster):
+    """Staging, the node's fetching, checkpoints and history go by the gateway's token, logs by the NameNode's."""
+    write_xml(own_tony.directory / "conf/tony-site.xml", {"tony.hdfs.httpfs": own_cluster.env["HTTPFS_URL"]})
+    answer, job = own_tony.job({"tony.worker.instances": 1},
+                               "--executes", "bash -c 'echo hello; date >$TONY_CHECKPOINT_DIR/step'")
+    assert answer.returncode == 0, answer.stderr
+    assert "step" in own_cluster.list(f"/user/{own_cluster.user}/.tony/checkpoints/{job.id}")
+    own_tony.forget()
+    assert job.status()["state"] == "succeeded"
+    assert job.logs("worker:0") == "hello\n"
+
+
+def test_no_ticket_for_a_gateway(own_tony, own_cluster):
+    write_xml(own_tony.directory / "conf/tony-site.xml", {"tony.hdfs.httpfs": own_cluster.env["HTTPFS_URL"]})
+    answer = own_tony.run(*own_tony.arguments({"tony.worker.instances": 1}, "--executes", "true"),
+                          env={"KRB5CCNAME": f"FILE:{own_tony.directory}/none"})
+    assert answer.returncode != 0
+    assert "No Kerberos credentials available" in answer.stderr and "kinit" in answer.stderr, answer.stderr

@@ -223,6 +223,9 @@ static void a_gateway_has_tokens_of_its_own(void **state)
 		hadoop_cluster_find_tokens(cluster, site);
 		char *found cleanup_free = found_url(&cluster->hdfs, "hdfs://127.0.0.1:8020/");
 		assert_int_equal(found != NULL, i == 1);
+		/* That of the NameNodes is for the job's containers alone. */
+		assert_string_equal(cluster->hdfs.behind_services.items[0], "127.0.0.1:8020");
+		assert_int_equal(hdfs_access_open_behind(&cluster->hdfs, NULL), 0);
 		hadoop_cluster_destroy(cluster);
 	}
 }

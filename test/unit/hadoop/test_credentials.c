@@ -100,6 +100,33 @@ static void test_url_string(void **state)
 	assert_string_equal(text, same);
 }
 
+static void test_from_url_string(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"A",
+		"AmlkA_v__hVIREZTX0RFTEVHQVRJT05fVE9LRU4OMTI3LjAuMC4xOjgwMj",	/* cut */
+		"AmlkA_v__hVIREZTX0RFTEVHQVRJT05fVE9LRU4OMTI3LjAuMC4xOjgwMjAA", /* and more */
+		"AmlkA_v__gAA",							/* of no kind */
+		"AmlkA v",
+	};
+	struct hadoop_token token cleanup_token = {0}, none cleanup_token = {0};
+
+	assert_int_equal(token_from_url_string(&token,
+					       "AmlkA_v__hVIREZTX0RFTEVHQVRJT05fVE9LRU4OMTI3LjAuMC"
+					       "4xOjgwMjA",
+					       NULL),
+			 0);
+	assert_int_equal(token.identifier_length, 2);
+	assert_memory_equal(token.identifier, "id", 2);
+	assert_int_equal(token.password_length, 3);
+	assert_memory_equal(token.password, "\xfb\xff\xfe", 3);
+	assert_string_equal(token.kind, "HDFS_DELEGATION_TOKEN");
+	assert_string_equal(token.service, "127.0.0.1:8020");
+	for (size_t i = 0; i < array_length(bad); i++)
+		assert_int_equal(token_from_url_string(&none, bad[i], NULL), -1);
+}
+
 /* Identifiers of Hadoop 3.4.2. */
 static void test_owner(void **state)
 {
@@ -413,17 +440,12 @@ static void test_add(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_lengths),
-		cmocka_unit_test(test_url_string),
-		cmocka_unit_test(test_owner),
-		cmocka_unit_test(test_am_file),
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_protobuf),
-		cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_not_credentials),
-		cmocka_unit_test(test_java_files),
-		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_numbers),	   cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_url_string), cmocka_unit_test(test_from_url_string),
+		cmocka_unit_test(test_owner),	   cmocka_unit_test(test_am_file),
+		cmocka_unit_test(test_empty),	   cmocka_unit_test(test_protobuf),
+		cmocka_unit_test(test_truncated),  cmocka_unit_test(test_not_credentials),
+		cmocka_unit_test(test_java_files), cmocka_unit_test(test_find),
 		cmocka_unit_test(test_add),
 	};
 

@@ -9,7 +9,9 @@
 
 #include "base/mem.h"
 #include "fake_gssapi.h"
+#include "hadoop/gateway_token.h"
 #include "hadoop/spnego.h"
+#include "hadoop/token.h"
 #include "net/http_client.h"
 #include "web_server.h"
 
@@ -327,6 +329,67 @@ static void test_the_realm_of_the_host(void **state)
 	close_bed(&bed, 2, 0);
 }
 
+/* ---- an HttpFS gateway's token ---- */
+
+#define ASK	 "GET /webhdfs/v1/?op=GETDELEGATIONTOKEN&renewer=rm%2Fhost HTTP/1.1\r\n"
+#define TOKEN	 "AmlkA_v__hVIREZTX0RFTEVHQVRJT05fVE9LRU4OMTI3LjAuMC4xOjgwMjA"
+#define GIVES(t) "200 OK\r\n" CLOSE WELCOME "\r\n{\"Token\":{\"urlString\":\"" t "\"}}"
+
+static int ask_gateway(struct bed *bed, const char *first, struct hadoop_token *token)
+{
+	struct str_list urls cleanup_str_list = {0};
+	const struct gateway_question question = {
+		.urls = &urls,
+		.library = &fake_gssapi_library,
+		.renewer = "rm/host",
+	};
+
+	if (first)
+		str_list_add(&urls, first);
+	str_list_add(&urls, bed->server.url);
+	err_finish(&bed->err);
+	return gateway_token_get(&question, token, &bed->err);
+}
+
+static void test_a_gateway_gives_a_token(void **state)
+{
+	char *nobody cleanup_free = web_nobody();
+	char *first cleanup_free = mem_printf("http://%s", nobody);
+	struct hadoop_token token cleanup_token = {0};
+	struct bed bed;
+
+	OPEN(&bed, {ASK, UNKNOWN}, {HELLO, GIVES(TOKEN)});
+	if (ask_gateway(&bed, first, &token) < 0)
+		fail_msg("%s", err_message(&bed.err));
+	assert_string_equal(token.kind, TOKEN_KIND_HDFS);
+	assert_int_equal(token.password_length, 3);
+	close_bed(&bed, 1, 0);
+}
+
+static void test_a_gateway_gives_none(void **state)
+{
+	struct hadoop_token token cleanup_token = {0};
+	struct bed bed;
+
+	OPEN(&bed, {ASK, UNKNOWN}, {HELLO, GIVES("AAAA")}, {ASK, UNKNOWN},
+	     {HELLO, "403 X\r\n" CLOSE WELCOME
+		     "\r\n{\"RemoteException\":{\"exception\":\"AccessControlException\","
+		     "\"message\":\"not you\"}}"},
+	     {ASK, UNKNOWN},
+	     {HELLO, "200 OK\r\n" CLOSE "\r\n{\"Token\":{\"urlString\":\"" TOKEN "\"}}"},
+	     {ASK, "200 OK\r\n" CLOSE "\r\n{\"Token\":{\"urlString\":\"" TOKEN "\"}}"});
+	static const char *const causes[] = {"this is no delegation token", "not you",
+					     "does not prove who it is",
+					     "does not ask for a proof"};
+	for (size_t i = 0; i < array_length(causes); i++) {
+		assert_int_equal(ask_gateway(&bed, NULL, &token), -1);
+		assert_null(token.kind);
+		if (!strstr(err_message(&bed.err), causes[i]))
+			fail_msg("%s", err_message(&bed.err));
+	}
+	close_bed(&bed, 3, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, forget_library, check_library)
@@ -346,6 +409,8 @@ int main(void)
 		TEST(a_redirect_is_not_followed),
 		TEST(the_realm_of_the_host),
 		TEST(whose_ticket),
+		TEST(a_gateway_gives_a_token),
+		TEST(a_gateway_gives_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,6 +34,36 @@ static void access_survives_json(void **state)
 	assert_true(json_equal(written, stores));
 }
 
+static void a_gateway_localizes_by_its_own_token(void **state)
+{
+	static const struct {
+		const char *gateway;
+		bool needs_token;
+		const char *url;
+	} cases[] = {
+		{"https://gw:14000", true, "swebhdfs://gw:14000/a/b"},
+		{"http://gw:14000/", true, "webhdfs://gw:14000/a/b"},
+		{"https://gw:14000", false, "hdfs://big/a/b"},
+		{"https://gw:14000/behind", true, "hdfs://big/a/b"},
+	};
+
+	for (size_t i = 0; i < array_length(cases); i++) {
+		struct hdfs_access access cleanup_hdfs_access = {
+			.fs = mem_strdup("hdfs://big"),
+			.http_fs = true,
+			.needs_token = cases[i].needs_token,
+		};
+		str_list_add(&access.webhdfs, cases[i].gateway);
+		char *url cleanup_free = hdfs_access_localized(&access, "hdfs://big/a/b");
+		assert_string_equal(url, cases[i].url);
+		char *other cleanup_free = hdfs_access_localized(&access, "hdfs://other/a");
+		assert_string_equal(other, "hdfs://other/a");
+		access.http_fs = false;
+		char *same cleanup_free = hdfs_access_localized(&access, "hdfs://big/a/b");
+		assert_string_equal(same, "hdfs://big/a/b");
+	}
+}
+
 static void access_to_a_bucket_survives_json(void **state)
 {
 	static const char text[] =
@@ -200,6 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(access_survives_json),
+		cmocka_unit_test(a_gateway_localizes_by_its_own_token),
 		cmocka_unit_test(access_to_a_bucket_survives_json),
 		cmocka_unit_test(job_without_remote_stores_has_no_access),
 		cmocka_unit_test(hostile_access_is_refused),

@@ -1,0 +1,72 @@
+#include "hadoop/gateway_token.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "hadoop/spnego.h"
+#include "hadoop/token.h"
+#include "hadoop/webhdfs.h"
+#include "net/http_client.h"
+#include "net/tls.h"
+
+#define TIMEOUT_MS 60000
+
+/* The body has a token in it, as secret as a password. */
+static void forget(struct str *body)
+{
+	if (body->text)
+		explicit_bzero(body->text, body->length);
+	str_finish(body);
+}
+
+static int ask(const struct http_site *site, const struct webhdfs_question *question,
+	       const char *renewer, struct hadoop_token *token, struct err *err)
+{
+	struct str target cleanup_str = {0};
+	struct str body __attribute__((cleanup(forget))) = {0};
+	int status = 0;
+
+	webhdfs_target(&target, &(struct webhdfs_options){0}, question);
+	webhdfs_target_add(&target, "renewer", renewer);
+	if (http_get(site, str_text(&target), TIMEOUT_MS, &status, &body, err) < 0)
+		return err_wrap(err, "%s: GETDELEGATIONTOKEN", question->server);
+	if (webhdfs_judge(question, status, str_text(&body), body.length, err) != WEBHDFS_DONE)
+		return -1;
+	return webhdfs_answer_token(question, str_text(&body), body.length, token, err);
+}
+
+static int ask_server(const struct gateway_question *question, const char *server,
+		      struct http_negotiator *negotiator, struct hadoop_token *token,
+		      struct err *err)
+{
+	const struct webhdfs_question asked = {WEBHDFS_GETDELEGATIONTOKEN, server, "/"};
+	struct net_url url cleanup_net_url = {0};
+	struct tls_context *tls = NULL;
+
+	if (webhdfs_url_parse(server, &url, err) < 0)
+		return -1;
+	if (url.is_tls)
+		tls = tls_context_create_client(question->authorities, WEBHDFS_TRUST_REMEDY, err);
+	if (url.is_tls && !tls)
+		return -1;
+	const struct http_site site = {url.address, tls, negotiator};
+	int result = ask(&site, &asked, question->renewer, token, err);
+	tls_context_destroy(tls);
+	return result;
+}
+
+int gateway_token_get(const struct gateway_question *question, struct hadoop_token *token,
+		      struct err *err)
+{
+	struct http_negotiator *negotiator = spnego_create(question->library, question->principal,
+							   question->keytab, SPNEGO_HDFS_REMEDY);
+	int result = -1;
+
+	for (size_t i = 0; i < question->urls->count && result < 0; i++) {
+		if (err)
+			err_finish(err);
+		result = ask_server(question, question->urls->items[i], negotiator, token, err);
+	}
+	http_negotiator_destroy(negotiator);
+	return result;
+}

@@ -1,0 +1,26 @@
+/* The delegation token of an HttpFS gateway, by the Kerberos ticket of the client's user
+ * (spnego.h): the gateway takes none of a NameNode's. */
+#ifndef TONY_HADOOP_GATEWAY_TOKEN_H
+#define TONY_HADOOP_GATEWAY_TOKEN_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct gssapi;
+struct hadoop_token;
+
+/* All is borrowed. */
+struct gateway_question {
+	const struct str_list *urls;  /* "https://host:port", each of the same gateway */
+	const char *authorities;      /* PEM, for https; NULL: those that the machine trusts */
+	const struct gssapi *library; /* as for spnego_create(), as are: */
+	const char *principal, *keytab;
+	const char *renewer;
+};
+
+/* Asks one after the other until one gives `token` ({0}), whose service is what the gateway says,
+ * mostly "". ERR_DENIED: no ticket, or the gateway does not take it. */
+int gateway_token_get(const struct gateway_question *question, struct hadoop_token *token,
+		      struct err *err);
+
+#endif
