@@ -24,6 +24,7 @@ struct tls_context {
 	size_t users; /* connections, and who made it */
 	SSL_CTX *ssl;
 	char *remedy;
+	BIO_METHOD *socket;
 	bool is_shared;
 	unsigned char key[SECRET_HMAC_BYTES]; /* of the shared secret */
 };
@@ -31,8 +32,10 @@ struct tls_context {
 struct tls {
 	struct tls_context *context;
 	SSL *ssl;
-	size_t heard;		  /* bytes of the peer's before the handshake is done */
-	BIO *from_peer, *to_peer; /* of `ssl` */
+	size_t heard; /* bytes of the peer's before the handshake is done */
+	/* Of the bytes of tls_take(), those that OpenSSL has not read. */
+	const unsigned char *fresh;
+	size_t fresh_length;
 	struct evbuffer *sealed;
 	struct str names; /* of a certificate that is for another host */
 };
@@ -109,6 +112,49 @@ static int on_verified(int is_good, X509_STORE_CTX *verification)
 	return is_good;
 }
 
+/* ---- the socket, as OpenSSL sees it ---------------------------------------------------------- */
+
+/* OpenSSL's own buffers in memory would keep the size that they once had, for each connection. */
+static int on_read(BIO *bio, char *bytes, int length)
+{
+	struct tls *tls = BIO_get_data(bio);
+	size_t some = (size_t)length < tls->fresh_length ? (size_t)length : tls->fresh_length;
+
+	BIO_clear_retry_flags(bio);
+	if (some == 0) {
+		BIO_set_retry_read(bio); /* more will come */
+		return -1;
+	}
+	memcpy(bytes, tls->fresh, some);
+	tls->fresh += some;
+	tls->fresh_length -= some;
+	return (int)some;
+}
+
+static int on_write(BIO *bio, const char *bytes, int length)
+{
+	const struct tls *tls = BIO_get_data(bio);
+
+	BIO_clear_retry_flags(bio);
+	evbuffer_add(tls->sealed, bytes, (size_t)length);
+	return length;
+}
+
+static long on_control(BIO *bio, int what, long number, void *data)
+{
+	return what == BIO_CTRL_FLUSH;
+}
+
+static BIO_METHOD *new_socket(void)
+{
+	BIO_METHOD *method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "tony");
+
+	if (!method || !BIO_meth_set_read(method, on_read) ||
+	    !BIO_meth_set_write(method, on_write) || !BIO_meth_set_ctrl(method, on_control))
+		BUG("OpenSSL cannot make a socket");
+	return method;
+}
+
 /* ---- contexts ----------------------------------------------------------------------------- */
 
 static SSL_CTX *new_context(const SSL_METHOD *method, int oldest)
@@ -140,6 +186,7 @@ struct tls_context *tls_context_create_client(const char *authorities, const cha
 {
 	struct tls_context *context = mem_alloc(sizeof(*context));
 	context->ssl = new_client();
+	context->socket = new_socket();
 	context->users = 1;
 	context->remedy = mem_strdup(remedy);
 	int result = authorities ? trust(context->ssl, authorities, err)
@@ -156,6 +203,7 @@ void tls_context_destroy(struct tls_context *context)
 	if (!context || --context->users > 0)
 		return;
 	SSL_CTX_free(context->ssl);
+	BIO_meth_free(context->socket);
 	OPENSSL_cleanse(context->key, sizeof(context->key));
 	free(context->remedy);
 	free(context);
@@ -234,6 +282,7 @@ struct tls_context *tls_context_create_shared(const char *secret)
 	context->users = 1;
 	context->is_shared = true;
 	context->ssl = new_shared();
+	context->socket = new_socket();
 	derive_key(secret, context->key);
 	ERR_clear_error();
 	return context;
@@ -248,14 +297,13 @@ static struct tls *new_connection(struct tls_context *context)
 	tls->context = context;
 	context->users++;
 	tls->ssl = SSL_new(context->ssl);
-	tls->from_peer = BIO_new(BIO_s_mem());
-	tls->to_peer = BIO_new(BIO_s_mem());
 	tls->sealed = evbuffer_new();
-	if (!tls->ssl || !tls->from_peer || !tls->to_peer || !tls->sealed)
+	BIO *bio = BIO_new(context->socket);
+	if (!tls->ssl || !bio || !tls->sealed)
 		BUG("OpenSSL cannot make a connection");
-	/* An empty buffer is no end: more will come. */
-	BIO_set_mem_eof_return(tls->from_peer, -1);
-	SSL_set_bio(tls->ssl, tls->from_peer, tls->to_peer);
+	BIO_set_data(bio, tls);
+	BIO_set_init(bio, 1);
+	SSL_set_bio(tls->ssl, bio, bio);
 	SSL_set_app_data(tls->ssl, tls);
 	return tls;
 }
@@ -358,18 +406,6 @@ static int say(const struct tls *tls, struct err *err)
 
 /* ---- bytes -------------------------------------------------------------------------------- */
 
-/* What OpenSSL has for the peer. */
-static void collect(struct tls *tls)
-{
-	char *bytes;
-	long length = BIO_get_mem_data(tls->to_peer, &bytes);
-
-	if (length > 0) {
-		evbuffer_add(tls->sealed, bytes, (size_t)length);
-		(void)BIO_reset(tls->to_peer);
-	}
-}
-
 int tls_take(struct tls *tls, const void *bytes, size_t length, struct evbuffer *input,
 	     struct err *err)
 {
@@ -377,8 +413,8 @@ int tls_take(struct tls *tls, const void *bytes, size_t length, struct evbuffer 
 	int got;
 
 	ERR_clear_error();
-	if (BIO_write(tls->from_peer, bytes, (int)length) != (int)length)
-		BUG("OpenSSL does not take %zu bytes", length);
+	tls->fresh = bytes;
+	tls->fresh_length = length;
 	while ((got = SSL_read(tls->ssl, plain, sizeof(plain))) > 0)
 		evbuffer_add(input, plain, (size_t)got);
 	int why = SSL_get_error(tls->ssl, got);
@@ -386,7 +422,7 @@ int tls_take(struct tls *tls, const void *bytes, size_t length, struct evbuffer 
 	tls->heard += tls_is_open(tls) ? 0 : length;
 	if (result == 0 && tls->context->is_shared && tls->heard > HANDSHAKE_CAP)
 		result = err_set(err, ERR_INPUT, "TLS: the handshake is too large");
-	collect(tls);
+	tls->fresh_length = 0;
 	ERR_clear_error();
 	return result;
 }
@@ -406,9 +442,7 @@ struct evbuffer *tls_seal(struct tls *tls, struct evbuffer *output)
 		if (sealed <= 0)
 			break;
 		evbuffer_drain(output, (size_t)sealed);
-		collect(tls);
 	}
-	collect(tls);
 	ERR_clear_error();
 	return tls->sealed;
 }
@@ -422,7 +456,6 @@ struct evbuffer *tls_close(struct tls *tls)
 {
 	if (tls_is_open(tls))
 		SSL_shutdown(tls->ssl);
-	collect(tls);
 	ERR_clear_error();
 	return tls->sealed;
 }
