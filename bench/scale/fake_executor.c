@@ -45,7 +45,8 @@ static void post(struct fake_executor *executor, const char *verb, char *body)
 			    "Authorization: Bearer %s\r\nAccept-Encoding: gzip\r\n%s"
 			    "Content-Length: %zu\r\n\r\n",
 			    executor->task, verb, executor->am->host, executor->am->token,
-			    executor->step == FAKE_BEATING ? "" : "Connection: close\r\n", length);
+			    executor->step == FAKE_REPORTING ? "Connection: close\r\n" : "",
+			    length);
 	evbuffer_add(output, body, length);
 	free(body);
 	executor->has_head = false;
@@ -181,10 +182,13 @@ static void connect_to_am(struct fake_executor *executor)
 	executor->is_connected = true;
 }
 
-/* Registration and report have a connection of their own, as those of the real ones have. */
+/* A report has a connection of its own, as that of the real ones has. */
 static void begin(struct fake_executor *executor, enum fake_executor_step step)
 {
-	if (!executor->is_connected || executor->step != step) {
+	bool goes_on = executor->step == step ||
+		       (executor->step == FAKE_REGISTERING && step == FAKE_BEATING);
+
+	if (!executor->is_connected || !goes_on) {
 		disconnect(executor);
 		connect_to_am(executor);
 	}

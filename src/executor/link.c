@@ -167,6 +167,10 @@ static void send_message(struct message *message)
 
 	if (link->ended || message->call || !message->body)
 		return;
+	/* The first beat follows on the connection of the registration, unless one is held there.
+	 */
+	if (message == &link->enter)
+		message->client = link->beat.call ? link->reports : link->beats;
 	evtimer_del(message->retry);
 	char *path cleanup_free = mem_printf("/v1/tasks/%s/%s", link->options.task, message->verb);
 	bool is_beat = message == &link->beat;
@@ -177,7 +181,8 @@ static void send_message(struct message *message)
 		.body_length = strlen(message->body),
 		.timeout_ms = ANSWER_MS + (is_beat ? link->interval_ms : 0),
 		.takes_gzip = is_beat,
-		.is_last = !is_beat, /* the AM holds one connection for each executor, not two */
+		/* The AM holds one connection for each executor, not two. */
+		.is_last = message->client == link->reports,
 		.done = on_done,
 		.data = message,
 	};
