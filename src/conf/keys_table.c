@@ -100,7 +100,7 @@ static const struct key application_keys[] = {
 		"nothing else; \"shared-origin\", at the dashboard's address, also through "
 		"YARN's web proxy: their scripts can then read there what the person who looks "
 		"may read."},
-	{"tony.application.tls", KEY_CHOICE, "false", .choices = seals, .since = OURS,
+	{"tony.application.tls", KEY_CHOICE, "auto", .choices = seals, .since = OURS,
 	 .doc = "Whether tony, the application master and the executors of this job speak to each "
 		"other by TLS 1.3. Each proves that it knows the job's token; there are no "
 		"certificates to set up. The job's page has a port of its own then, without TLS. "

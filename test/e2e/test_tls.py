@@ -45,23 +45,11 @@ def kept(tony):
     return f"{PYTHON} {tony.directory}/keeps.py"
 
 
-@contextlib.contextmanager
-def tunnel_to(tony, job):
-    """The link, and the URL, of a tunnel to the AM."""
-    child = tony.start("open", "--tunnel", job.id)
-    link = child.stdout.readline().strip()
-    try:
-        yield link, root_of(link)
-    finally:
-        child.send_signal(signal.SIGINT)
-        assert child.wait(PATIENCE_S) == 0
-
-
 def test_programs_and_people_reach_the_am(tony):
     job = submit(tony, {}, f"{kept(tony)}; exec sleep 1000")
     job.wait_log("worker:0", "the entry: kept-0451")
     assert job.status()["am_url"].startswith("https://")
-    with tunnel_to(tony, job) as (link, root):
+    with job.tunnel() as (link, root):
         assert job.rest("GET", "/v1/kv/entry", url=root) == (200, b"kept-0451")
         assert Browser().ask(root + "/v1/job")[0] == 401
         browser = Browser()
@@ -135,7 +123,7 @@ def test_another_am_goes_on(tony, is_guardian):
     wait_until(lambda: job.status()["am_attempt"] == 2, "another AM")
     assert [job.wait_task(f"worker:{index}")["pids"] for index in range(2)] == before
     assert job.status()["am_url"] == url and root_of(open_job(tony, job.id)) == page
-    with tunnel_to(tony, job) as (_, root):
+    with job.tunnel() as (_, root):
         assert job.rest("GET", "/v1/kv/entry", url=root) == (200, b"kept-0451")
 
 

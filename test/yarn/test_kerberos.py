@@ -31,6 +31,7 @@ def test_a_job_runs(own_tony, staging):
     wait_until(lambda: not (own(own_tony, staging) / job.id).exists(), "the job's directory to be removed")
     second = submit(own_tony, "sleep 1000")
     second.wait_task("worker:0")
+    assert second.status()["am_url"].startswith("https://"), "tony.application.tls is auto"
     assert second.id in own_tony.run("list").stdout
     killed = own_tony.run("kill", second.id)
     assert killed.returncode == 0, killed.stderr
