@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "am/am_main.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "executor/executor.h"
@@ -43,6 +44,7 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : "";
 
 	limits_take();
+	json_overwrite_freed();
 	/* No node's openssl.cnf: it can load modules, which a static program cannot, and then there
 	 * is neither randomness nor TLS. */
 	OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -109,6 +110,7 @@ int main(int argc, char **argv)
 {
 	hold_closed_streams();
 	limits_take();
+	json_overwrite_freed();
 	log_open("tony", LOG_LEVEL_WARNING);
 	int code = run(argc, argv);
 	errno = 0; /* it is of another call where an earlier flush failed */

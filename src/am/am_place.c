@@ -9,6 +9,8 @@ int am_find_all(struct am *am, const char *job_dir, struct err *err)
 {
 	am->scheduler_ops = scheduler_find_place(job_dir, &am->place, err);
 	am->job = am->place.job;
+	if (am->scheduler_ops) /* they are for the programs */
+		job_secrets_forget(&am->place.job->secrets);
 	am->job_dir = am->place.job_dir;
 	return am->scheduler_ops ? 0 : -1;
 }

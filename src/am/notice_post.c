@@ -36,7 +36,7 @@ static void finish(struct post *post)
 {
 	net_url_finish(&post->url);
 	tls_context_destroy(post->tls);
-	free(post->authorization);
+	mem_free_secret(post->authorization);
 	free(post->body);
 	err_finish(&post->err);
 }

@@ -162,12 +162,13 @@ bool fs_others_may_write(mode_t mode)
 }
 
 /* Reads to the end of the file, which may grow meanwhile or (in /proc) claim to be empty. */
-static int read_all(int fd, const char *name, size_t cap, struct str *content, struct err *err)
-{
-	char buffer[65536];
+enum { PIECE = 65536 };
 
+static int read_pieces(int fd, const char *name, size_t cap, char *buffer, struct str *content,
+		       struct err *err)
+{
 	for (;;) {
-		ssize_t got = read(fd, buffer, sizeof(buffer));
+		ssize_t got = read(fd, buffer, PIECE);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
@@ -178,6 +179,16 @@ static int read_all(int fd, const char *name, size_t cap, struct str *content, s
 			return err_set(err, ERR_INPUT, "%s: is larger than %zu bytes", name, cap);
 		str_append_bytes(content, buffer, (size_t)got);
 	}
+}
+
+/* The file may hold secrets: nothing of it stays on the stack. */
+static int read_all(int fd, const char *name, size_t cap, struct str *content, struct err *err)
+{
+	char buffer[PIECE];
+	int result = read_pieces(fd, name, cap, buffer, content, err);
+
+	explicit_bzero(buffer, content->length < PIECE ? content->length : PIECE);
+	return result;
 }
 
 char *fs_read_descriptor(int fd, const char *name, size_t cap, size_t *length, struct err *err)

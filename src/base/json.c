@@ -1,11 +1,24 @@
 #include "base/json.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 
 enum { DEPTH_CAP = 64 };
+
+static void overwrite_and_free(void *memory)
+{
+	if (memory)
+		explicit_bzero(memory, malloc_usable_size(memory));
+	free(memory);
+}
+
+void json_overwrite_freed(void)
+{
+	json_set_alloc_funcs(malloc, overwrite_and_free);
+}
 
 /* jansson recurses, and its own limit (2048) is too generous for a small stack. Counts brackets
  * outside of strings; what is malformed otherwise is left to the parser. */

@@ -14,6 +14,10 @@
 #include "base/err.h"
 #include "base/str.h"
 
+/* Memory of JSON is overwritten when it is freed, also by jansson: descriptions of jobs have
+ * secrets in them. Called once, before any other. */
+void json_overwrite_freed(void);
+
 /* At most 64 levels deep; duplicate members and trailing bytes are refused. */
 json_t *json_parse(const char *bytes, size_t length, struct err *err);
 

@@ -1,9 +1,12 @@
 #include "base/limits.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -17,11 +20,43 @@ static struct own_limit {
 	{.resource = RLIMIT_NOFILE, .is_full = true},
 };
 
+/* The parts of the memory that a dump holds, as the kernel writes them, with the "0x" that it wants
+ * to read. It is a setting of the memory, and so of a vfork()ed child, too. */
+static char filter_before[2 + 16] = "0x";
+static bool filter_is_changed;
+
+/* Without /proc the limit alone stands. Signal-safe. */
+static bool write_filter(const char *text)
+{
+	int fd cleanup_close = open("/proc/self/coredump_filter", O_WRONLY | O_CLOEXEC);
+
+	return fd >= 0 && write(fd, text, strlen(text)) >= 0;
+}
+
+static void take_filter(void)
+{
+	int fd cleanup_close = open("/proc/self/coredump_filter", O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd >= 0 ? read(fd, filter_before + 2, sizeof(filter_before) - 3) : -1;
+
+	if (length <= 0)
+		return;
+	filter_before[2 + length] = '\0';
+	filter_before[strcspn(filter_before, "\n")] = '\0';
+	filter_is_changed = write_filter("0");
+}
+
+void limits_take_back(void)
+{
+	if (filter_is_changed)
+		write_filter("0");
+}
+
 void limits_take(void)
 {
 	struct rlimit limit;
 
 	signal(SIGXFSZ, SIG_IGN);
+	take_filter();
 	for (size_t i = 0; i < array_length(own_limits); i++) {
 		struct own_limit *own = &own_limits[i];
 		if (getrlimit(own->resource, &limit) < 0)
@@ -44,6 +79,8 @@ void limits_restore(void)
 		limit.rlim_cur = own->before;
 		setrlimit(own->resource, &limit);
 	}
+	if (filter_is_changed)
+		write_filter(filter_before);
 	signal(SIGXFSZ, SIG_DFL);
 	errno = error;
 }

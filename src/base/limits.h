@@ -3,7 +3,8 @@
  *
  * Core dumps. The memory of tony's own processes holds tokens, so they leave none; what they start
  * may, as if its user's shell had started it. Where the kernel passes dumps to a program
- * (core_pattern with a '|'), that program decides.
+ * (core_pattern with a '|') it does so whatever the limit is: dumps of tony's own processes hold
+ * none of their memory then (coredump_filter of proc(5)).
  *
  * Open files. tony's own processes may have as many as the hard limit allows; what they start gets
  * the soft one that there was, since programs with select() rely on a low one. Tools that tony asks
@@ -23,5 +24,8 @@ void limits_take(void);
 /* Between fork() and exec(): the soft limits that this process was started with (without
  * limits_take() they stay as they are), and SIGXFSZ's default. Keeps errno. */
 void limits_restore(void);
+
+/* In the parent of a vfork(), whose child has restored what is of their common memory. */
+void limits_take_back(void);
 
 #endif

@@ -93,6 +93,18 @@ void mem_cleanup_free(void *slot)
 	free(*(void **)slot);
 }
 
+void mem_free_secret(char *text)
+{
+	if (text)
+		explicit_bzero(text, strlen(text));
+	free(text);
+}
+
+void mem_cleanup_secret(char **slot)
+{
+	mem_free_secret(*slot);
+}
+
 void mem_cleanup_close(int *fd)
 {
 	if (*fd >= 0)

@@ -27,10 +27,14 @@ void mem_cleanup_free(void *slot);
 void mem_cleanup_close(int *fd);   /* it is -1 then; negative: nothing to close */
 void mem_cleanup_dir(void *slot);  /* DIR ** */
 void mem_cleanup_file(void *slot); /* FILE ** */
-#define cleanup_free  __attribute__((cleanup(mem_cleanup_free)))
-#define cleanup_close __attribute__((cleanup(mem_cleanup_close)))
-#define cleanup_dir   __attribute__((cleanup(mem_cleanup_dir)))
-#define cleanup_file  __attribute__((cleanup(mem_cleanup_file)))
+/* free() of a text that nobody is to find in memory: it is overwritten first. NULL is fine. */
+void mem_free_secret(char *text);
+void mem_cleanup_secret(char **slot);
+#define cleanup_secret __attribute__((cleanup(mem_cleanup_secret)))
+#define cleanup_free   __attribute__((cleanup(mem_cleanup_free)))
+#define cleanup_close  __attribute__((cleanup(mem_cleanup_close)))
+#define cleanup_dir    __attribute__((cleanup(mem_cleanup_dir)))
+#define cleanup_file   __attribute__((cleanup(mem_cleanup_file)))
 
 /* Hands a scope-bound pointer over: `return mem_steal(&path);` */
 #define mem_steal(slot)                                                                            \

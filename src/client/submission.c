@@ -71,7 +71,7 @@ static void record(struct provenance *provenance, bool is_written, struct job *j
 {
 	if (!is_written) {
 		provenance_take(provenance, job, git_limit_ms(job));
-		char *text cleanup_free = job_to_text(job);
+		char *text cleanup_secret = job_to_text(job);
 		char *path cleanup_free = fs_join(door->job_dir, "job.json");
 		fs_write_file(path, text, strlen(text), 0600, NULL);
 	}
@@ -96,7 +96,9 @@ static int start(const struct scheduler_client_ops *ops, const struct stage *sta
 		return -1;
 	if (fill(ops, stage, job, door, err) == 0) {
 		record(provenance, is_written, job, door);
-		return ops->start(job, door, err);
+		int result = ops->start(job, door, err);
+		job_secrets_forget(&job->secrets);
+		return result;
 	}
 	fs_explain_room(door->job_dir, err);
 	state_dir_remove_job(door->job_dir);

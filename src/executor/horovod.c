@@ -56,7 +56,7 @@ static int store_open(struct store *store, struct err *err)
 static void store_close(struct store *store)
 {
 	free(store->address);
-	free(store->token);
+	mem_free_secret(store->token);
 	free(store->path);
 }
 #define cleanup_store __attribute__((cleanup(store_close)))

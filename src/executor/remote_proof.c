@@ -21,9 +21,7 @@ void remote_session_init(struct remote_session *session, enum remote_side side, 
 
 void remote_session_finish(struct remote_session *session)
 {
-	if (session->key)
-		explicit_bzero(session->key, strlen(session->key));
-	free(session->key);
+	mem_free_secret(session->key);
 	free(session->address);
 	free(session->rsh_nonce);
 	free(session->host_nonce);

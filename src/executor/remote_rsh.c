@@ -241,9 +241,7 @@ static void ask_host(struct rsh *rsh)
 
 static void finish(struct rsh *rsh)
 {
-	if (rsh->token)
-		explicit_bzero(rsh->token, strlen(rsh->token));
-	free(rsh->token);
+	mem_free_secret(rsh->token);
 	free(rsh->address);
 	str_finish(&rsh->command);
 	remote_session_finish(&rsh->session);

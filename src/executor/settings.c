@@ -130,9 +130,7 @@ int settings_read(struct settings *settings, struct err *err)
 void settings_finish(struct settings *settings)
 {
 	job_destroy(settings->job);
-	if (settings->token)
-		explicit_bzero(settings->token, strlen(settings->token));
-	free(settings->token);
+	mem_free_secret(settings->token);
 	free(settings->agent);
 	free(settings->work_dir);
 	free(settings->scratch_dir);

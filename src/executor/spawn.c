@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/shell.h"
 #include "executor/namespace.h"
@@ -104,6 +105,7 @@ static pid_t start_child(const struct spawn_options *options, struct spawn_child
 	int error = errno;
 	if (pid == 0)
 		spawn_child_run(child);
+	limits_take_back();
 	/* NOLINTEND(clang-analyzer-security.insecureAPI.vfork,clang-analyzer-unix.Vfork) */
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	errno = error;

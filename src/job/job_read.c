@@ -406,7 +406,7 @@ struct job *job_from_text(const char *bytes, size_t length, struct err *err)
 struct job *job_read_file(const char *path, struct err *err)
 {
 	size_t length;
-	char *text cleanup_free = fs_read_file(path, JOB_JSON_CAP, &length, err);
+	char *text cleanup_secret = fs_read_file(path, JOB_JSON_CAP, &length, err);
 
 	if (!text)
 		return NULL;

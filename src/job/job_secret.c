@@ -42,11 +42,24 @@ void job_secret_copy(const struct job_secret *from, struct job_secret *to)
 	memcpy(to->value, from->value, from->length);
 }
 
-void job_secret_finish(struct job_secret *secret)
+static void forget(struct job_secret *secret)
 {
 	if (secret->value)
 		explicit_bzero(secret->value, secret->length);
 	free(secret->value);
+	secret->value = NULL;
+	secret->length = 0;
+}
+
+void job_secrets_forget(struct job_secrets *secrets)
+{
+	for (size_t i = 0; i < secrets->count; i++)
+		forget(&secrets->items[i]);
+}
+
+void job_secret_finish(struct job_secret *secret)
+{
+	forget(secret);
 	free(secret->name);
 	*secret = (struct job_secret){0};
 }
@@ -71,10 +84,8 @@ void job_secrets_write(const struct job_secrets *secrets, json_t *job)
 		json_set_text(object, "name", secret->name);
 		json_set_text(object, "kind", kinds[secret->is_file]);
 		if (secret->value) {
-			char *text = base64_encode(secret->value, secret->length);
+			char *text cleanup_secret = base64_encode(secret->value, secret->length);
 			json_set_text(object, "value", text);
-			explicit_bzero(text, strlen(text));
-			free(text);
 		}
 		json_array_append_new(list, object);
 	}

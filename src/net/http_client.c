@@ -84,7 +84,7 @@ static void free_call(struct http_call *call)
 	free(call->path);
 	free(call->accept);
 	free(call->content_type);
-	free(call->authorization);
+	mem_free_secret(call->authorization);
 	free(call->headers);
 	http_negotiation_destroy(call->negotiation);
 	str_finish(&call->body);
@@ -640,7 +640,7 @@ void http_client_destroy(struct http_client *client)
 	tls_context_destroy(client->own_tls);
 	free(client->address);
 	free(client->host);
-	free(client->token);
+	mem_free_secret(client->token);
 	free(client);
 }
 

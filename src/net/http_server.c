@@ -305,7 +305,7 @@ void http_server_destroy(struct http_server *server)
 		evconnlistener_free(server->listener);
 	tls_context_destroy(server->tls);
 	free(server->address);
-	free(server->token);
+	mem_free_secret(server->token);
 	free(server->host_name);
 	free(server->host);
 	free(server);

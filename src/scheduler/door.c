@@ -10,7 +10,7 @@ void job_door_finish(struct job_door *door)
 {
 	free(door->job_dir);
 	free(door->address);
-	free(door->token);
+	mem_free_secret(door->token);
 	free(door->queue);
 	free(door->waiting);
 	free(door->end_message);

@@ -29,7 +29,7 @@ static char *make_job_dir(const char *folder, const char *job_id, struct err *er
 /* job.json comes last: a directory that has one is a job. The token lets into a living AM only. */
 static int fill(const struct job *job, struct job_door *door, struct err *err)
 {
-	char *text cleanup_free = job_to_text(job);
+	char *text cleanup_secret = job_to_text(job);
 	char *description cleanup_free = fs_join(door->job_dir, "job.json");
 	char *token cleanup_free = fs_join(door->job_dir, "token");
 

@@ -71,9 +71,7 @@ const struct scheduler_ops *scheduler_find_place(const char *job_dir, struct sch
 void scheduler_place_finish(struct scheduler_place *place)
 {
 	job_destroy(place->job);
-	if (place->token)
-		explicit_bzero(place->token, strlen(place->token));
-	free(place->token);
+	mem_free_secret(place->token);
 	free(place->job_dir);
 	free(place->mark);
 	free(place->container);

@@ -161,7 +161,7 @@ static int check_size(const char *description, struct err *err)
 
 int yarn_prepare(const struct job *job, struct job_door *door, struct err *err)
 {
-	char *description cleanup_free = job_to_text(job);
+	char *description cleanup_secret = job_to_text(job);
 	struct job_door made = {0};
 
 	if (check_size(description, err) < 0)
@@ -279,7 +279,7 @@ static int make_checkpoint_dir(const struct hadoop_cluster *cluster, struct stor
 static int submit(const struct hadoop_cluster *cluster, struct store *own, const struct job *job,
 		  const struct job_door *door, bool *has_begun, struct err *err)
 {
-	char *description cleanup_free = job_to_text(job);
+	char *description cleanup_secret = job_to_text(job);
 	bool has_finished = false;
 
 	if (make_checkpoint_dir(cluster, own, job, has_begun, err) < 0)
@@ -323,7 +323,7 @@ static void forgo_notices(const struct job *job, const char *mirror)
 	struct job silent = *job;
 
 	silent.on_end_webhook = silent.on_end_command = NULL;
-	char *description cleanup_free = job_to_text(&silent);
+	char *description cleanup_secret = job_to_text(&silent);
 	yarn_mirror_write(mirror, "job.json", description, NULL);
 }
 

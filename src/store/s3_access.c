@@ -31,6 +31,9 @@ static const struct field fields[] = {
 
 void s3_access_finish(struct s3_access *access)
 {
+	mem_free_secret(access->secret_key);
+	mem_free_secret(access->session_token);
+	access->secret_key = access->session_token = NULL;
 	fields_finish(fields, array_length(fields), access);
 }
 

@@ -95,7 +95,7 @@ static void chain(unsigned char *key, size_t length, const char *text)
 
 static char *sign(const struct sigv4_key *key, const char *day, const char *text)
 {
-	char *secret cleanup_free = mem_printf("AWS4%s", key->secret);
+	char *secret cleanup_secret = mem_printf("AWS4%s", key->secret);
 	size_t length = strlen(secret);
 	unsigned char *chained cleanup_free = mem_alloc(length + DIGEST_LENGTH);
 

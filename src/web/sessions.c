@@ -23,9 +23,7 @@ struct web_sessions {
 
 static void clear(struct entry *entry)
 {
-	if (entry->secret)
-		OPENSSL_cleanse(entry->secret, strlen(entry->secret));
-	free(entry->secret);
+	mem_free_secret(entry->secret);
 	free(entry->peer);
 	*entry = (struct entry){0};
 }
@@ -79,7 +77,7 @@ static const struct entry *find(const struct entry *entries, size_t count, const
 
 char *web_sessions_invite(struct web_sessions *sessions, int64_t now_ms)
 {
-	char *code cleanup_free = secret_create();
+	char *code cleanup_secret = secret_create();
 	struct entry *entry = make_room(sessions->invitations, array_length(sessions->invitations));
 	entry->secret = mem_strdup(code);
 	entry->until_ms = now_ms + WEB_INVITATION_MS;
@@ -94,7 +92,7 @@ char *web_sessions_open(struct web_sessions *sessions, const char *code, const c
 
 	if (!invitation)
 		return NULL;
-	char *secret cleanup_free = secret_create();
+	char *secret cleanup_secret = secret_create();
 	clear(&sessions->invitations[invitation - sessions->invitations]);
 	struct entry *entry = make_room(sessions->sessions, array_length(sessions->sessions));
 	entry->secret = mem_strdup(secret);

@@ -53,7 +53,7 @@ static void free_proxy(struct ui_proxy *proxy)
 	free(proxy->prefix);
 	free(proxy->address);
 	free(proxy->base_path);
-	free(proxy->token);
+	mem_free_secret(proxy->token);
 	free(proxy->host);
 	free(proxy->target);
 	free(proxy->method);

@@ -36,8 +36,10 @@ def test_marked_secrets_are_found_nowhere_else(tony, permissions):
     canary.search_am(job)
     canary.search_portal(portal, job)
     canary.search_verbs(job)
+    canary.search_memory("AM", job.am_pid())
     container = "jobs/JOB/containers/worker-0-1"
     named = {("token", "jobs/JOB/token"), ("portal's token", "portal/token"), ("file", f"{container}/secrets/CANARY_KEY"),
+             ("token", "AM"), ("password", "AM"), ("webhook", "AM"),  # and no value of --secret
              *((mark, "jobs/JOB/job.json") for mark in ("variable", "file", "password", "webhook"))}
     assert without_job(canary.found, job) == named
 
@@ -50,7 +52,7 @@ def test_marked_secrets_are_found_nowhere_else(tony, permissions):
     canary.search_processes()
     canary.search_portal(portal, job)
     canary.search_verbs(job)
-    named -= {("file", f"{container}/secrets/CANARY_KEY")}
+    named -= {("file", f"{container}/secrets/CANARY_KEY"), ("token", "AM"), ("password", "AM"), ("webhook", "AM")}
     if permissions == "owner":  # which nobody else can read
         named |= {("password", "history/DAY/JOB/job.json")}
         assert (published / "job.json").stat().st_mode & 0o077 == 0

@@ -92,6 +92,25 @@ def test_core_limit_in_a_pid_namespace_and_under_horovod(tony):
             assert job.logs(task["task"]).startswith(said), task["task"]
 
 
+def dumped_memory(pid):
+    return int(Path(f"/proc/{pid}/coredump_filter").read_text(), 16)
+
+
+@pytest.mark.promise("S28", "S29")
+@pytest.mark.parametrize("isolation", ["none", "pid-namespace"])
+def test_a_dump_holds_no_memory_of_tonys(tony, isolation):
+    """A program that the kernel pipes dumps to gets one whatever the limit is. The user's programs have what the user's shell had."""
+    own = dumped_memory("self")
+    assert own != 0
+    job = tony.submit({"tony.worker.instances": 1, "tony.worker.isolation": isolation}, "--executes",
+                      "cat /proc/self/coredump_filter; exec sleep 1000")
+    task = job.wait_task("worker:0")
+    assert int(job.wait_log("worker:0", "\n"), 16) == own
+    assert {dumped_memory(pid) for pid in own_processes(job, task)} == {0}
+    follower = tony.start("wait", job.id)
+    wait_until(lambda: dumped_memory(follower.pid) == 0, "the client to leave its memory out")
+
+
 TENSORBOARD = """#!/bin/bash
 (ulimit -Sc; grep NoNewPrivs /proc/self/status) >{told}.new && mv {told}.new {told}
 exec sleep 1000

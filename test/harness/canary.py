@@ -22,7 +22,7 @@ VERBS = (["status", "JOB"], ["status", "--json", "JOB"], ["list", "--all", "--js
 
 VARIABLE, KEY, PASSWORD = b"canary-of-a-variable-7Qx2", b"canary\0of\xffa-file-9Zk4-and-more", b"canary-of-a-password-3Wv8"
 
-# What the program does: it says that it has its values, by their lengths, and lives until it is told to end.
+# The program says that it has its values, by their lengths, and lives until it is told to end.
 PROGRAM = ("import os, time; print(len(os.environ['CANARY_TOKEN']), len(open(os.environ['CANARY_KEY'], 'rb').read()), "
            "len(os.environ['CANARY_PASSWORD']), flush=True)\n"
            "while not os.path.exists('GO'): time.sleep(0.05)\n")
@@ -82,6 +82,16 @@ class Canary:
                     self.search("cmdline", Path(f"/proc/{entry}/cmdline").read_bytes())
                 except OSError:
                     pass  # it has ended
+
+    def search_memory(self, name, pid):
+        """All that it can write; a mark that it was once in is there, too, unless it was overwritten."""
+        areas = [line.split() for line in Path(f"/proc/{pid}/maps").read_text().splitlines()]
+        with open(f"/proc/{pid}/mem", "rb", 0) as memory:
+            for bounds, rights, *_ in areas:
+                if rights.startswith("rw"):
+                    start, end = (int(bound, 16) for bound in bounds.split("-"))
+                    memory.seek(start)
+                    self.search(name, memory.read(end - start))
 
     def search_verbs(self, job):
         for words in VERBS:
