@@ -182,9 +182,8 @@ static int serve(const struct portal_verb *chosen, const struct portal_site *sit
 			    .list_jobs = schedulers_list,
 			    .retention = site->retention,
 			    .retain_interval_ms = site->retain_interval_ms},
-		.reader = {.find_job = schedulers_find,
-			   .tensorboard =
-				   chosen->tensorboard ? chosen->tensorboard : "tensorboard"},
+		.reader = {.find_job = schedulers_find},
+		.tensorboard = chosen->tensorboard ? chosen->tensorboard : "tensorboard",
 		.ready = on_ready,
 	};
 

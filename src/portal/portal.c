@@ -18,8 +18,10 @@
 #include "net/http_server.h"
 #include "net/listen.h"
 #include "portal/compare.h"
+#include "portal/confine.h"
 #include "portal/link_socket.h"
 #include "portal/portal_internal.h"
+#include "portal/starter.h"
 #include "scheduler/child.h"
 #include "scheduler/scheduler.h"
 #include "web/login.h"
@@ -361,6 +363,15 @@ static void tell_ready(struct portal *portal)
 	portal->options->ready(url, link);
 }
 
+/* Some containers, and old kernels, have no filters. */
+static void confine(void)
+{
+	struct err err cleanup_err = {0};
+
+	if (confine_process(&err) < 0)
+		log_warning("the portal runs unconfined: %s", err_message(&err));
+}
+
 static int serve(struct portal *portal, struct err *err)
 {
 	static const int signals[] = {SIGTERM, SIGINT};
@@ -369,6 +380,10 @@ static int serve(struct portal *portal, struct err *err)
 	/* Inherited by all that it starts. It starts no program of a job's. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_set_errno(err, "no_new_privs");
+	portal->reader.starter = starter_open(portal->options->tensorboard, err);
+	if (portal->reader.starter < 0)
+		return -1;
+	confine();
 	if (open_server(portal, err) < 0)
 		return err_wrap(err, "--listen");
 	if (start_indexer(portal, err) < 0)
@@ -391,6 +406,7 @@ int portal_run(const struct portal_options *options, struct err *err)
 	struct portal portal = {.options = options, .reader = options->reader};
 
 	portal.reader.token = token;
+	portal.reader.starter = -1;
 	portal.reader.index_path = options->indexer.index_path;
 	portal.base = event_base_new();
 	portal.sessions = web_sessions_create("tony-portal");
@@ -405,5 +421,6 @@ int portal_run(const struct portal_options *options, struct err *err)
 	portal_index_close(portal.index);
 	web_sessions_destroy(portal.sessions);
 	event_base_free(portal.base);
+	mem_cleanup_close(&portal.reader.starter);
 	return result;
 }

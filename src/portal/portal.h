@@ -25,7 +25,8 @@ struct portal_options {
 	const char *auth_header;
 	const struct str_list *proxies;
 	struct indexer indexer;
-	struct reader_setup reader; /* without its token */
+	struct reader_setup reader; /* without its token and starter */
+	const char *tensorboard;    /* the program */
 	/* It listens: `url`, and a link that opens it. */
 	void (*ready)(const char *url, const char *link);
 };

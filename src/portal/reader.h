@@ -18,8 +18,8 @@ struct reader_setup {
 	/* As scheduler_client_ops.find(), on all schedulers. */
 	const struct scheduler_client_ops *(*find_job)(const char *id, struct job_door *door,
 						       char **full_id, struct err *err);
-	const char *tensorboard; /* the program */
-	const char *index_path;	 /* of the index of all jobs */
+	int starter;		/* of TensorBoard (starter.h) */
+	const char *index_path; /* of the index of all jobs */
 	const char *token;
 };
 

@@ -50,7 +50,7 @@ static void on_copied(void *data, const struct err *err)
 
 	if (!err && !reader->tensorboard) {
 		reader->tensorboard = tensorboard_start(
-			reader->setup->tensorboard, event_copy_directory(reader->events), &problem);
+			reader->setup->starter, event_copy_directory(reader->events), &problem);
 		err = reader->tensorboard ? NULL : &problem;
 	}
 	if (err)
@@ -86,7 +86,7 @@ static int start_here(struct reader *reader, const char *log_dir, struct err *er
 		return -1;
 	if (!str_equal(owner, me))
 		return start_copy(reader, place, has_user ? reader->user : owner, err);
-	reader->tensorboard = tensorboard_start(reader->setup->tensorboard, log_dir, err);
+	reader->tensorboard = tensorboard_start(reader->setup->starter, log_dir, err);
 	return reader->tensorboard ? 0 : -1;
 }
 

@@ -139,8 +139,8 @@ size_t readers_count(const struct readers *readers)
 
 /* ---- starting ----------------------------------------------------------------------------- */
 
-/* What is open at this moment. */
-static void list_descriptors(struct str *numbers)
+/* The descriptors that are open at this moment, but for `but`. */
+static void list_descriptors(struct str *numbers, int but)
 {
 	DIR *directory cleanup_dir = opendir("/proc/self/fd");
 	const struct dirent *entry;
@@ -148,7 +148,7 @@ static void list_descriptors(struct str *numbers)
 
 	while (directory && (entry = readdir(directory)))
 		if (str_parse_int(entry->d_name, STDERR_FILENO + 1, INT32_MAX, &number) == 0 &&
-		    number != dirfd(directory))
+		    number != dirfd(directory) && number != but)
 			str_append_bytes(numbers, &(int){(int)number}, sizeof(int));
 }
 
@@ -179,7 +179,7 @@ static int start_process(struct running *running, const struct portal_job *job, 
 	struct str foreign cleanup_str = {0};
 	pid_t parent = getpid();
 
-	list_descriptors(&foreign);
+	list_descriptors(&foreign, readers->setup->starter);
 	struct reader *reader = reader_create(readers->setup, running->id, job, err);
 
 	if (!reader)

@@ -1,29 +1,23 @@
 #include "portal/tensorboard.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
-#include <signal.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/socket_owner.h"
+#include "portal/starter.h"
 
 enum { WORDS = 4096 }; /* bytes of its last words that are looked at */
 
 struct tensorboard {
-	pid_t pid; /* 0: it has ended */
+	int program; /* the starter's socket; -1: it was not started */
 	int port;
 	int hold; /* of the port */
 	char *address;
@@ -48,36 +42,7 @@ static int hold_port(struct tensorboard *tensorboard, struct err *err)
 	return 0;
 }
 
-static _Noreturn void run_program(const struct tensorboard *tensorboard, const char *program,
-				  const char *log_dir)
-{
-	char port[16];
-	char *arguments[] = {(char *)program,
-			     "--logdir",
-			     (char *)log_dir,
-			     "--host",
-			     "127.0.0.1",
-			     "--port",
-			     port,
-			     NULL};
-	sigset_t none;
-
-	snprintf(port, sizeof(port), "%d", tensorboard->port);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setpgid(0, 0);
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	dup2(null, STDIN_FILENO);
-	dup2(tensorboard->output, STDOUT_FILENO);
-	dup2(tensorboard->output, STDERR_FILENO);
-	limits_restore();
-	execvp(program, arguments);
-	dprintf(STDERR_FILENO, "%s: %s\n", program, strerror(errno));
-	_exit(127);
-}
-
-struct tensorboard *tensorboard_start(const char *program, const char *log_dir, struct err *err)
+struct tensorboard *tensorboard_start(int starter, const char *log_dir, struct err *err)
 {
 	if (!fs_is_directory(log_dir)) {
 		err_set(err, ERR_NOT_FOUND, "%s: is no directory that this machine can read",
@@ -86,16 +51,13 @@ struct tensorboard *tensorboard_start(const char *program, const char *log_dir, 
 	}
 	struct tensorboard *tensorboard = mem_alloc(sizeof(*tensorboard));
 	tensorboard->output = memfd_create("tensorboard", MFD_CLOEXEC);
-	bool is_held = hold_port(tensorboard, err) == 0;
-	tensorboard->pid = is_held ? fork() : -1;
-	if (tensorboard->pid == 0)
-		run_program(tensorboard, program, log_dir);
+	tensorboard->program = -1;
+	if (hold_port(tensorboard, err) == 0)
+		tensorboard->program =
+			starter_run(starter, log_dir, tensorboard->port, tensorboard->output, err);
 	tensorboard->address = mem_printf("127.0.0.1:%d", tensorboard->port);
-	if (tensorboard->pid > 0)
+	if (tensorboard->program >= 0)
 		return tensorboard;
-	if (is_held)
-		err_set_errno(err, "fork");
-	tensorboard->pid = 0;
 	tensorboard_stop(tensorboard);
 	return NULL;
 }
@@ -104,11 +66,10 @@ void tensorboard_stop(struct tensorboard *tensorboard)
 {
 	if (!tensorboard)
 		return;
-	if (tensorboard->pid > 0) {
-		kill(-tensorboard->pid, SIGKILL);
-		kill(tensorboard->pid, SIGKILL);
-		waitpid(tensorboard->pid, NULL, 0);
-	}
+	/* Its port is nobody's once it has ended. */
+	if (tensorboard->program >= 0 && shutdown(tensorboard->program, SHUT_WR) == 0)
+		(void)!read(tensorboard->program, &(char){0}, 1);
+	mem_cleanup_close(&tensorboard->program);
 	mem_cleanup_close(&tensorboard->output);
 	mem_cleanup_close(&tensorboard->hold);
 	free(tensorboard->address);
@@ -156,10 +117,9 @@ static int look_who_listens(const struct tensorboard *tensorboard, struct err *e
 
 int tensorboard_look(struct tensorboard *tensorboard, struct err *err)
 {
-	if (tensorboard->pid > 0 && waitpid(tensorboard->pid, NULL, WNOHANG) == tensorboard->pid)
-		tensorboard->pid = 0;
+	bool has_ended = recv(tensorboard->program, &(char){0}, 1, MSG_DONTWAIT) == 0;
 	int listener = look_who_listens(tensorboard, err);
-	if (listener < 0 || tensorboard->pid > 0)
+	if (listener < 0 || !has_ended)
 		return listener;
 	return say_end(tensorboard, err);
 }

@@ -7,8 +7,8 @@
 
 struct tensorboard;
 
-/* ERR_NOT_FOUND: there is no such program, or no such directory here. */
-struct tensorboard *tensorboard_start(const char *program, const char *log_dir, struct err *err);
+/* By the portal's starter (starter.h). ERR_NOT_FOUND: there is no such directory here. */
+struct tensorboard *tensorboard_start(int starter, const char *log_dir, struct err *err);
 void tensorboard_stop(struct tensorboard *tensorboard); /* NULL is fine; frees */
 
 const char *tensorboard_address(const struct tensorboard *tensorboard);

@@ -37,6 +37,14 @@ def own_processes(job, task):
     return [pid for worker in (job.am_pid(), task["executor_pid"]) for pid in (worker, parent_of(worker))]
 
 
+def seccomp(pid):
+    return int(re.search(r"^Seccomp:\s*(\d)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)[1])
+
+
+def filters(pid):
+    return int(re.search(r"^Seccomp_filters:\s*(\d+)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)[1])
+
+
 def no_new_privs(pid):
     return int(re.search(r"^NoNewPrivs:\s*(\d)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)[1])
 
@@ -112,12 +120,12 @@ def test_a_dump_holds_no_memory_of_tonys(tony, isolation):
 
 
 TENSORBOARD = """#!/bin/bash
-(ulimit -Sc; grep NoNewPrivs /proc/self/status) >{told}.new && mv {told}.new {told}
+(ulimit -Sc; grep -E "^(NoNewPrivs|Seccomp):" /proc/self/status) >{told}.new && mv {told}.new {told}
 exec sleep 1000
 """
 
 
-@pytest.mark.promise("S28", "S31")
+@pytest.mark.promise("S28", "S31", "S81")
 def test_portal_and_its_processes_gain_no_privileges(tony):
     """A job that runs beside them may."""
     said = set_core_limit(tony, "1024")
@@ -131,10 +139,12 @@ def test_portal_and_its_processes_gain_no_privileges(tony):
     task = running.wait_task("worker:0")
     assert portal.call(f"v1/jobs/{ended.id}/tensorboard", "PUT")[0] == 200
     wait_until(told.exists, "TensorBoard to start")
-    assert told.read_text() == f"{said}NoNewPrivs:\t1\n"
+    assert told.read_text() == f"{said}NoNewPrivs:\t1\nSeccomp:\t{seccomp(os.getpid())}\n"
     processes = [portal.child.pid, *children_of(portal.child.pid)]
-    assert len(processes) == 3, "the server, its indexer, a reader"
-    assert [no_new_privs(pid) for pid in processes] == [1] * 3 and core_limits(*processes) == no_core()
+    assert len(processes) == 4, "the server, its indexer, a reader, and the one that starts TensorBoard"
+    assert [no_new_privs(pid) for pid in processes] == [1] * 4 and core_limits(*processes) == no_core()
+    name = {pid: Path(f"/proc/{pid}/comm").read_text().strip() for pid in processes}
+    assert {name[pid]: filters(pid) - filters(os.getpid()) for pid in processes} == {"tony": 1, "tony-starter": 0}
     own = no_new_privs(os.getpid())
     assert {no_new_privs(pid) for pid in (*own_processes(running, task), *task["pids"])} == {own}
     portal.stop()
