@@ -30,6 +30,19 @@ def test_a_job_runs_from_there(installed, tony):
     assert answer.returncode == 0, answer.stderr
 
 
+@pytest.mark.promise("S82")
+def test_the_portals_unit_gives_it_little(installed):
+    """At most 2.0 on the scale of `systemd-analyze security`, where 10 is a service without any limit."""
+    unit = installed / "lib/systemd/system/tony-portal.service"
+    assert "\nExecStart=/usr/local/bin/tony portal $TONY_PORTAL_OPTIONS\n" in unit.read_text()
+    rated = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager", "--threshold=20", unit], text=True,
+                           capture_output=True, check=False)
+    assert rated.returncode == 0 and "Overall exposure level" in rated.stdout, rated.stdout + rated.stderr
+    known = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], text=True, capture_output=True, check=False)
+    said = [line for line in known.stderr.splitlines() if "is not executable" not in line]
+    assert not said, "a word of the unit's that systemd does not know"
+
+
 def test_man_pages(installed):
     pages = ["man1/tony.1", "man5/tony-conf.5", "man7/tony-env.7", "man7/tony-exit.7"]
     pages += [f"man1/tony-{verb}.1" for verb in VERBS]
