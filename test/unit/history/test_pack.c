@@ -162,6 +162,24 @@ static void no_key_to_a_bucket_is_kept(void **state)
 	job_destroy(job);
 }
 
+/* promise: S80 */
+static void no_value_of_a_secret_is_kept(void **state)
+{
+	struct job *job = bed_job();
+
+	job_secrets_add(&job->secrets,
+			(struct job_secret){mem_strdup("HUB"), false, mem_strdup("TOPKEY1"), 7});
+	bed_journal(state, job, true);
+	assert_int_equal(pack_job(state, job, NULL), 0);
+	char *text cleanup_free = scratch_read(state, "packed/job.json");
+	assert_non_null(strstr(text, "{\"name\":\"HUB\",\"kind\":\"variable\"}"));
+	assert_null(strstr(text, "VE9QS0VZMQ")); /* in base64 */
+	json_t *bundled cleanup_json = history_description(job, true);
+	char *shown cleanup_free = json_text(bundled);
+	assert_null(strstr(shown, "VE9QS0VZMQ"));
+	job_destroy(job);
+}
+
 static void a_job_that_goes_on_has_no_history(void **state)
 {
 	struct err err cleanup_err = {0};
@@ -331,6 +349,7 @@ int main(void)
 		scratch_test(the_configuration_is_as_hadoop_reads_it),
 		scratch_test(others_read_no_value_of_an_environment),
 		scratch_test(no_key_to_a_bucket_is_kept),
+		scratch_test(no_value_of_a_secret_is_kept),
 		scratch_test(a_job_that_goes_on_has_no_history),
 		scratch_test(the_logs_of_the_last_attempt_are_kept),
 		scratch_test(of_a_long_log_the_end_is_kept),
