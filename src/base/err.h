@@ -19,6 +19,7 @@ enum err_kind {
 	ERR_INPUT,	 /* bytes from a file or the wire are malformed */
 	ERR_NOT_FOUND,	 /* no such file, job, task ... */
 	ERR_DENIED,	 /* permission or token */
+	ERR_EXPIRED,	 /* a ticket or token has ended, or is missing: the user gets another one */
 	ERR_IO,		 /* the kernel said no: see the message for errno in words */
 	ERR_NO_SPACE,	 /* a disk of this machine is full */
 	ERR_QUOTA,	 /* a quota of a file system of this machine is used up */

@@ -24,6 +24,7 @@ enum exit_code exit_code_of(enum err_kind kind)
 	case ERR_UNREACHABLE:
 		return EXIT_CODE_UNREACHABLE;
 	case ERR_DENIED:
+	case ERR_EXPIRED:
 		return EXIT_CODE_DENIED;
 	case ERR_CAPACITY:
 	case ERR_STORE_FULL:

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "client/follow.h"
 #include "client/schedulers.h"
@@ -302,29 +303,47 @@ int opened_find_am(struct opened *opened, struct err *err)
 		return -1;
 	bool begins_anew = opened->door.am_attempt > 0 && door.am_attempt > 0 &&
 			   opened->door.am_attempt != door.am_attempt;
+	/* Another command may have put the whole journal in its place. */
+	bool has_ended = door.ended && !opened->door.ended;
 	job_door_finish(&opened->door);
 	opened->door = door;
 	/* What an AM wrote in its first moments may be known to nobody but us. */
 	if (begins_anew && opened->view->running_ms == 0)
 		forget_journal(opened);
-	else if (begins_anew)
+	else if (begins_anew || has_ended)
 		read_on(opened);
 	return 0;
 }
 
+/* What an AM tells needs no ticket, and the user may get one. */
+static void tell_ticket(struct opened *opened, const struct err *failure)
+{
+	if (!opened->lacks_ticket)
+		log_warning("%s goes on, and is looked for again until there is a ticket: %s",
+			    opened->id, err_message(failure));
+	opened->lacks_ticket = true;
+}
+
 int opened_look_for_am(struct opened *opened, struct err *err)
 {
-	/* Before it has registered there is nobody to be silent. */
-	int64_t patience_ms =
-		opened->ops->traits->remote_am && !opened->door.address ? PULL_MS : SILENCE_MS;
+	const struct job_door *door = &opened->door;
+	int64_t patience_ms = SILENCE_MS;
 
+	/* Before it has registered there is nobody to be silent. */
+	if (opened->ops->traits->remote_am && !door->address)
+		patience_ms = door->ask_ms > PULL_MS ? door->ask_ms : PULL_MS;
 	if (clock_monotonic_ms() - opened->heard_ms < patience_ms)
 		return 0;
 	opened->heard_ms = clock_monotonic_ms();
 	struct err failure cleanup_err = {0};
+	bool is_found = opened_find_am(opened, &failure) == 0;
+	if (is_found)
+		opened->lacks_ticket = false;
+	else if (failure.kind == ERR_EXPIRED)
+		tell_ticket(opened, &failure);
 	/* A scheduler that is being restarted will know the job again: nobody stops looking. */
-	if (opened_find_am(opened, &failure) == 0 ||
-	    (opened->ops->traits->remote_am && failure.kind == ERR_UNREACHABLE))
+	if (is_found || (opened->ops->traits->remote_am &&
+			 (failure.kind == ERR_UNREACHABLE || failure.kind == ERR_EXPIRED)))
 		return 0;
 	return err_copy(err, &failure);
 }

@@ -16,11 +16,12 @@ struct opened {
 	struct job_view *view;
 	struct journal_reader *reader; /* NULL until the journal is there */
 	int64_t since;		       /* the sequence number that comes next */
-	int64_t heard_ms; /* monotonic: the journal's last line, or the last look for the AM */
-	int64_t hold_ms;  /* how long the AM may hold the next question for news */
-	char *told;	  /* door.waiting, as it was told last; NULL: nothing is waited for */
-	int64_t told_ms;  /* monotonic */
-	int unheard;	  /* AMs that were found, one after the other, and did not answer */
+	int64_t heard_ms;  /* monotonic: the journal's last line, or the last look for the AM */
+	int64_t hold_ms;   /* how long the AM may hold the next question for news */
+	char *told;	   /* door.waiting, as it was told last; NULL: nothing is waited for */
+	int64_t told_ms;   /* monotonic */
+	bool lacks_ticket; /* which was told */
+	int unheard;	   /* AMs that were found, one after the other, and did not answer */
 	/* The view's waiting is door.waiting, and this is the journal's. */
 	bool shows_engines;
 	char *waiting;

@@ -296,7 +296,8 @@ static int look_again(struct opened *opened, struct err *err)
 	struct err away cleanup_err = {0};
 
 	poll(NULL, 0, LOOK_AGAIN_MS);
-	if (opened_find_am(opened, &away) < 0 && away.kind != ERR_UNREACHABLE)
+	if (opened_find_am(opened, &away) < 0 && away.kind != ERR_UNREACHABLE &&
+	    away.kind != ERR_EXPIRED)
 		return err_copy(err, &away);
 	return opened_read(opened, NULL, NULL, err);
 }

@@ -40,7 +40,8 @@ struct watch {
 	bool has_asked;	  /* an AM has taken the wish to stop, or the end was asked for */
 	bool stop_is_due; /* asked for while nobody could be asked */
 	int64_t ask_due;  /* monotonic, ms: the next time for that */
-	char *unheard;	  /* a wait that a signal cut, in words; NULL: none since the last signal */
+	char *unheard;	  /* a wait that a signal cut, or a ticket that is missing, in words; NULL:
+			     none since the last signal */
 	int left_by;	  /* the signal that ends the watch, not the job; 0: none */
 	int64_t ends_ms;  /* monotonic; INT64_MAX: it does not */
 	int64_t work_due; /* monotonic, ms */
@@ -173,9 +174,14 @@ static void end_at_once(struct watch *watch)
 
 	live_say(watch->live, "ending the job at once");
 	watch->has_asked = true;
-	if (watch->opened->ops->kill(&watch->opened->door, NULL, &err) < 0 &&
-	    !note_cut(watch, &err))
-		live_say(watch->live, "%s", err_message(&err));
+	if (watch->opened->ops->kill(&watch->opened->door, NULL, &err) == 0 ||
+	    note_cut(watch, &err))
+		return;
+	bool lacks_ticket = err.kind == ERR_EXPIRED;
+	live_say(watch->live, "%s%s", err_message(&err),
+		 lacks_ticket ? "; Ctrl-C again leaves the job as it is" : "");
+	if (lacks_ticket)
+		mem_replace(&watch->unheard, mem_strdup(err_message(&err)));
 }
 
 static int look_for_am(struct watch *watch)

@@ -51,10 +51,8 @@ static int fail(const struct gssapi *gssapi, uint32_t major, uint32_t minor, str
 {
 	char *text cleanup_free = minor != 0 ? status_text(gssapi, minor, GSS_MECHANISM_CODE)
 					     : status_text(gssapi, major, GSS_CODE);
-	const char *remedy = gssapi_remedy(text);
 
-	return err_set(err, ERR_DENIED, "Kerberos: %s%s%s", text, remedy ? "; " : "",
-		       remedy ? remedy : "");
+	return gssapi_err(err, text);
 }
 
 static bool has_failed(uint32_t major)

@@ -9,11 +9,15 @@
 /* The texts are those of MIT Kerberos 1.20, in lib/krb5 and lib/gssapi/krb5. */
 static const struct {
 	const char *part, *remedy;
+	enum err_kind kind; /* ERR_NONE: ERR_DENIED */
 } remedies[] = {
-	{"Ticket expired", "get a new ticket with kinit"},
+	{"credentials have expired", "get a new ticket with kinit", ERR_EXPIRED},
+	{"Ticket expired", "get a new ticket with kinit", ERR_EXPIRED},
 	{"No Kerberos credentials available",
-	 "get a ticket with kinit; KRB5CCNAME names the ticket cache where it is another one"},
-	{"Matching credential not found", "get a ticket of this realm with kinit"},
+	 "get a ticket with kinit; KRB5CCNAME names the ticket cache where it is another one",
+	 ERR_EXPIRED},
+	{"in cache collection", "get a ticket of that principal with kinit", ERR_EXPIRED},
+	{"Matching credential not found", "get a ticket of this realm with kinit", ERR_EXPIRED},
 	{"Credentials cache permissions incorrect", "see whose file KRB5CCNAME names, then kinit"},
 	{"Bad format in credentials cache", "make a new ticket cache: kdestroy, then kinit"},
 	{"Unknown credential cache type", "set KRB5CCNAME to FILE:PATH, then kinit"},
@@ -25,10 +29,12 @@ static const struct {
 	 "the realm is unknown here: name its key distribution centres under [realms] of " CONF},
 	{"Cannot resolve servers for KDC",
 	 "the name server does not know them: see the kdc lines of this realm in " CONF
-	 " and /etc/resolv.conf"},
+	 " and /etc/resolv.conf",
+	 ERR_UNREACHABLE},
 	{"Cannot contact any KDC",
 	 "the key distribution centre is down, a firewall is between, or the name server does not "
-	 "know it: see the kdc lines of this realm in " CONF},
+	 "know it: see the kdc lines of this realm in " CONF,
+	 ERR_UNREACHABLE},
 	{"Server krbtgt/",
 	 "the server's realm is wrong in yarn-site.xml, or the realms do not trust each other"},
 	{"not found in Kerberos database",
@@ -47,10 +53,11 @@ static const struct {
 	{"Decrypt integrity check failed", "the keys have changed: get a new ticket with kinit"},
 };
 
-const char *gssapi_remedy(const char *text)
+int gssapi_err(struct err *err, const char *text)
 {
 	for (size_t i = 0; i < array_length(remedies); i++)
 		if (strstr(text, remedies[i].part))
-			return remedies[i].remedy;
-	return NULL;
+			return err_set(err, remedies[i].kind ? remedies[i].kind : ERR_DENIED,
+				       "Kerberos: %s; %s", text, remedies[i].remedy);
+	return err_set(err, ERR_DENIED, "Kerberos: %s", text);
 }

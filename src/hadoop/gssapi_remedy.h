@@ -2,7 +2,11 @@
 #ifndef TONY_HADOOP_GSSAPI_REMEDY_H
 #define TONY_HADOOP_GSSAPI_REMEDY_H
 
-/* `text`: as gss_display_status() has it. NULL: none is known. */
-const char *gssapi_remedy(const char *text);
+#include "base/err.h"
+
+/* Sets `err` to that, `text`: as gss_display_status() has it. ERR_UNREACHABLE: no key distribution
+ * centre answers; ERR_EXPIRED: there is no ticket, or none any more; else ERR_DENIED. Returns -1.
+ */
+int gssapi_err(struct err *err, const char *text);
 
 #endif

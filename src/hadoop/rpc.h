@@ -34,6 +34,7 @@ enum rpc_error_kind {
 	RPC_UNREACHABLE, /* refused, dropped or silent, after all tries */
 	RPC_REMOTE,	 /* the server answered with an exception: see `class` */
 	RPC_DENIED,	 /* the server refused who we are, or would not prove who it is */
+	RPC_EXPIRED,	 /* there is no Kerberos ticket, or none any more */
 	RPC_PROTOCOL,	 /* what it said is not Hadoop RPC as we know it */
 };
 
@@ -112,8 +113,8 @@ void rpc_failure_finish(struct rpc_failure *failure);
 /* One call with a connection and a loop of its own, for somebody who waits (tells_waits); a signal
  * may cut it (net/interrupt.h: ERR_INTERRUPTED). 0: the caller frees *response with
  * protobuf_c_message_free_unpacked(*response, NULL). -1: err has the text (RPC_UNREACHABLE is
- * ERR_UNREACHABLE, RPC_DENIED ERR_DENIED, RPC_PROTOCOL ERR_INPUT, RPC_REMOTE ERR_FAILED);
- * `failure`, which may be NULL, the rest. */
+ * ERR_UNREACHABLE, RPC_DENIED ERR_DENIED, RPC_EXPIRED ERR_EXPIRED, RPC_PROTOCOL ERR_INPUT,
+ * RPC_REMOTE ERR_FAILED); `failure`, which may be NULL, the rest. */
 int rpc_call_wait(const struct rpc_options *options, const struct rpc_method *method,
 		  const ProtobufCMessage *request, ProtobufCMessage **response,
 		  struct rpc_failure *failure, struct err *err);

@@ -82,10 +82,23 @@ static void end(struct rpc_connection *connection, enum rpc_error_kind kind, con
 	connection->events->on_end(connection->data, kind, class, text);
 }
 
+static enum rpc_error_kind kind_of(enum err_kind kind)
+{
+	switch (kind) {
+	case ERR_DENIED:
+		return RPC_DENIED;
+	case ERR_EXPIRED:
+		return RPC_EXPIRED;
+	case ERR_UNREACHABLE: /* a key distribution centre */
+		return RPC_UNREACHABLE;
+	default:
+		return RPC_PROTOCOL;
+	}
+}
+
 static void end_with(struct rpc_connection *connection, const struct err *err)
 {
-	end(connection, err->kind == ERR_DENIED ? RPC_DENIED : RPC_PROTOCOL, NULL,
-	    err_message(err));
+	end(connection, kind_of(err->kind), NULL, err_message(err));
 }
 
 static bool is_protected(const struct rpc_connection *connection)

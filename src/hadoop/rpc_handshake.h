@@ -29,7 +29,8 @@ struct rpc_handshake {
 void rpc_handshake_begin(struct str *out);
 
 /* Takes what the server says and appends the answer. 1: it is over, `out` is to be sent before
- * anything else; 0: it goes on; -1: ERR_DENIED, or ERR_INPUT for nonsense. */
+ * anything else; 0: it goes on; -1: ERR_DENIED, ERR_EXPIRED, ERR_UNREACHABLE (a
+ * key distribution centre), or ERR_INPUT for nonsense. */
 int rpc_handshake_take(struct rpc_handshake *handshake, const Hadoop__RpcSaslProto *message,
 		       struct str *out, struct err *err);
 

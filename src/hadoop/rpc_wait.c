@@ -21,6 +21,8 @@ static enum err_kind kind_of(enum rpc_error_kind kind)
 		return ERR_UNREACHABLE;
 	case RPC_DENIED:
 		return ERR_DENIED;
+	case RPC_EXPIRED:
+		return ERR_EXPIRED;
 	case RPC_PROTOCOL:
 		return ERR_INPUT;
 	default:

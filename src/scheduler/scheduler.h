@@ -322,6 +322,8 @@ struct job_door {
 	bool ended;	/* the final record is written: read the journal, not the AM */
 	int am_attempt; /* that writes the journal in job_dir: another one goes on with a copy. 0:
 			   all write the same one */
+	int64_t ask_ms; /* between two questions to the engine, which cost it much; 0: they do not
+			 */
 	char *queue; /* where the job is now; NULL: where it was submitted to, as far as is known */
 	char *waiting; /* why there is no AM yet, or none at the moment, as the engine tells; NULL:
 			  it  does not, or there is one */

@@ -18,6 +18,7 @@
 
 #define KILL_TIMEOUT_MS	 30000
 #define KILL_POLL_MS	 200
+#define SECURE_ASK_MS	 2000 /* each question is a handshake, which asks for a proof */
 #define HDFS_PATIENCE_MS 5000 /* of a kill, which the ResourceManager alone decides */
 
 typedef Hadoop__ApplicationReportProto report_proto;
@@ -145,6 +146,18 @@ static int open_known(const char *id, struct job_door *door)
 	return -1;
 }
 
+/* The same once nothing more can be learnt of it: of one that lives, the user is to get a ticket.
+ */
+static int open_ended(const char *id, struct job_door *door)
+{
+	if (open_known(id, door) < 0)
+		return -1;
+	if (door->ended)
+		return 0;
+	job_door_finish(door);
+	return -1;
+}
+
 /* The ResourceManager's word counts, whatever HDFS cannot give. `why`: what that is. */
 static void take_end(struct job_door *door, const report_proto *report, const struct err *why)
 {
@@ -197,6 +210,8 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 	/* The ResourceManager forgets; what was published stays. */
 	if (!response && unknown.kind == ERR_UNREACHABLE && open_known(id, door) == 0)
 		return 0;
+	if (!response && unknown.kind == ERR_EXPIRED && open_ended(id, door) == 0)
+		return 0;
 	if (!response && unknown.kind != ERR_NOT_FOUND)
 		return err_copy(err, &unknown);
 	yarn_take_place(cluster, id, report);
@@ -247,6 +262,7 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 		made.queue = mem_strdup(yarn_known_text(report->queue));
 	made.token = read_token(cluster, made.job_dir);
 	made.is_sealed = yarn_mirror_is_sealed(made.job_dir, NULL);
+	made.ask_ms = cluster->require_sasl ? SECURE_ASK_MS : 0;
 	/* Without LinuxContainerExecutor containers run as the NodeManager's user. */
 	made.owner = SOCKET_OWNER_ANY;
 	*door = made;
