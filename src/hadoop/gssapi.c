@@ -1,23 +1,36 @@
 #include "hadoop/gssapi.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "hadoop/gssapi_remedy.h"
+#include "net/blocking.h"
+#include "net/interrupt.h"
 
 struct gssapi_credential {
 	const struct gssapi *gssapi;
 	void *credential;
 	char *principal;
+	atomic_int holders;
+};
+
+/* One call that may wait, and outlive whom it was made for: see net/blocking.h. */
+struct exchange {
+	struct gssapi_credential *credential;
+	void *target;  /* the service's name */
+	void *context; /* NULL: not begun */
+	struct str in;
+	struct gss_buffer out;
+	uint32_t major, granted;
+	char *why; /* it failed */
 };
 
 struct gssapi_context {
 	const struct gssapi *gssapi;
-	void *credential; /* borrowed */
-	void *target;	  /* the service's name */
-	void *context;	  /* NULL: not begun */
+	struct exchange *exchange; /* NULL: a signal has cut it */
 	char *principal;
 };
 
@@ -46,11 +59,16 @@ static char *status_text(const struct gssapi *gssapi, uint32_t status, int kind)
 }
 
 /* The mechanism's code has the cause where there is one; the major status rarely says more than
- * that it failed. */
+ * that it failed. To be asked in the thread that the call was made in. The caller frees. */
+static char *failure_text(const struct gssapi *gssapi, uint32_t major, uint32_t minor)
+{
+	return minor != 0 ? status_text(gssapi, minor, GSS_MECHANISM_CODE)
+			  : status_text(gssapi, major, GSS_CODE);
+}
+
 static int fail(const struct gssapi *gssapi, uint32_t major, uint32_t minor, struct err *err)
 {
-	char *text cleanup_free = minor != 0 ? status_text(gssapi, minor, GSS_MECHANISM_CODE)
-					     : status_text(gssapi, major, GSS_CODE);
+	char *text cleanup_free = failure_text(gssapi, major, minor);
 
 	return gssapi_err(err, text);
 }
@@ -92,44 +110,73 @@ static uint32_t name_text(const struct gssapi *gssapi, void *name, char **out, u
 }
 
 /* `name` and its text, which the caller frees. */
-static uint32_t import_name(const struct gssapi *gssapi, const char *principal, void **name,
-			    char **out, uint32_t *minor)
+static uint32_t import_typed(const struct gssapi *gssapi, const char *said,
+			     const struct gss_oid *type, void **name, char **out, uint32_t *minor)
 {
-	struct gss_buffer text = {strlen(principal), (char *)principal};
-	const uint32_t major = gssapi->import_name(minor, &text, &principal_name, name);
+	struct gss_buffer text = {strlen(said), (char *)said};
+	const uint32_t major = gssapi->import_name(minor, &text, type, name);
 
 	return has_failed(major) ? major : name_text(gssapi, *name, out, minor);
 }
 
-char *gssapi_default_realm(const struct gssapi *gssapi)
+static uint32_t import_name(const struct gssapi *gssapi, const char *principal, void **name,
+			    char **out, uint32_t *minor)
+{
+	return import_typed(gssapi, principal, &principal_name, name, out, minor);
+}
+
+/* Where it is named, that of "name@REALM"; NULL: it has none. */
+static char *realm_of(const struct gssapi *gssapi, const char *said, const struct gss_oid *type)
 {
 	char *text cleanup_free = NULL;
 	void *name = NULL;
 	uint32_t minor;
-	const uint32_t major = import_name(gssapi, "name", &name, &text, &minor);
+	const uint32_t major = import_typed(gssapi, said, type, &name, &text, &minor);
 
-	if (name)
-		gssapi->release_name(&minor, &name);
-	const char *at = has_failed(major) ? NULL : strrchr(text, '@');
-	return at ? mem_strdup(at + 1) : NULL;
-}
-
-/* MIT Kerberos may give such a name another host, the one that a name server tells: of what it
- * makes only the realm is taken. */
-char *gssapi_host_realm(const struct gssapi *gssapi, const char *host)
-{
-	char *service cleanup_free = mem_printf("HTTP@%s", host), *text cleanup_free = NULL;
-	struct gss_buffer buffer = {strlen(service), service};
-	void *name = NULL;
-	uint32_t minor;
-	uint32_t major = gssapi->import_name(&minor, &buffer, &service_name, &name);
-
-	if (!has_failed(major))
-		major = name_text(gssapi, name, &text, &minor);
 	if (name)
 		gssapi->release_name(&minor, &name);
 	const char *at = has_failed(major) ? NULL : strrchr(text, '@');
 	return at && at[1] ? mem_strdup(at + 1) : NULL;
+}
+
+char *gssapi_default_realm(const struct gssapi *gssapi)
+{
+	return realm_of(gssapi, "name", &principal_name);
+}
+
+/* A question that may go to the name server: MIT Kerberos may give such a name another host. Of
+ * what it makes only the realm is taken. */
+struct realm_lookup {
+	const struct gssapi *gssapi;
+	char *service, *realm;
+};
+
+static void destroy_realm_lookup(void *data)
+{
+	struct realm_lookup *lookup = data;
+
+	free(lookup->service);
+	free(lookup->realm);
+	free(lookup);
+}
+
+static void run_realm_lookup(void *data)
+{
+	struct realm_lookup *lookup = data;
+
+	lookup->realm = realm_of(lookup->gssapi, lookup->service, &service_name);
+}
+
+char *gssapi_host_realm(const struct gssapi *gssapi, const char *host)
+{
+	struct realm_lookup *lookup = mem_alloc(sizeof(*lookup));
+
+	*lookup = (struct realm_lookup){.gssapi = gssapi, .service = mem_printf("HTTP@%s", host)};
+	if (!blocking_run(run_realm_lookup, destroy_realm_lookup, lookup))
+		return NULL;
+	char *realm = mem_steal(&lookup->realm);
+	destroy_realm_lookup(lookup);
+	return realm;
 }
 
 /* ---- who we are ---------------------------------------------------------------------- */
@@ -165,26 +212,65 @@ static uint32_t acquire(struct gssapi_credential *credential, void *name, const 
 	return has_failed(major) || name ? major : inquire_name(credential, minor);
 }
 
+struct acquisition {
+	struct gssapi_credential *credential;
+	char *keytab;
+	bool is_default;
+	char *why; /* it failed */
+};
+
+static void forget_acquisition(void *data)
+{
+	struct acquisition *acquisition = data;
+
+	gssapi_credential_release(acquisition->credential);
+	free(acquisition->keytab);
+	free(acquisition->why);
+	free(acquisition);
+}
+
+static void run_acquisition(void *data)
+{
+	struct acquisition *acquisition = data;
+	struct gssapi_credential *credential = acquisition->credential;
+	const struct gssapi *gssapi = credential->gssapi;
+	uint32_t minor = 0, ignored, major = GSS_COMPLETE;
+	void *name = NULL;
+
+	if (!acquisition->is_default) {
+		char *principal cleanup_free = mem_steal(&credential->principal);
+		major = import_name(gssapi, principal, &name, &credential->principal, &minor);
+	}
+	if (!has_failed(major))
+		major = acquire(credential, name, acquisition->keytab, &minor);
+	if (name)
+		gssapi->release_name(&ignored, &name);
+	if (has_failed(major))
+		acquisition->why = failure_text(gssapi, major, minor);
+}
+
 struct gssapi_credential *gssapi_credential_acquire(const struct gssapi *gssapi,
 						    const char *principal, const char *keytab,
 						    struct err *err)
 {
+	struct acquisition *acquisition = mem_alloc(sizeof(*acquisition));
 	struct gssapi_credential *credential = mem_alloc(sizeof(*credential));
-	uint32_t minor = 0, ignored, major = GSS_COMPLETE;
-	void *name = NULL;
 
-	credential->gssapi = gssapi;
-	if (principal)
-		major = import_name(gssapi, principal, &name, &credential->principal, &minor);
-	if (!has_failed(major))
-		major = acquire(credential, name, keytab, &minor);
-	if (name)
-		gssapi->release_name(&ignored, &name);
-	if (!has_failed(major))
-		return credential;
-	fail(gssapi, major, minor, err);
-	gssapi_credential_release(credential);
-	return NULL;
+	*credential = (struct gssapi_credential){
+		.gssapi = gssapi, .principal = mem_strdup(principal), .holders = 1};
+	*acquisition = (struct acquisition){
+		.credential = credential, .keytab = mem_strdup(keytab), .is_default = !principal};
+	if (!blocking_run(run_acquisition, forget_acquisition, acquisition)) {
+		interrupt_set(err, "Kerberos");
+		return NULL;
+	}
+	if (acquisition->why)
+		gssapi_err(err, acquisition->why);
+	else
+		acquisition->credential = NULL;
+	credential = acquisition->why ? NULL : credential;
+	forget_acquisition(acquisition);
+	return credential;
 }
 
 struct gssapi_credential *gssapi_credential_find(const struct gssapi *gssapi, const char *principal,
@@ -212,7 +298,7 @@ void gssapi_credential_release(struct gssapi_credential *credential)
 {
 	uint32_t minor;
 
-	if (!credential)
+	if (!credential || atomic_fetch_sub(&credential->holders, 1) > 1)
 		return;
 	if (credential->credential)
 		credential->gssapi->release_cred(&minor, &credential->credential);
@@ -222,15 +308,36 @@ void gssapi_credential_release(struct gssapi_credential *credential)
 
 /* ---- one client ---------------------------------------------------------------------- */
 
-struct gssapi_context *gssapi_context_create(const struct gssapi_credential *credential,
+static void destroy_exchange(void *data)
+{
+	struct exchange *exchange = data;
+	const struct gssapi *gssapi = exchange->credential->gssapi;
+	uint32_t minor;
+
+	if (exchange->context)
+		gssapi->delete_sec_context(&minor, &exchange->context, NULL);
+	if (exchange->target)
+		gssapi->release_name(&minor, &exchange->target);
+	if (exchange->out.value)
+		gssapi->release_buffer(&minor, &exchange->out);
+	gssapi_credential_release(exchange->credential);
+	str_finish(&exchange->in);
+	free(exchange->why);
+	free(exchange);
+}
+
+struct gssapi_context *gssapi_context_create(struct gssapi_credential *credential,
 					     const char *principal, struct err *err)
 {
 	struct gssapi_context *context = mem_alloc(sizeof(*context));
+	struct exchange *exchange = mem_alloc(sizeof(*exchange));
 	uint32_t minor;
 
+	atomic_fetch_add(&credential->holders, 1);
+	exchange->credential = credential;
 	context->gssapi = credential->gssapi;
-	context->credential = credential->credential;
-	const uint32_t major = import_name(context->gssapi, principal, &context->target,
+	context->exchange = exchange;
+	const uint32_t major = import_name(context->gssapi, principal, &exchange->target,
 					   &context->principal, &minor);
 	if (!has_failed(major))
 		return context;
@@ -246,38 +353,47 @@ const char *gssapi_context_principal(const struct gssapi_context *context)
 
 void gssapi_context_destroy(struct gssapi_context *context)
 {
-	uint32_t minor;
-
 	if (!context)
 		return;
-	if (context->context)
-		context->gssapi->delete_sec_context(&minor, &context->context, NULL);
-	if (context->target)
-		context->gssapi->release_name(&minor, &context->target);
+	if (context->exchange)
+		destroy_exchange(context->exchange);
 	free(context->principal);
 	free(context);
 }
 
 /* ---- messages ----------------------------------------------------------------- */
 
+static void run_exchange(void *data)
+{
+	struct exchange *exchange = data;
+	const struct gssapi *gssapi = exchange->credential->gssapi;
+	struct gss_buffer in = {exchange->in.length, (char *)str_text(&exchange->in)};
+	uint32_t minor;
+
+	exchange->major = gssapi->init_sec_context(
+		&minor, exchange->credential->credential, &exchange->context, exchange->target,
+		&kerberos, flags, 0, NULL, &in, NULL, &exchange->out, &exchange->granted, NULL);
+	if (has_failed(exchange->major))
+		exchange->why = failure_text(gssapi, exchange->major, minor);
+}
+
 int gssapi_context_step(struct gssapi_context *context, const void *token, size_t length,
 			struct str *out, bool *complete, struct err *err)
 {
 	const uint32_t needed = GSS_MUTUAL | GSS_REPLAY | GSS_SEQUENCE | GSS_INTEGRITY;
-	struct gss_buffer in = {length, (void *)token}, answer = {0};
-	uint32_t minor, granted = 0;
-	const uint32_t major = context->gssapi->init_sec_context(
-		&minor, context->credential, &context->context, context->target, &kerberos, flags,
-		0, NULL, &in, NULL, &answer, &granted, NULL);
+	struct exchange *exchange = context->exchange;
 
-	if (has_failed(major)) {
-		uint32_t ignored;
-		context->gssapi->release_buffer(&ignored, &answer);
-		return fail(context->gssapi, major, minor, err);
+	str_truncate(&exchange->in, 0);
+	str_append_bytes(&exchange->in, token, length);
+	if (!blocking_run(run_exchange, destroy_exchange, exchange)) {
+		context->exchange = NULL;
+		return interrupt_set(err, "Kerberos");
 	}
-	take_buffer(context, &answer, out);
-	*complete = !(major & GSS_CONTINUE_NEEDED);
-	if (*complete && (granted & needed) != needed)
+	if (exchange->why)
+		return gssapi_err(err, exchange->why);
+	take_buffer(context, &exchange->out, out);
+	*complete = !(exchange->major & GSS_CONTINUE_NEEDED);
+	if (*complete && (exchange->granted & needed) != needed)
 		return err_set(err, ERR_DENIED,
 			       "Kerberos: %s does not prove who it is, or protects nothing",
 			       context->principal);
@@ -288,7 +404,7 @@ size_t gssapi_context_wrap_cap(struct gssapi_context *context, bool is_private, 
 {
 	uint32_t minor, cap = 0;
 	const uint32_t major = context->gssapi->wrap_size_limit(
-		&minor, context->context, is_private, 0, (uint32_t)token_cap, &cap);
+		&minor, context->exchange->context, is_private, 0, (uint32_t)token_cap, &cap);
 
 	return has_failed(major) ? 0 : cap;
 }
@@ -299,8 +415,8 @@ int gssapi_context_wrap(struct gssapi_context *context, bool is_private, const v
 	struct gss_buffer in = {length, (void *)bytes}, token = {0};
 	uint32_t minor;
 	int was_private = 0;
-	const uint32_t major = context->gssapi->wrap(&minor, context->context, is_private, 0, &in,
-						     &was_private, &token);
+	const uint32_t major = context->gssapi->wrap(&minor, context->exchange->context, is_private,
+						     0, &in, &was_private, &token);
 
 	if (has_failed(major))
 		return fail(context->gssapi, major, minor, err);
@@ -317,8 +433,8 @@ int gssapi_context_unwrap(struct gssapi_context *context, bool is_private, const
 	struct gss_buffer in = {length, (void *)token}, message = {0};
 	uint32_t minor, quality = 0;
 	int was_private = 0;
-	const uint32_t major = context->gssapi->unwrap(&minor, context->context, &in, &message,
-						       &was_private, &quality);
+	const uint32_t major = context->gssapi->unwrap(&minor, context->exchange->context, &in,
+						       &message, &was_private, &quality);
 
 	if (has_failed(major))
 		return fail(context->gssapi, major, minor, err);

@@ -3,7 +3,8 @@
  * without Kerberos needs no such library. Contexts of one client towards one service, for whatever
  * carries their tokens: SASL in RPC (sasl_gssapi.h).
  *
- * Calls may ask a key distribution centre and a name server, and wait for them.
+ * Calls may ask a key distribution centre and a name server, and wait for them; a signal that is
+ * blocked ends that wait (net/interrupt.h: ERR_INTERRUPTED), and what waited is of no use any more.
  */
 #ifndef TONY_HADOOP_GSSAPI_H
 #define TONY_HADOOP_GSSAPI_H
@@ -94,7 +95,6 @@ const struct gssapi *gssapi_load(struct err *err);
 
 /* The realm of names without one, which the caller frees. NULL: krb5.conf has none. */
 char *gssapi_default_realm(const struct gssapi *gssapi);
-
 /* ---- who we are ---------------------------------------------------------------------------- */
 
 /* One principal's tickets, and no other's: a ticket cache may be a collection of several, of which
@@ -103,7 +103,7 @@ struct gssapi_credential;
 
 /* `principal`: "alice@REALM"; NULL: that of the default cache. `keytab`: a file by which tickets
  * are got, which then stay in this process's memory; NULL: they are in the ticket cache.
- * ERR_DENIED: there is no ticket. */
+ * NULL: `err` is of gssapi_err(). */
 struct gssapi_credential *gssapi_credential_acquire(const struct gssapi *gssapi,
 						    const char *principal, const char *keytab,
 						    struct err *err);
@@ -121,15 +121,15 @@ char *gssapi_host_realm(const struct gssapi *gssapi, const char *host);
 
 struct gssapi_context;
 
-/* `credential` is borrowed for its life. `principal`: of the service, "rm/host.example.com@REALM";
+/* `principal`: of the service, "rm/host.example.com@REALM";
  * without a realm the machine's default one. NULL: `err`. */
-struct gssapi_context *gssapi_context_create(const struct gssapi_credential *credential,
+struct gssapi_context *gssapi_context_create(struct gssapi_credential *credential,
 					     const char *principal, struct err *err);
 /* The service's principal, with its realm. */
 const char *gssapi_context_principal(const struct gssapi_context *context);
 /* Takes the service's token, none at the beginning, and appends what it is to be sent, which may be
  * nothing. *complete: both have proved who they are, and nobody can alter or replay what is
- * wrapped. ERR_DENIED: no ticket to be had, or not the service that it should be. */
+ * wrapped. -1: of gssapi_err(), or ERR_DENIED: not the service that it should be. */
 int gssapi_context_step(struct gssapi_context *context, const void *token, size_t length,
 			struct str *out, bool *complete, struct err *err);
 /* After `complete`. The most bytes that may be wrapped to make a token of at most `token_cap`; 0:

@@ -8,7 +8,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "net/address.h"
+#include "net/blocking.h"
+#include "net/interrupt.h"
 
 #define PART_CAP    255 /* bytes of what a server says of itself */
 #define PATTERN_CAP 1024
@@ -103,19 +104,45 @@ static bool is_named(const struct addrinfo *found, const char *name)
 	return false;
 }
 
-/* Java asks for the name of the address. Here the name that the configuration has is good as it is:
- * no name server has to be trusted for that. */
-static bool names_host(const char *host, const char *server_id)
+/* A question to the name server. */
+struct lookup {
+	char *host, *name;
+	bool is_it;
+};
+
+static void destroy_lookup(void *data)
+{
+	struct lookup *lookup = data;
+
+	free(lookup->host);
+	free(lookup->name);
+	free(lookup);
+}
+
+static void run_lookup(void *data)
 {
 	const struct addrinfo hints = {.ai_flags = AI_CANONNAME, .ai_socktype = SOCK_STREAM};
+	struct lookup *lookup = data;
 	struct addrinfo *found = NULL;
 
-	if (strcasecmp(host, server_id) == 0)
-		return true;
-	if (getaddrinfo(host, NULL, &hints, &found) != 0)
-		return false;
-	const bool is_it = is_named(found, server_id);
+	if (getaddrinfo(lookup->host, NULL, &hints, &found) != 0)
+		return;
+	lookup->is_it = is_named(found, lookup->name);
 	freeaddrinfo(found);
+}
+
+/* Java asks for the name of the address. Here the name that the configuration has is good as it is:
+ * no name server has to be trusted for that. 1: it is; 0: it is not; -1: a signal cut the wait. */
+static int names_host(const char *host, const char *server_id, struct err *err)
+{
+	if (strcasecmp(host, server_id) == 0)
+		return 1;
+	struct lookup *lookup = mem_alloc(sizeof(*lookup));
+	*lookup = (struct lookup){.host = mem_strdup(host), .name = mem_strdup(server_id)};
+	if (!blocking_run(run_lookup, destroy_lookup, lookup))
+		return interrupt_set(err, host);
+	const bool is_it = lookup->is_it;
+	destroy_lookup(lookup);
 	return is_it;
 }
 
@@ -136,8 +163,10 @@ static bool is_part(const char *text)
 
 static int check_host(const struct sasl_peer *peer, const char *server_id, struct err *err)
 {
-	if (names_host(peer->host, server_id))
-		return 0;
+	const int is_it = names_host(peer->host, server_id, err);
+
+	if (is_it != 0)
+		return is_it > 0 ? 0 : -1;
 	return err_set(
 		err, ERR_DENIED,
 		"the server says that it is the host %s, and %s is reached under another name: "
@@ -146,20 +175,18 @@ static int check_host(const struct sasl_peer *peer, const char *server_id, struc
 		server_id, peer->host, server_id, server_id);
 }
 
-/* The realm that the configuration names; NULL: none, or several. */
-static const char *realm_of(const struct sasl_peer *peer)
+/* "@REALM" of the pattern; NULL: none, or several. */
+static const char *realm_of(const char *pattern)
 {
-	const char *pattern = peer->pattern ? strrchr(peer->pattern, '@') : NULL;
+	const char *realm = strrchr(pattern, '@');
 
-	if (pattern && pattern[1] && !strpbrk(pattern, "*?[{\\"))
-		return pattern;
-	return peer->name ? strrchr(peer->name, '@') : NULL;
+	return realm && realm[1] && !strpbrk(realm, "*?[{\\") ? realm : NULL;
 }
 
 static char *choose_by_pattern(const struct sasl_peer *peer, const char *protocol,
 			       const char *server_id)
 {
-	const char *realm = realm_of(peer);
+	const char *realm = realm_of(peer->pattern);
 
 	return mem_printf("%s/%s%s", protocol, server_id, realm ? realm : "");
 }

@@ -9,8 +9,8 @@
 #include "hadoop/sasl.h"
 
 /* The principal to ask for, of what the server says: "rm" and "host.example.com". Without a realm
- * it is of the machine's default one. NULL: ERR_DENIED, not a server that it may be. The caller
- * frees. */
+ * it is of the host's, or the machine's default one. NULL: ERR_DENIED, not a server that it may be.
+ * The caller frees. */
 char *principal_choose(const struct sasl_peer *peer, const char *protocol, const char *server_id,
 		       struct err *err);
 /* The same once the realm is known; `principal` is whole. */

@@ -90,6 +90,7 @@ static enum rpc_error_kind kind_of(enum err_kind kind)
 	case ERR_EXPIRED:
 		return RPC_EXPIRED;
 	case ERR_UNREACHABLE: /* a key distribution centre */
+	case ERR_INTERRUPTED: /* the wait for one; rpc_call_wait() ends */
 		return RPC_UNREACHABLE;
 	default:
 		return RPC_PROTOCOL;

@@ -2,6 +2,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "hadoop/principal.h"
@@ -166,12 +167,27 @@ static void destroy(struct sasl *sasl)
 
 /* ---- making one --------------------------------------------------------------------------- */
 
+/* A server may be of another realm than we are: that of its host's domain, by krb5.conf. */
+static char *with_realm(const struct gssapi *library, const struct sasl_identity *identity,
+			const char *principal)
+{
+	const char *name = identity->peer->name ? strrchr(identity->peer->name, '@') : NULL;
+
+	if (strchr(principal, '@'))
+		return mem_strdup(principal);
+	char *realm cleanup_free = gssapi_host_realm(library, identity->server_id);
+	return realm ? mem_printf("%s@%s", principal, realm)
+		     : mem_printf("%s%s", principal, name ? name : "");
+}
+
 /* A context with the service that the server says it is, if the configuration has it. */
-static struct gssapi_context *open_context(const struct gssapi_credential *credential,
+static struct gssapi_context *open_context(const struct gssapi *library,
+					   struct gssapi_credential *credential,
 					   const struct sasl_identity *identity, struct err *err)
 {
-	char *principal cleanup_free =
+	char *chosen cleanup_free =
 		principal_choose(identity->peer, identity->protocol, identity->server_id, err);
+	char *principal cleanup_free = chosen ? with_realm(library, identity, chosen) : NULL;
 	struct gssapi_context *context =
 		principal ? gssapi_context_create(credential, principal, err) : NULL;
 
@@ -188,7 +204,7 @@ struct sasl *sasl_gssapi_create(const struct gssapi *library, const struct sasl_
 	struct gssapi_credential *credential =
 		gssapi_credential_find(library, identity->principal, identity->keytab, err);
 	struct gssapi_context *context =
-		credential ? open_context(credential, identity, err) : NULL;
+		credential ? open_context(library, credential, identity, err) : NULL;
 
 	if (!context) {
 		gssapi_credential_release(credential);

@@ -22,8 +22,7 @@ bool interrupt_is_pending(void)
 	return false;
 }
 
-/* Readable while one of them is pending. -1: none is blocked. */
-static int open_signals(void)
+int interrupt_open(void)
 {
 	sigset_t blocked, set;
 	bool any = false;
@@ -62,7 +61,7 @@ static void on_grace(evutil_socket_t fd, short what, void *data)
 
 bool interrupt_dispatch(struct event_base *base)
 {
-	int fd cleanup_close = open_signals();
+	int fd cleanup_close = interrupt_open();
 	struct wait wait = {.base = base};
 
 	if (fd < 0) {

@@ -15,6 +15,10 @@ enum { INTERRUPT_GRACE_MS = 500 };
 /* False where they are not blocked. */
 bool interrupt_is_pending(void);
 
+/* A descriptor, the caller's to close, that is readable while one of them is pending. -1: none is
+ * blocked. */
+int interrupt_open(void);
+
 /* event_base_dispatch() until event_base_loopbreak(). False: a signal is pending, and the wait has
  * lasted for INTERRUPT_GRACE_MS; what was waited for is the caller's to cancel. */
 bool interrupt_dispatch(struct event_base *base);

@@ -51,7 +51,7 @@ static void test_choose(void **state)
 		{"rm/_HOST@R", NULL, "A.b", "rm", "a.b", "rm/a.b@R"},
 		{"rm/_HOST", NULL, "a.b", "rm", "a.b", "rm/a.b"},
 		{"rm/_HOST@R", NULL, "127.0.0.1", "rm", "localhost", "rm/localhost@R"},
-		{"rm/_HOST@R", "*", "a.b", "nn", "c.d", "nn/c.d@R"},
+		{"rm/_HOST@R", "*", "a.b", "nn", "c.d", "nn/c.d"},
 		{"rm/_HOST@R", "nn/*@S", "a.b", "nn", "c.d", "nn/c.d@S"},
 		{NULL, "nn/*@*", "a.b", "nn", "c.d", "nn/c.d"},
 		{"rm/a.b@R", NULL, "a.b", "nn", "a.b", NULL},

@@ -19,6 +19,7 @@
 static struct {
 	struct fake_acceptor acceptor;
 	const char *protocol, *server_id; /* what it says it is */
+	const char *realm;		  /* and is of */
 	unsigned char offer[4];
 	size_t offer_length;
 	unsigned chosen; /* by the client; 0: nothing yet */
@@ -81,7 +82,7 @@ static void offer(struct fake_connection *connection)
 static void take_initiate(struct fake_connection *connection, const Hadoop__RpcSaslProto *message)
 {
 	char *hello cleanup_free =
-		mem_printf(FAKE_HELLO "%s/%s@TONY.TEST", server.protocol, server.server_id);
+		mem_printf(FAKE_HELLO "%s/%s@%s", server.protocol, server.server_id, server.realm);
 
 	assert_int_equal(message->n_auths, 1);
 	assert_string_equal(message->auths[0]->method, "KERBEROS");
@@ -188,6 +189,7 @@ static int open_kerberos_bed(void **state)
 	memset(&server, 0, sizeof(server));
 	server.protocol = "rm";
 	server.server_id = "localhost";
+	server.realm = "TONY.TEST";
 	server.offers_kerberos = true;
 	server.welcome = FAKE_WELCOME;
 	memcpy(server.offer, "\7\1\0\0", 4);
@@ -386,6 +388,28 @@ static void test_pattern(void **state)
 		       "yarn.resourcemanager.principal.pattern, nn/*, does not have");
 }
 
+/* As krb5.conf has it under [domain_realm], where the configuration leaves it open. */
+static void test_realm_of_the_servers_host(void **state)
+{
+	static const char *const patterns[] = {"rm/*", "*/localhost@*", NULL};
+	struct bed *bed = *state;
+
+	fake_gssapi.realm = server.realm = "OTHER.TEST";
+	for (size_t i = 0; i < array_length(patterns); i++) {
+		server.acceptor = (struct fake_acceptor){0};
+		bed->options.principal = patterns[i] ? "rm/_HOST@TONY.TEST" : "rm/localhost";
+		bed->options.principal_pattern = patterns[i];
+		bed_run(bed, 0);
+		assert_application(&bed->outcomes[0], 7);
+		rpc_client_destroy(mem_steal(&bed->client));
+	}
+	bed->options.principal_pattern = "rm/*@TONY.TEST";
+	server.acceptor = (struct fake_acceptor){0};
+	server.realm = "TONY.TEST";
+	bed_run(bed, 0);
+	assert_application(&bed->outcomes[0], 7);
+}
+
 /* ---- tickets ------------------------------------------------------------------------------ */
 
 /* A ticket cache may have tickets of several principals. */
@@ -548,6 +572,7 @@ int main(void)
 		TEST(test_nonsense),
 		TEST(test_principal),
 		TEST(test_pattern),
+		TEST(test_realm_of_the_servers_host),
 		TEST(test_proof_is_of_the_principal_that_the_job_is_of),
 		TEST(test_failures_have_remedies),
 		TEST(test_protection_is_insisted_on),
