@@ -3,8 +3,10 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <netdb.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/fields.h"
 #include "base/mem.h"
 #include "hadoop/sasl.h"
 #include "net/address.h"
@@ -12,6 +14,15 @@
 #define HDFS "hdfs://"
 
 /* ---- the services of an address ----------------------------------------------------------- */
+
+/* One that is there already says nothing new; more than the cap, the job could not be read. */
+static void add_service(struct str_list *services, char *service)
+{
+	if (services->count < FIELD_LIST_CAP && !str_list_has(services, service))
+		str_list_take(services, service);
+	else
+		free(service);
+}
 
 /* Hadoop's own clients know addresses of IPv4 alone. */
 static void add_numeric(struct str_list *services, const char *host, int port)
@@ -25,7 +36,7 @@ static void add_numeric(struct str_list *services, const char *host, int port)
 		struct net_address address = {.length = at->ai_addrlen};
 		memcpy(&address.storage, at->ai_addr, at->ai_addrlen);
 		char *text cleanup_free = net_address_host(&address);
-		str_list_add_format(services, "%s:%d", text, port);
+		add_service(services, mem_printf("%s:%d", text, port));
 	}
 	freeaddrinfo(found);
 }
@@ -44,7 +55,7 @@ static void add_services(struct str_list *services, const char *address, bool us
 	}
 	for (char *at = host; *at; at++)
 		*at = (char)tolower((unsigned char)*at);
-	str_list_add_format(services, "%s:%d", host, port);
+	add_service(services, mem_printf("%s:%d", host, port));
 }
 
 /* ---- of the servers ----------------------------------------------------------------------- */
@@ -58,9 +69,9 @@ static void add_file_system(struct str_list *services, const char *fs, const str
 	add_services(services, authority, use_ip);
 	for (size_t i = 0; i < rpc->count; i++)
 		add_services(services, rpc->items[i], use_ip);
-	str_list_add_format(services, "ha-hdfs:%s", authority);
-	str_list_add_format(services, "ha-swebhdfs:%s", authority);
-	str_list_add_format(services, "ha-webhdfs:%s", authority);
+	add_service(services, mem_printf("ha-hdfs:%s", authority));
+	add_service(services, mem_printf("ha-swebhdfs:%s", authority));
+	add_service(services, mem_printf("ha-webhdfs:%s", authority));
 }
 
 static void add_web(struct str_list *services, const struct str_list *urls, bool use_ip)

@@ -255,6 +255,22 @@ static bool take_varint(struct writable *from, size_t *value)
 	return false;
 }
 
+static void wipe(const ProtobufCBinaryData *bytes)
+{
+	if (bytes->data)
+		explicit_bzero(bytes->data, bytes->len);
+}
+
+static void free_message(Hadoop__CredentialsProto *message)
+{
+	for (size_t i = 0; i < message->n_tokens; i++)
+		if (message->tokens[i]->token)
+			wipe(&message->tokens[i]->token->password);
+	for (size_t i = 0; i < message->n_secrets; i++)
+		wipe(&message->secrets[i]->secret);
+	hadoop__credentials_proto__free_unpacked(message, NULL);
+}
+
 static int parse_protobuf(struct writable from, struct credentials *credentials, struct err *err)
 {
 	Hadoop__CredentialsProto *message;
@@ -266,7 +282,7 @@ static int parse_protobuf(struct writable from, struct credentials *credentials,
 	if (!message)
 		return err_set(err, ERR_INPUT, "its protobuf message is damaged");
 	int result = take_message(message, credentials, err);
-	hadoop__credentials_proto__free_unpacked(message, NULL);
+	free_message(message);
 	return result;
 }
 

@@ -32,7 +32,8 @@ struct rpc_connection {
 	struct dial *dial; /* NULL: not connecting */
 	bool has_wire;
 	struct wire wire;
-	struct event timer; /* until it is ready */
+	struct event timer; /* until it is ready, and to tell of `flaw` */
+	char *flaw;	    /* why what was to be sent could not be protected; NULL: nothing */
 	bool is_ready;
 	bool uses_sasl;
 	struct rpc_handshake handshake;
@@ -51,6 +52,7 @@ static void free_connection(struct rpc_connection *connection)
 		wire_finish(&connection->wire);
 	rpc_handshake_finish(&connection->handshake);
 	str_finish(&connection->unwrapped);
+	free(connection->flaw);
 	free(connection->host);
 	free(connection);
 }
@@ -131,6 +133,13 @@ static int wrap(struct rpc_connection *connection, const struct str *frame, stru
 	return 0;
 }
 
+/* The caller has more to send, and is told from the loop. */
+static void fail_later(struct rpc_connection *connection, const struct err *err)
+{
+	mem_replace(&connection->flaw, mem_strdup(err_message(err)));
+	timer_start(&connection->timer, 0);
+}
+
 void rpc_connection_send(struct rpc_connection *connection, const struct str *frame)
 {
 	struct err err cleanup_err = {0};
@@ -138,8 +147,9 @@ void rpc_connection_send(struct rpc_connection *connection, const struct str *fr
 	if (!is_protected(connection))
 		evbuffer_add(connection->wire.output, frame->text, frame->length);
 	else if (wrap(connection, frame, &err) < 0)
-		BUG("what is sent cannot be protected: %s", err_message(&err));
-	wire_flush(&connection->wire);
+		fail_later(connection, &err);
+	if (!connection->flaw)
+		wire_flush(&connection->wire);
 }
 
 /* The context and the calls of on_ready leave in one piece where nothing is protected. */
@@ -153,10 +163,12 @@ static void become_ready(struct rpc_connection *connection)
 	event_del(&connection->timer);
 	connection->is_ready = true;
 	rpc_frame_add_context(&context, connection->client_id, user, options->service->protocol);
-	if (!is_protected(connection))
+	if (!is_protected(connection)) {
 		evbuffer_add(connection->wire.output, context.text, context.length);
-	else if (wrap(connection, &context, &err) < 0)
-		BUG("what is sent cannot be protected: %s", err_message(&err));
+	} else if (wrap(connection, &context, &err) < 0) {
+		end_with(connection, &err);
+		return;
+	}
 	connection->events->on_ready(connection->data);
 	if (!connection->is_closed)
 		wire_flush(&connection->wire);
@@ -406,7 +418,8 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
 		waited);
 
 	enter(connection);
-	end(connection, RPC_UNREACHABLE, NULL, text);
+	end(connection, connection->flaw ? RPC_DENIED : RPC_UNREACHABLE, NULL,
+	    connection->flaw ? connection->flaw : text);
 	leave(connection);
 }
 

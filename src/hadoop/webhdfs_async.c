@@ -617,6 +617,8 @@ static void ask(struct webhdfs_call *call, const struct net_url *url)
 				  .done = on_answer,
 				  .data = call,
 			  });
+	/* It may have a token in it. */
+	explicit_bzero(target.text, target.length);
 }
 
 static void start_exchange(struct webhdfs_call *call)

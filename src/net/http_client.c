@@ -81,7 +81,7 @@ static void free_call(struct http_call *call)
 	event_del(&call->timer);
 	TAILQ_REMOVE(&call->client->calls, call, link);
 	free(call->method);
-	free(call->path);
+	mem_free_secret(call->path); /* WebHDFS has tokens there */
 	free(call->accept);
 	free(call->content_type);
 	mem_free_secret(call->authorization);

@@ -251,6 +251,9 @@ static uint32_t wrap(uint32_t *minor, void *context, int is_private, uint32_t qu
 	struct str token cleanup_str = {0};
 
 	assert_true(own->is_open);
+	*minor = 0;
+	if (fake_gssapi.cannot_wrap)
+		return FAILURE;
 	seal(own->numbers.out++, is_private, in->value, in->length, &token);
 	*was_private = is_private;
 	give(out, token.text, token.length);

@@ -15,7 +15,8 @@ struct fake_gssapi {
 	const char *proof; /* of which one a context was begun */
 	const char *realm; /* of hosts; NULL: FAKE_REALM */
 	uint32_t withheld; /* flags that are not granted */
-	int rounds;	   /* more that the exchange takes */
+	bool cannot_wrap;
+	int rounds;				   /* more that the exchange takes */
 	int names, contexts, credentials, buffers; /* not released */
 };
 extern struct fake_gssapi fake_gssapi;

@@ -259,6 +259,23 @@ static void test_strongest_protection(void **state)
 	assert_int_equal(server.chosen, SASL_INTEGRITY);
 }
 
+static void test_message_that_cannot_be_protected(void **state)
+{
+	struct bed *bed = *state;
+
+	protect(bed, SASL_PRIVACY);
+	bed_run(bed, 0);
+	assert_application(&bed->outcomes[0], 9);
+	fake_gssapi.cannot_wrap = true;
+	bed_run(bed, 1);
+	assert_error(&bed->outcomes[1], RPC_DENIED, NULL, "A token was invalid");
+	/* Nor the first one. */
+	rpc_client_destroy(mem_steal(&bed->client));
+	server.acceptor = (struct fake_acceptor){0};
+	bed_run(bed, 0);
+	assert_error(&bed->outcomes[0], RPC_DENIED, NULL, "A token was invalid");
+}
+
 /* More than one exchange of tokens, and a server that takes small ones. */
 static void test_small_tokens(void **state)
 {
@@ -573,6 +590,7 @@ int main(void)
 		TEST(test_principal),
 		TEST(test_pattern),
 		TEST(test_realm_of_the_servers_host),
+		TEST(test_message_that_cannot_be_protected),
 		TEST(test_proof_is_of_the_principal_that_the_job_is_of),
 		TEST(test_failures_have_remedies),
 		TEST(test_protection_is_insisted_on),
