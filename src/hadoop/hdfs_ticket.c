@@ -49,6 +49,7 @@ static int ask_name_nodes(const struct hdfs_token_server *server, struct hadoop_
 		.user = own.user,
 		.user_principal = own.user_principal,
 		.user_keytab = own.user_keytab,
+		.effective_user = hadoop_proxy_user(),
 		.protections = own.protections,
 		.require_sasl = true,
 		.kerberos = &sasl_kerberos,
@@ -136,7 +137,7 @@ static int use_site(struct err *err)
 	struct kerberos_user user cleanup_kerberos_user = {0};
 
 	if (!site || hadoop_cluster_find_rm(site, &rm, err) < 0 ||
-	    hadoop_kerberos_user(site, &rm, &user, err) < 0)
+	    hadoop_kerberos_user(site, &rm, &(struct kerberos_login){0}, &user, err) < 0)
 		return -1;
 	struct hadoop_cluster *cluster = hadoop_cluster_from_site(site, user.name ? user.name : "",
 								  &(struct str_list){0}, "/", err);

@@ -25,7 +25,7 @@ static int find_owner(struct hadoop_site *site, const struct str_list *rm, char 
 	struct hadoop_token token cleanup_token = {0};
 	struct str_list services cleanup_str_list = {0};
 
-	if (!token_file_is_named())
+	if (!token_file_path())
 		return 0;
 	hadoop_token_services(site, rm, &services);
 	if (token_file_find(&kind, 1, &services, &token, err) < 0)
@@ -34,18 +34,38 @@ static int find_owner(struct hadoop_site *site, const struct str_list *rm, char 
 	return 0;
 }
 
-static int find_ticket(char **principal, char **realm)
+static int find_ticket(const struct kerberos_login *login, struct kerberos_user *user, char **realm,
+		       struct err *err)
 {
-	const struct gssapi *gssapi = gssapi_load(NULL);
+	const struct gssapi *gssapi = gssapi_load(err);
 	struct gssapi_credential *credential =
-		gssapi ? gssapi_credential_acquire(gssapi, NULL, NULL, NULL) : NULL;
+		gssapi ? gssapi_credential_acquire(gssapi, login->principal, login->keytab, err)
+		       : NULL;
 
 	if (!credential)
-		return 0;
-	*principal = mem_strdup(gssapi_credential_principal(credential));
+		return -1;
+	user->principal = mem_strdup(gssapi_credential_principal(credential));
 	*realm = gssapi_default_realm(gssapi);
 	gssapi_credential_release(credential);
 	return 0;
+}
+
+/* Neither a token for the ResourceManager nor a ticket. */
+static int say_neither(const struct str_list *rm, const struct err *why, struct err *err)
+{
+	char *addresses cleanup_free = str_list_join(rm, ", ");
+	const char *path = token_file_path();
+
+	if (!path)
+		return err_set(err, why->kind,
+			       "the cluster uses Kerberos: %s; where there can be no ticket, "
+			       "HADOOP_TOKEN_FILE_LOCATION names a file of delegation tokens",
+			       err_message(why));
+	return err_set(
+		err, why->kind,
+		"the cluster uses Kerberos: %s (HADOOP_TOKEN_FILE_LOCATION) has no " TOKEN_KIND_RM
+		" for %s, and %s",
+		path, addresses, err_message(why));
 }
 
 static char *name_of(struct hadoop_site *site, const char *realm, const char *principal,
@@ -65,28 +85,54 @@ static char *name_of_owner(struct hadoop_site *site, const char *owner, struct e
 	return at ? name_of(site, at + 1, owner, err) : mem_strdup(owner);
 }
 
+const char *hadoop_proxy_user(void)
+{
+	const char *user = getenv("HADOOP_PROXY_USER");
+
+	return user && *user ? user : NULL;
+}
+
+/* Tokens say by themselves for whom they are. */
+static int take_proxy(struct hadoop_site *site, const char *realm, bool has_token,
+		      struct kerberos_user *user, struct err *err)
+{
+	const char *proxy = hadoop_proxy_user();
+
+	if (!proxy)
+		return 0;
+	char *name cleanup_free =
+		strchr(proxy, '@') ? name_of(site, realm, proxy, err) : mem_strdup(proxy);
+	if (!name)
+		return err_wrap(err, "HADOOP_PROXY_USER");
+	if (has_token && !str_equal(name, user->name))
+		return err_set(err, ERR_CONFIG,
+			       "HADOOP_PROXY_USER is %s, and the token in "
+			       "HADOOP_TOKEN_FILE_LOCATION is %s's; unset one of them",
+			       proxy, user->name);
+	mem_replace(&user->name, mem_steal(&name));
+	return 0;
+}
+
 int hadoop_kerberos_user(struct hadoop_site *site, const struct str_list *rm,
-			 struct kerberos_user *user, struct err *err)
+			 const struct kerberos_login *login, struct kerberos_user *user,
+			 struct err *err)
 {
 	char *owner cleanup_free = NULL, *realm cleanup_free = NULL;
+	struct err why cleanup_err = {0};
 
 	*user = (struct kerberos_user){0};
 	if (!str_equal_nocase(hadoop_site_get(site, "hadoop.security.authentication"), "kerberos"))
 		return 0;
-	if (getenv("HADOOP_PROXY_USER"))
-		return err_set(
-			err, ERR_CONFIG,
-			"HADOOP_PROXY_USER: tony does not act for another user; unset it, or "
-			"hand over tokens of that user's in HADOOP_TOKEN_FILE_LOCATION");
 	if (find_owner(site, rm, &owner, err) < 0)
 		return -1;
-	if (!owner && find_ticket(&user->principal, &realm) < 0)
-		return -1;
-	if (owner)
-		user->name = name_of_owner(site, owner, err);
-	else if (user->principal)
-		user->name = name_of(site, realm, user->principal, err);
-	else
-		return 0;
-	return user->name ? 0 : -1;
+	if (!owner && find_ticket(login, user, &realm, &why) < 0) {
+		/* It has files of that name; the ResourceManager's first call says the rest. */
+		if (token_file_owner(&owner, err) < 0)
+			return -1;
+		if (!owner)
+			return say_neither(rm, &why, err);
+	}
+	user->name = owner ? name_of_owner(site, owner, err)
+			   : name_of(site, realm, user->principal, err);
+	return user->name ? take_proxy(site, realm ? realm : "", owner, user, err) : -1;
 }

@@ -51,7 +51,7 @@ struct rpc_client {
 	struct event_base *base;
 	struct rpc_options options; /* `token` is NULL or points to `token` */
 	struct hadoop_token token;
-	char *user, *user_principal, *user_keytab, *principal, *principal_pattern;
+	char *user, *user_principal, *user_keytab, *effective_user, *principal, *principal_pattern;
 	char *all_addresses; /* for messages */
 	unsigned char id[RPC_CLIENT_ID_LENGTH];
 	int32_t last_call_id;
@@ -570,6 +570,8 @@ struct rpc_client *rpc_client_create(struct event_base *base, const struct rpc_o
 	client->options.user_principal = client->user_principal =
 		mem_strdup(options->user_principal);
 	client->options.user_keytab = client->user_keytab = mem_strdup(options->user_keytab);
+	client->options.effective_user = client->effective_user =
+		mem_strdup(options->effective_user);
 	client->options.principal = client->principal = mem_strdup(options->principal);
 	client->options.principal_pattern = client->principal_pattern =
 		mem_strdup(options->principal_pattern);
@@ -619,6 +621,7 @@ void rpc_client_destroy(struct rpc_client *client)
 	free(client->user);
 	free(client->user_principal);
 	free(client->user_keytab);
+	free(client->effective_user);
 	free(client->principal);
 	free(client->principal_pattern);
 	free(client);

@@ -66,6 +66,7 @@ struct rpc_options {
 	const struct sasl_mechanism *kerberos; /* static; NULL: it cannot be used here */
 	/* Ours, for Kerberos: as gssapi_credential_find() takes them; may be NULL. */
 	const char *user_principal, *user_keytab;
+	const char *effective_user; /* for whom we act, by Kerberos; NULL: for ourselves */
 	/* The server's principal by the configuration, for Kerberos; NULL: not set. */
 	const char *principal, *principal_pattern;
 	unsigned protections; /* of SASL_AUTH, SASL_INTEGRITY, SASL_PRIVACY (sasl.h): those that

@@ -156,7 +156,12 @@ void rpc_connection_send(struct rpc_connection *connection, const struct str *fr
 static void become_ready(struct rpc_connection *connection)
 {
 	const struct rpc_options *options = connection->options;
-	const char *user = connection->handshake.sasl ? NULL : options->user;
+	const struct sasl *sasl = connection->handshake.sasl;
+	/* A proof says whose it is; another name beside a token's would be refused. */
+	const char *user = !sasl ? options->user
+			   : str_equal(sasl->mechanism->method, "KERBEROS")
+				   ? options->effective_user
+				   : NULL;
 	struct err err cleanup_err = {0};
 	struct str context cleanup_str = {0};
 
@@ -183,6 +188,9 @@ static const char *remedy_of(const struct rpc_connection *connection,
 		return "; this cluster uses Kerberos: set hadoop.security.authentication to "
 		       "kerberos in the core-site.xml that is read here, or copy the cluster's own "
 		       "files";
+	if (strstr(answer->text, "is not allowed to impersonate"))
+		return "; the cluster's administrator allows that by hadoop.proxyuser keys, or "
+		       "unset HADOOP_PROXY_USER";
 	return "";
 }
 

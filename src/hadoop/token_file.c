@@ -7,20 +7,20 @@
 
 #define VARIABLE "HADOOP_TOKEN_FILE_LOCATION"
 
-bool token_file_is_named(void)
+const char *token_file_path(void)
 {
 	const char *path = getenv(VARIABLE);
 
-	return path && *path;
+	return path && *path ? path : NULL;
 }
 
 /* Without the variable they stay empty. */
 static int read_file(struct credentials *credentials, struct err *err)
 {
+	const char *path = token_file_path();
 	struct err flaw cleanup_err = {0};
 
-	if (!token_file_is_named() ||
-	    credentials_read_file(getenv(VARIABLE), credentials, &flaw) == 0)
+	if (!path || credentials_read_file(path, credentials, &flaw) == 0)
 		return 0;
 	return err_set(err, ERR_CONFIG, VARIABLE ": %s; unset it to go by your Kerberos ticket",
 		       err_message(&flaw));
@@ -40,5 +40,17 @@ int token_file_find(const char *const *kinds, size_t kind_count, const struct st
 		found = credentials_find(&credentials, kinds[i], services);
 	if (found)
 		token_copy(token, found);
+	return 0;
+}
+
+int token_file_owner(char **owner, struct err *err)
+{
+	struct credentials credentials cleanup_credentials = {0};
+
+	*owner = NULL;
+	if (read_file(&credentials, err) < 0)
+		return -1;
+	for (size_t i = 0; i < credentials.token_count && !*owner; i++)
+		*owner = token_owner(&credentials.tokens[i].token);
 	return 0;
 }

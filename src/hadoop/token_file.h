@@ -4,8 +4,6 @@
 #ifndef TONY_HADOOP_TOKEN_FILE_H
 #define TONY_HADOOP_TOKEN_FILE_H
 
-#include <stdbool.h>
-
 #include "base/err.h"
 #include "base/str.h"
 #include "hadoop/token.h"
@@ -15,6 +13,9 @@
 int token_file_find(const char *const *kinds, size_t kind_count, const struct str_list *services,
 		    struct hadoop_token *token, struct err *err);
 
-bool token_file_is_named(void);
+/* That file; NULL: there is no variable. */
+const char *token_file_path(void);
+/* *owner: whose delegation tokens they are; NULL where there are none. The caller frees. */
+int token_file_owner(char **owner, struct err *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include <protobuf-c/protobuf-c.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
@@ -25,6 +26,7 @@
 #define CONNECT_RETRIES	    3
 #define MAX_CONNECT_RETRIES 100
 #define STAGING_KEY	    "tony.yarn.staging-location"
+#define KEYTAB_KEY	    "tony.kerberos.keytab"
 #define AM_LEAVES_MS	    60000 /* after it has told of the end */
 #define AM_MEMORY	    512	  /* MiB, unless tony.am.memory says otherwise */
 
@@ -122,18 +124,32 @@ static int add_others(struct hadoop_cluster *cluster, struct hadoop_site *site,
 	return 0;
 }
 
+static int find_user(const struct settings *settings, struct hadoop_site *site,
+		     struct kerberos_user *user, struct err *err)
+{
+	struct str_list rm cleanup_str_list = {0};
+	const struct kerberos_login login = {
+		.principal = setting(settings, "tony.kerberos.principal"),
+		.keytab = setting(settings, KEYTAB_KEY),
+	};
+
+	if (login.keytab && access(login.keytab, R_OK) != 0)
+		return err_set_errno(err, KEYTAB_KEY ": cannot read %s", login.keytab);
+	return hadoop_cluster_find_rm(site, &rm, err) < 0
+		       ? -1
+		       : hadoop_kerberos_user(site, &rm, &login, user, err);
+}
+
 static struct hadoop_cluster *find_cluster(const struct settings *settings, struct err *err)
 {
 	const char *gateways = setting(settings, "tony.hdfs.httpfs");
 	struct str_list http_fs cleanup_str_list = {0};
-	struct str_list rm cleanup_str_list = {0};
 	struct kerberos_user user cleanup_kerberos_user = {0};
 	char *staging cleanup_free = NULL;
 	struct hadoop_site *site cleanup_hadoop_site = load_site(settings, err);
 
 	if (!site || find_staging(settings, &staging, err) < 0 ||
-	    hadoop_cluster_find_rm(site, &rm, err) < 0 ||
-	    hadoop_kerberos_user(site, &rm, &user, err) < 0)
+	    find_user(settings, site, &user, err) < 0)
 		return NULL;
 	if (!user.name)
 		user.name = hadoop_cluster_user();
@@ -143,6 +159,8 @@ static struct hadoop_cluster *find_cluster(const struct settings *settings, stru
 	if (!cluster)
 		return NULL;
 	cluster->principal = mem_steal(&user.principal);
+	if (cluster->principal)
+		cluster->keytab = mem_strdup(setting(settings, KEYTAB_KEY));
 	cluster->client_wait_ms = client_wait(cluster, settings);
 	cluster->history_dir =
 		yarn_history_path(cluster, setting(settings, "tony.history.location"));
@@ -230,13 +248,29 @@ void yarn_message_cleanup(ProtobufCMessage **message)
 		protobuf_c_message_free_unpacked(*message, NULL);
 }
 
+/* Of a token that the ResourceManager does not take: which one it is, and what to do. */
+static int name_token(const struct hadoop_token *token, const struct rpc_failure *failure,
+		      struct err *err)
+{
+	bool has_ended = str_equal(failure->class, "InvalidToken");
+	char *why cleanup_free = mem_strdup(err_message(err));
+
+	return err_set(err, has_ended ? ERR_EXPIRED : ERR_DENIED,
+		       "the token %s for %s in %s (HADOOP_TOKEN_FILE_LOCATION) %s: %s; get tokens "
+		       "anew, or unset the variable to go by your Kerberos ticket",
+		       token->kind, token->service, token_file_path(),
+		       has_ended ? "has expired or was cancelled" : "is refused", why);
+}
+
 int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *method,
 	      const ProtobufCMessage *request, ProtobufCMessage **response,
 	      struct rpc_failure *failure, struct err *err)
 {
 	static const char *const kind = TOKEN_KIND_RM;
 	struct hadoop_token token cleanup_token = {0};
+	struct rpc_failure unasked cleanup_rpc_failure = {0};
 
+	failure = failure ? failure : &unasked;
 	if (token_file_find(&kind, 1, &cluster->token_services, &token, err) < 0)
 		return -1;
 	const struct rpc_options options = {
@@ -245,6 +279,7 @@ int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *met
 		.user = cluster->user,
 		.user_principal = cluster->principal,
 		.user_keytab = cluster->keytab,
+		.effective_user = hadoop_proxy_user(),
 		.token = token.kind ? &token : NULL,
 		.protections = cluster->protections,
 		.require_sasl = cluster->require_sasl,
@@ -257,7 +292,11 @@ int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *met
 		.max_wait_ms = cluster->client_wait_ms,
 	};
 
-	return rpc_call_wait(&options, method, request, response, failure, err);
+	if (rpc_call_wait(&options, method, request, response, failure, err) == 0)
+		return 0;
+	return token.kind && err && failure->kind == RPC_DENIED && err->kind == ERR_DENIED
+		       ? name_token(&token, failure, err)
+		       : -1;
 }
 
 struct webhdfs_client *yarn_webhdfs(const struct hadoop_cluster *cluster, const char *url,

@@ -1,12 +1,19 @@
 """A cluster with Kerberos and privacy: tony goes by its user's ticket. Files are in a directory that all nodes see."""
 
+import base64
+import json
 import os
+import re
 import shutil
+import signal
+import socket
 import subprocess
 from pathlib import Path
 
 import pytest
-from program import wait_until
+from patience import PATIENCE_S, assert_never, wait_until
+from program import write_xml
+from test_am_restart import kill_am, wait_am
 from test_staging import make_staging, own
 
 CLUSTER = {"--nodes": 1, "--secure": None, "--protection": "privacy"}
@@ -19,6 +26,12 @@ def staging(own_tony):
 
 def submit(tony, command):
     return tony.submit({"tony.worker.instances": 1}, "--executes", command)
+
+
+def kinit(tony, user, cache):
+    env = tony.cluster.env_of(user)
+    subprocess.run(["kinit", "-k", "-t", env["TONY_YARN_KEYTAB"], env["TONY_YARN_PRINCIPAL"]], check=True,
+                   env=os.environ | env | {"KRB5CCNAME": cache})
 
 
 @pytest.mark.fast
@@ -55,9 +68,7 @@ def test_a_collection_of_tickets(own_tony):
     home.mkdir(exist_ok=True)
     (own_tony.directory / "tickets").mkdir()
     for user in ("bob", "alice"):   # the last one is the default
-        env = own_tony.cluster.env_of(user)
-        subprocess.run(["kinit", "-k", "-t", env["TONY_YARN_KEYTAB"], env["TONY_YARN_PRINCIPAL"]], check=True,
-                       env=os.environ | env | {"KRB5CCNAME": cache})
+        kinit(own_tony, user, cache)
     (home / ".k5identity").write_text("bob@TONY.TEST realm=TONY.TEST\n")
     staging = make_staging(own_tony)
     own_tony.env |= {"KRB5CCNAME": cache, "HOME": str(home)}
@@ -99,9 +110,154 @@ def expect_refusal(tony, env, *parts):
     assert answer.returncode != 0 and all(part in answer.stderr for part in parts), answer.stderr
 
 
+NO_TICKET = {"KRB5CCNAME": "FILE:/nonexistent"}
+
+
 def test_no_ticket(own_tony):
-    expect_refusal(own_tony, {"KRB5CCNAME": f"FILE:{own_tony.directory}/none"},
-                   "No Kerberos credentials available", "kinit")
+    expect_refusal(own_tony, NO_TICKET, "the cluster uses Kerberos: ", "No Kerberos credentials available", "kinit",
+                   "HADOOP_TOKEN_FILE_LOCATION names a file")
+
+
+def test_a_ticket_that_is_gone_while_submit_watches(own_tony, staging):
+    """The AM's own door needs none; the ResourceManager is asked for the next AM."""
+    cache, told, done = (own_tony.directory / name for name in ("cache", "told", "done"))
+    own_tony.env["KRB5CCNAME"] = f"FILE:{cache}"
+    kinit(own_tony, own_tony.cluster.user, f"FILE:{cache}")
+    watch = own_tony.start(*own_tony.arguments({"tony.worker.instances": 1}, "--executes",
+                                               f"while [ ! -e {done} ]; do sleep 0.1; done"),
+                           stdout=told.open("w"), stderr=subprocess.STDOUT)
+    job = wait_until(lambda: own_tony.found_job(told.read_text()), "the job's id")
+    own_tony.jobs.append(job)
+    job.wait_task("worker:0")
+    cache.unlink()
+    kill_am(job)
+    wait_until(lambda: "is looked for again until there is a ticket" in told.read_text(), "the missing ticket to be told")
+    assert "kinit" in told.read_text()
+    assert_never(lambda: watch.poll() is not None, "the watch ends", 2)
+    kinit(own_tony, own_tony.cluster.user, f"FILE:{cache}")
+    wait_am(job, 2)
+    done.touch()
+    assert watch.wait(timeout=PATIENCE_S) == 0, told.read_text()
+    assert told.read_text().count("until there is a ticket") == 1
+
+
+@pytest.fixture
+def silent_kdc(own_tony):
+    """A krb5.conf for a key distribution centre that takes questions and answers none, for longer than a test waits."""
+    datagrams, stream = socket.socket(type=socket.SOCK_DGRAM), socket.socket()
+    stream.bind(("127.0.0.1", 0))
+    stream.listen(64)
+    datagrams.bind(stream.getsockname())
+    real = Path(own_tony.env["KRB5_CONFIG"]).read_text()
+    kdc = re.search(r"kdc = .*\d\n", real)[0]
+    conf = own_tony.directory / "silent.conf"
+    conf.write_text(real.replace(kdc, 64 * f"kdc = 127.0.0.1:{stream.getsockname()[1]}\n"))
+    yield conf
+    datagrams.close()
+    stream.close()
+
+
+def test_ctrl_c_while_the_key_distribution_centre_is_silent(own_tony, staging, silent_kdc):
+    """Once the ResourceManager is to be asked for the next AM, with a ticket for it that is not in the cache yet."""
+    cache, told, done, trace, conf = (own_tony.directory / name for name in ("cache", "told", "done", "trace", "krb5.conf"))
+    own_tony.env["KRB5CCNAME"] = f"FILE:{cache}"
+    kinit(own_tony, own_tony.cluster.user, f"FILE:{cache}")
+    shutil.copy(own_tony.env["KRB5_CONFIG"], conf)
+    watch = own_tony.start(*own_tony.arguments({"tony.worker.instances": 1}, "--executes",
+                                               f"while [ ! -e {done} ]; do sleep 0.1; done"),
+                           env={"KRB5_CONFIG": str(conf), "KRB5_TRACE": str(trace)},
+                           stdout=told.open("w"), stderr=subprocess.STDOUT)
+    job = wait_until(lambda: own_tony.found_job(told.read_text()), "the job's id")
+    own_tony.jobs.append(job)
+    job.wait_task("worker:0")
+    cache.unlink()
+    kinit(own_tony, own_tony.cluster.user, f"FILE:{cache}")
+    shutil.copy(silent_kdc, conf)
+    trace.write_text("")
+    kill_am(job)
+    wait_until(lambda: "Sending" in trace.read_text(), "the key distribution centre to be asked")
+    watch.send_signal(signal.SIGINT)
+    wait_until(lambda: "Ctrl-C again leaves it as it is" in told.read_text(), "the first to be heard")
+    watch.send_signal(signal.SIGINT)
+    assert watch.wait(timeout=PATIENCE_S) == 130, told.read_text()
+    done.touch()
+    assert job.wait() == 0
+
+
+def test_a_key_distribution_centre_that_is_down(own_tony):
+    """As a ResourceManager that is down: it may come back."""
+    cache = f"FILE:{own_tony.directory}/cache"
+    kinit(own_tony, own_tony.cluster.user, cache)
+    write_xml(own_tony.directory / "conf" / "tony-site.xml", {"tony.application.num-client-rm-connect-retries": 0})
+    conf = own_tony.directory / "down.conf"
+    conf.write_text(re.sub(r"kdc = .*:\d+", "kdc = 127.0.0.1:1", Path(own_tony.env["KRB5_CONFIG"]).read_text()))
+    answer = own_tony.run("nodes", env={"KRB5CCNAME": cache, "KRB5_CONFIG": str(conf)})
+    assert answer.returncode == 5 and "Cannot contact any KDC" in answer.stderr, answer.stderr
+
+
+def test_the_keys_of_a_keytab(own_tony, staging):
+    """Its tickets are on no disk."""
+    alice = own_tony.cluster.env_of("alice")
+    keys = {"tony.worker.instances": 1, "tony.kerberos.principal": alice["TONY_YARN_PRINCIPAL"],
+            "tony.kerberos.keytab": alice["TONY_YARN_KEYTAB"]}
+    cache = own_tony.directory / "cache"
+    own_tony.env["KRB5CCNAME"] = f"FILE:{cache}"
+    answer, job = own_tony.job(keys, "--executes", "true")
+    assert answer.returncode == 0, answer.stderr
+    assert job.application()["user"] == "alice"
+    assert not cache.exists()
+    answer, _ = own_tony.job(keys | {"tony.kerberos.keytab": own_tony.directory / "none"}, "--executes", "true")
+    assert answer.returncode != 0 and "tony.kerberos.keytab: cannot read" in answer.stderr
+
+
+def test_a_proxy_user(own_tony):
+    """gw may act as alice, and as nobody else."""
+    staging = make_staging(own_tony)
+    gateway = own_tony.cluster.env_of("gw")
+    own_tony.env |= {"KRB5CCNAME": gateway["KRB5CCNAME"], "HADOOP_PROXY_USER": "alice"}
+    job = submit(own_tony, "true")
+    assert job.wait() == 0
+    assert job.application()["user"] == "alice"
+    assert (staging / "alice").is_dir() and not (staging / "gw").exists()
+    expect_refusal(own_tony, {"HADOOP_PROXY_USER": "bob"}, "is not allowed to impersonate bob", "hadoop.proxyuser")
+
+
+def rm_address(tony):
+    site = (Path(tony.env["HADOOP_CONF_DIR"]) / "yarn-site.xml").read_text()
+    return re.search(r"<name>yarn.resourcemanager.address</name>\s*<value>([^<]*)", site)[1]
+
+
+class RmToken:
+    """A delegation token of the ResourceManager's, in a file as Hadoop writes it."""
+
+    def __init__(self, tony, user):
+        self.cluster, self.user = tony.cluster, user
+        self.url = tony.cluster.env["YARN_RM_WEB"] + "/ws/v1/cluster/delegation-token"
+        answer = self.cluster.curl(user, self.url, "-H", "Content-Type: application/json", "-d", '{"renewer": "yarn"}')
+        self.text = json.loads(answer)["token"]
+        kind = b"RM_DELEGATION_TOKEN"
+        proof = base64.urlsafe_b64decode(self.text + "=" * (-len(self.text) % 4)).split(bytes([len(kind)]) + kind)[0]
+        service = rm_address(tony).replace("localhost", "127.0.0.1").encode()
+        self.path = tony.directory / "tokens"
+        self.path.write_bytes(b"HDTS\0\1\0" + proof + bytes([len(kind)]) + kind + bytes([len(service)]) + service + b"\0")
+
+    def cancel(self):
+        answer = self.cluster.curl(self.user, self.url, "-X", "DELETE", "-w", "%{http_code}",
+                                   "-H", f"Hadoop-YARN-RM-Delegation-Token: {self.text}")
+        assert answer.endswith("200"), answer
+
+
+def test_a_token_in_place_of_a_ticket(own_tony):
+    staging = make_staging(own_tony)
+    token = RmToken(own_tony, "alice")
+    own_tony.env |= NO_TICKET | {"HADOOP_TOKEN_FILE_LOCATION": str(token.path)}
+    job = submit(own_tony, "true")
+    assert job.wait() == 0
+    assert job.application()["user"] == "alice"
+    assert (staging / "alice").is_dir()
+    token.cancel()
+    expect_refusal(own_tony, {}, "the token RM_DELEGATION_TOKEN for 127.0.0.1:", f" in {token.path} ",
+                   "has expired or was cancelled", "get tokens anew")
 
 
 @pytest.mark.parametrize("file, old, new, part", [

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/fields.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "hadoop/cluster_tokens.h"
@@ -161,6 +162,22 @@ static void services_travel_with_the_job_and_no_token_does(void **state)
 	hadoop_cluster_destroy(cluster);
 }
 
+/* Two names of one server, and a name with very many addresses. */
+static void services_are_told_once_and_not_without_end(void **state)
+{
+	struct hadoop_site *site cleanup_hadoop_site = load(state, "true");
+	struct str_list addresses cleanup_str_list = {0}, services cleanup_str_list = {0};
+
+	str_list_add(&addresses, "127.0.0.1:8032");
+	str_list_add(&addresses, "localhost:8032");
+	hadoop_token_services(site, &addresses, &services);
+	assert_int_equal(services.count, 1);
+	for (int i = 2; i < 2 + FIELD_LIST_CAP; i++)
+		str_list_add_format(&addresses, "127.0.0.%d:8032", i);
+	hadoop_token_services(site, &addresses, &services);
+	assert_int_equal(services.count, FIELD_LIST_CAP);
+}
+
 static struct hadoop_site *load_kerberos(void **state)
 {
 	const struct hadoop_site_files files = {.directory = scratch_path(state, ".")};
@@ -180,6 +197,7 @@ static void the_user_is_the_owner_of_the_clusters_own_token(void **state)
 				 own cleanup_token = {0};
 	struct hadoop_site *site cleanup_hadoop_site = load_kerberos(state);
 	struct kerberos_user user cleanup_kerberos_user = {0};
+	const struct kerberos_login login = {0};
 	struct str_list rm cleanup_str_list = {0}, else_where cleanup_str_list = {0};
 	struct str bytes cleanup_str = {0};
 
@@ -187,7 +205,7 @@ static void the_user_is_the_owner_of_the_clusters_own_token(void **state)
 	unsetenv(TOKEN_FILE_VARIABLE);
 	str_list_add(&rm, "127.0.0.1:8032");
 	str_list_add(&else_where, "127.0.0.3:8032");
-	assert_int_equal(hadoop_kerberos_user(site, &rm, &user, NULL), 0);
+	assert_int_equal(hadoop_kerberos_user(site, &rm, &login, &user, NULL), -1);
 	assert_null(user.name);
 	token_set(&hdfs, "\0\3bob\0\0", 7, "p", 1, TOKEN_KIND_HDFS, "ha-hdfs:ns");
 	token_set(&other, "\12\5carol", 7, "p", 1, TOKEN_KIND_RM, "127.0.0.2:8032");
@@ -200,12 +218,12 @@ static void the_user_is_the_owner_of_the_clusters_own_token(void **state)
 	assert_int_equal(
 		fs_write_file(getenv(TOKEN_FILE_VARIABLE), bytes.text, bytes.length, 0600, NULL),
 		0);
-	assert_int_equal(hadoop_kerberos_user(site, &rm, &user, NULL), 0);
+	assert_int_equal(hadoop_kerberos_user(site, &rm, &login, &user, NULL), 0);
 	assert_string_equal(user.name, "alice");
 	assert_null(user.principal);
 	kerberos_user_finish(&user);
-	assert_int_equal(hadoop_kerberos_user(site, &else_where, &user, NULL), 0);
-	assert_null(user.name);
+	assert_int_equal(hadoop_kerberos_user(site, &else_where, &login, &user, NULL), 0);
+	assert_string_equal(user.name, "bob");
 }
 
 /* The NameNode's token does not open a gateway. */
@@ -309,6 +327,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		scratch_test(a_token_is_found_by_its_service),
 		scratch_test(services_travel_with_the_job_and_no_token_does),
+		scratch_test(services_are_told_once_and_not_without_end),
 		scratch_test(the_user_is_the_owner_of_the_clusters_own_token),
 		scratch_test(a_gateway_has_tokens_of_its_own),
 		scratch_test(a_file_is_read_on_a_secure_cluster_alone),
