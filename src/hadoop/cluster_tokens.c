@@ -15,7 +15,8 @@
 
 /* ---- the services of an address ----------------------------------------------------------- */
 
-/* One that is there already says nothing new; more than the cap, the job could not be read. */
+/* A service that is there already says nothing new. With more than the cap the job's description
+ * could not be read. */
 static void add_service(struct str_list *services, char *service)
 {
 	if (services->count < FIELD_LIST_CAP && !str_list_has(services, service))

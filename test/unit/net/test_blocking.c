@@ -1,4 +1,4 @@
-/* What is promised: a signal ends the wait for a library that waits by itself. */
+/* A signal ends the wait for a library that waits by itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
