@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 
 import pytest
 from patience import wait_until
@@ -64,11 +63,6 @@ def test_tokens_alone(own_cluster, own_tony):
 
 def test_nothing_is_sent_in_the_clear(own_cluster, own_tony):
     """The cluster wants privacy, and these site files WebHDFS without encryption."""
-    site = own_tony.directory / "site"
-    shutil.copytree(own_cluster.env["HADOOP_CONF_DIR"], site)
-    text = (site / "hdfs-site.xml").read_text()
-    assert "HTTPS_ONLY" in text
-    (site / "hdfs-site.xml").write_text(text.replace("HTTPS_ONLY", "HTTP_ONLY"))
     answer = own_tony.run(*own_tony.arguments({"tony.worker.instances": 1}, "--executes", "true"),
-                          env={"HADOOP_CONF_DIR": str(site)})
+                          env=own_tony.change_site("hdfs-site.xml", "HTTPS_ONLY", "HTTP_ONLY"))
     assert answer.returncode != 0 and "set dfs.http.policy to HTTPS_ONLY" in answer.stderr, answer.stderr

@@ -78,20 +78,10 @@ def test_a_collection_of_tickets(own_tony):
     assert (staging / "alice").is_dir()
 
 
-def copy_site(tony, file, old, new):
-    """The cluster's site files with a change; for the environment."""
-    site = tony.directory / "site"
-    shutil.copytree(tony.env["HADOOP_CONF_DIR"], site)
-    text = Path(site / file).read_text()
-    assert old in text
-    Path(site / file).write_text(text.replace(old, new))
-    return {"HADOOP_CONF_DIR": str(site)}
-
-
 def test_rules_that_differ_from_the_clusters(own_tony, staging):
-    own_tony.env |= copy_site(own_tony, "core-site.xml", "</configuration>",
-                              "<property><name>hadoop.security.auth_to_local</name>"
-                              "<value>RULE:[1:$1]s/.*/carol/</value></property></configuration>")
+    own_tony.env |= own_tony.change_site("core-site.xml", "</configuration>",
+                                         "<property><name>hadoop.security.auth_to_local</name>"
+                                         "<value>RULE:[1:$1]s/.*/carol/</value></property></configuration>")
     answer, job = own_tony.job({"tony.worker.instances": 1}, "--executes", "true")
     assert answer.returncode == 0, answer.stderr
     assert f"{job.id} is of the user {own_tony.cluster.user} for the ResourceManager, and of carol" in answer.stderr
@@ -266,4 +256,4 @@ def test_a_token_in_place_of_a_ticket(own_tony):
     ("core-site.xml", "<value>privacy", "<value>authentication", "the server offers privacy at most"),
 ])
 def test_site_files_of_another_cluster(own_tony, file, old, new, part):
-    expect_refusal(own_tony, copy_site(own_tony, file, old, new), part)
+    expect_refusal(own_tony, own_tony.change_site(file, old, new), part)

@@ -109,6 +109,15 @@ class YarnTony(Tony):
             self.seen[job.id] = job
         return job
 
+    def change_site(self, file, old, new):
+        """A copy of the cluster's site files with another text in one of them; for the environment."""
+        site = self.directory / "site"
+        shutil.copytree(self.env["HADOOP_CONF_DIR"], site)
+        text = (site / file).read_text()
+        assert old in text
+        (site / file).write_text(text.replace(old, new))
+        return {"HADOOP_CONF_DIR": str(site)}
+
     def ids(self):
         return sorted(self.seen)
 
