@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "hadoop/site.h"
 #include "hadoop/spnego.h"
+#include "hadoop/token_file.h"
 #include "hadoop/webhdfs_client.h"
 #include "net/http_client.h"
 #include "net/http_url.h"
@@ -15,37 +16,66 @@
 struct rm_web {
 	const struct str_list *addresses; /* "http://host:port" each, or https */
 	struct tls_context *tls;
-	struct http_negotiator *negotiator; /* NULL: the cluster's web servers ask for no proof */
+	struct http_negotiator *negotiator; /* NULL: no ticket is needed */
+	char *headers;			    /* that have a token in them; NULL: there is none */
 	int64_t timeout_ms;
 	size_t first; /* the address to ask first: it answered last */
 };
 
+/* A token of the file that HADOOP_TOKEN_FILE_LOCATION names, as a line of a request: as secret as a
+ * password, so that no plain http carries it. NULL: there is none. */
+static int find_token(const struct hadoop_cluster *cluster, char **headers, struct err *err)
+{
+	static const char *const kind = TOKEN_KIND_RM;
+	struct hadoop_token token cleanup_token = {0};
+
+	if (!net_url_is_https(cluster->rm_web.items[0]))
+		return 0;
+	if (token_file_find(&kind, 1, &cluster->token_services, &token, err) < 0)
+		return -1;
+	if (!token.kind)
+		return 0;
+	char *text = token_url_string(&token);
+	*headers = mem_printf("X-Hadoop-Delegation-Token: %s\r\n", text);
+	explicit_bzero(text, strlen(text));
+	free(text);
+	return 0;
+}
+
+/* Over https a token proves enough: the server has a certificate. */
+static int find_proof(struct rm_web *web, const struct hadoop_cluster *cluster, struct err *err)
+{
+	if (!cluster->web_asks_proof)
+		return 0;
+	if (find_token(cluster, &web->headers, err) < 0)
+		return -1;
+	if (!web->headers)
+		web->negotiator =
+			spnego_create(NULL, cluster->principal, cluster->keytab, SPNEGO_WEB_REMEDY);
+	return 0;
+}
+
+static int find_tls(struct rm_web *web, const struct hadoop_cluster *cluster, struct err *err)
+{
+	if (!net_url_is_https(cluster->rm_web.items[0]))
+		return 0;
+	web->tls = tls_context_create_client(cluster->hdfs.authorities, WEBHDFS_TRUST_REMEDY, err);
+	return web->tls ? 0 : -1;
+}
+
 struct rm_web *rm_web_open(const struct hadoop_cluster *cluster, int64_t timeout_ms,
 			   struct err *err)
 {
-	struct tls_context *tls = NULL;
-
 	if (cluster->rm_web.count == 0) {
 		err_set(err, ERR_CONFIG, "yarn.resourcemanager.webapp.address is not known");
 		return NULL;
 	}
-	if (net_url_is_https(cluster->rm_web.items[0])) {
-		tls = tls_context_create_client(cluster->hdfs.authorities, WEBHDFS_TRUST_REMEDY,
-						err);
-		if (!tls)
-			return NULL;
-	}
 	struct rm_web *web = mem_alloc(sizeof(*web));
-	*web = (struct rm_web){
-		.addresses = &cluster->rm_web,
-		.tls = tls,
-		.timeout_ms = timeout_ms,
-		.negotiator = cluster->web_asks_proof
-				      ? spnego_create(NULL, cluster->principal, cluster->keytab,
-						      SPNEGO_WEB_REMEDY)
-				      : NULL,
-	};
-	return web;
+	*web = (struct rm_web){.addresses = &cluster->rm_web, .timeout_ms = timeout_ms};
+	if (find_tls(web, cluster, err) == 0 && find_proof(web, cluster, err) == 0)
+		return web;
+	rm_web_close(web);
+	return NULL;
 }
 
 void rm_web_close(struct rm_web *web)
@@ -54,6 +84,9 @@ void rm_web_close(struct rm_web *web)
 		return;
 	tls_context_destroy(web->tls);
 	http_negotiator_destroy(web->negotiator);
+	if (web->headers)
+		explicit_bzero(web->headers, strlen(web->headers));
+	free(web->headers);
 	free(web);
 }
 
@@ -78,6 +111,7 @@ static int ask(struct rm_web *web, const char *path, struct str *body, struct er
 			.address = scheme ? scheme + 3 : whole,
 			.tls = web->tls,
 			.negotiator = web->negotiator,
+			.headers = web->headers,
 		};
 		if (err)
 			err_finish(err);

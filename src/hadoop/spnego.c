@@ -65,7 +65,7 @@ static void forget(void *data)
 
 int spnego_explain(const struct http_site *site, struct err *err)
 {
-	if (!err || err->kind != ERR_DENIED || site->negotiator)
+	if (!err || err->kind != ERR_DENIED || site->negotiator || site->headers)
 		return -1;
 	return err_set(err, ERR_DENIED, "%s; " SPNEGO_WEB_REMEDY, err_message(err));
 }

@@ -148,6 +148,7 @@ struct http_site {
 	const char *address;		    /* HOST:PORT */
 	struct tls_context *tls;	    /* NULL: without TLS */
 	struct http_negotiator *negotiator; /* NULL: it asks nobody who they are */
+	const char *headers;		    /* as those of a question; NULL: none */
 };
 
 /* GETs what comes as an answer piece by piece, until it ends or on_bytes() returns false: 0 either

@@ -120,6 +120,7 @@ int http_stream(const struct http_site *site, const char *path, int64_t timeout_
 	struct http_question question = {
 		.method = "GET",
 		.path = path,
+		.headers = site->headers,
 		.timeout_ms = timeout_ms,
 		.on_bytes = on_bytes,
 	};

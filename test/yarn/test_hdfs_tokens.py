@@ -6,6 +6,7 @@ import os
 import pytest
 from patience import wait_until
 from test_https import SCRIPT
+from test_queues import told
 
 CLUSTER = {"--nodes": 1, "--secure": None, "--https": None, "--protection": "privacy"}
 
@@ -53,6 +54,7 @@ def test_tokens_alone(own_cluster, own_tony):
         done = own_cluster.kit("hdfs", "dtutil", *command, file)
         print(done.stdout, done.stderr)
     own_tony.env |= {"HADOOP_TOKEN_FILE_LOCATION": str(file), "KRB5CCNAME": "FILE:/nowhere"}
+    assert told(own_tony, "queues")["default"]["parts"][0]["user_limit"]  # by its web service
     script = "grep -aoE '[A-Z]+_DELEGATION_TOKEN|YARN_A[M]_RM_TOKEN' $HADOOP_TOKEN_FILE_LOCATION"
     for _ in range(2):
         job = own_tony.submit({"tony.worker.instances": 1}, "--executes", script)
