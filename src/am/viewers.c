@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/acl.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/http_server.h"
@@ -94,11 +95,14 @@ void viewers_trust(struct viewers *viewers, const struct str_list *proxies, bool
 
 static bool may_look(const struct viewers *viewers, const char *user)
 {
-	const char *acl = job_view_acl(viewers->job);
+	const struct job *job = viewers->job;
+	const struct acl_rule rule = {
+		.owner = job->user,
+		.acl = job_view_acl(job),
+		.administrators = job_config(job, "tony.admin.acl"),
+	};
 
-	if (!viewers->prove)
-		return true;
-	return user && (str_equal(user, viewers->job->user) || (acl && web_acl_allows(acl, user)));
+	return !viewers->prove || acl_allows(&rule, &(struct acl_user){.name = user});
 }
 
 static char *find_behind_proxy(const struct viewers *viewers, const struct http_request *request,

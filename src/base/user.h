@@ -5,12 +5,18 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/str.h"
+
 /* $USER, else $LOGNAME, else what the machine calls the process's user, else "uid-0". The caller
  * frees. Asks the name services, which a static program cannot: for `tony` only. */
 char *user_name(void);
 
 /* The name of a user on this machine, else "uid-0". The caller frees. */
 char *user_name_of(uid_t user);
+
+/* Appends the names of the groups that this machine has the user in, his primary one first; none of
+ * a user whom it does not know. Asks the name services, too. */
+void user_groups(const char *user, struct str_list *groups);
 
 /* Whether the group is the user's own: the primary one, named as the user is, without other
  * members. With a umask of 002 what the user makes can be written to by it. Asks the name services,

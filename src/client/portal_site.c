@@ -7,12 +7,17 @@
 #include "base/str.h"
 #include "client/prune.h"
 #include "conf/conf.h"
+#include "net/address.h"
 
-#define PORT_KEY "tony.http.port"
+#define PORT_KEY    "tony.http.port"
+#define PROXIES_KEY "tony.portal.trusted-proxies"
 
 void portal_site_finish(struct portal_site *site)
 {
 	free(site->listen);
+	free(site->user_header);
+	free(site->administrators);
+	str_list_finish(&site->proxies);
 	*site = (struct portal_site){0};
 }
 
@@ -39,6 +44,27 @@ static char *read_listen(const struct conf *conf, struct problems *problems)
 	return NULL;
 }
 
+/* As http_request_peer() writes them. */
+static void read_proxies(const struct conf *conf, struct str_list *proxies,
+			 struct problems *problems)
+{
+	struct str_list items cleanup_str_list = {0};
+	struct net_address address;
+
+	conf_list(conf, &items, PROXIES_KEY);
+	for (size_t i = 0; i < items.count; i++) {
+		if (net_address_from_host(items.items[i], 0, &address) == 0) {
+			str_list_take(proxies, net_address_host(&address));
+			continue;
+		}
+		char *label cleanup_free = conf_locate(conf, PROXIES_KEY);
+		problems_error(problems, PROBLEM_FILE,
+			       "%s: \"%s\" is not a numeric address; write one as 10.0.0.5 for "
+			       "each proxy",
+			       label, items.items[i]);
+	}
+}
+
 static int read_conf(const struct conf *conf, bool has_listen, struct portal_site *site,
 		     struct err *err)
 {
@@ -47,6 +73,9 @@ static int read_conf(const struct conf *conf, bool has_listen, struct portal_sit
 	conf_check_portal(conf, &problems);
 	if (!has_listen)
 		site->listen = read_listen(conf, &problems);
+	read_proxies(conf, &site->proxies, &problems);
+	site->user_header = mem_strdup(conf_text(conf, "tony.portal.user-header"));
+	site->administrators = mem_strdup(conf_text(conf, "tony.admin.acl"));
 	for (size_t i = 0; i < problems.warnings.count; i++)
 		log_warning("%s", problems.warnings.items[i]);
 	int result = problems_to_err(&problems, err);

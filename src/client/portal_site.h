@@ -5,12 +5,16 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "history/retain.h"
 
 struct portal_site {
 	char *listen;			    /* HOST:PORT of tony.http.port; NULL: it says nothing */
 	struct history_retention retention; /* as prune_read_site() */
 	int64_t retain_interval_ms;	    /* tony.history.purger-interval-ms */
+	struct str_list proxies;	    /* tony.portal.trusted-proxies */
+	char *user_header;		    /* tony.portal.user-header */
+	char *administrators;		    /* tony.admin.acl; NULL: none */
 };
 void portal_site_finish(struct portal_site *site);
 #define cleanup_portal_site __attribute__((cleanup(portal_site_finish)))

@@ -40,7 +40,8 @@ static const struct opt options[] = {
 		"state directory)",
 		.argument = "FILE", .completion = OPT_COMPLETE_FILE),
 	OPT_ROW("auth-header", struct portal_verb, auth_header,
-		"the header in which a proxy names its user, such as X-Forwarded-User",
+		"the header in which a proxy names its user, such as X-Forwarded-User "
+		"(tony.portal.user-header, with tony.portal.trusted-proxies)",
 		.argument = "NAME"),
 	OPT_ROW("auth-from", struct portal_verb, auth_from,
 		"the numeric address of that proxy: nobody else is believed",
@@ -162,6 +163,12 @@ static const char *choose_listen(const struct portal_verb *chosen, const struct 
 	return site->listen ? site->listen : LISTEN;
 }
 
+/* NULL: nobody's header is believed. */
+static const char *site_header(const struct portal_site *site)
+{
+	return site->proxies.count > 0 ? site->user_header : NULL;
+}
+
 static int serve(const struct portal_verb *chosen, const struct portal_site *site, struct err *err)
 {
 	char *token cleanup_free = find_token(chosen, err);
@@ -175,8 +182,9 @@ static int serve(const struct portal_verb *chosen, const struct portal_site *sit
 		.user = user,
 		.names = &chosen->names,
 		.shares_origin = str_equal(chosen->ui_origin, "shared-origin"),
-		.auth_header = chosen->auth_header,
-		.proxies = &chosen->auth_from,
+		.auth_header = chosen->auth_header ? chosen->auth_header : site_header(site),
+		.proxies = chosen->auth_header ? &chosen->auth_from : &site->proxies,
+		.administrators = site->administrators,
 		.indexer = {.index_path = index,
 			    .location = chosen->history,
 			    .list_jobs = schedulers_list,

@@ -147,7 +147,7 @@ static void ask_for_secret(struct conf *conf, struct conf_entry *entry)
 static void check_value(struct conf *conf, struct conf_entry *entry)
 {
 	struct err err cleanup_err = {0};
-	bool may_be_empty = entry->key->type == KEY_TEXT || entry->key->type >= KEY_LIST;
+	bool may_be_empty = entry->key->type == KEY_TEXT || entry->key->type >= KEY_ACL;
 
 	/* An empty number or truth value is as good as none, as in TonY's own files. */
 	if (!*entry->value && !may_be_empty) {

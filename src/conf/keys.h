@@ -20,6 +20,7 @@ enum key_type {
 	KEY_SIZE,	  /* memory, in MiB */
 	KEY_DURATION,	  /* in ms; a bare number counts `bare_ms` */
 	KEY_CHOICE,	  /* one of `choices`; a user may write it in any case */
+	KEY_ACL,	  /* base/acl.h: a blank at its start counts, there are no users then */
 	KEY_LIST,	  /* items between commas */
 	KEY_TYPES,	  /* a list of task types */
 	KEY_DEPENDENCIES, /* a list of TYPE, TYPE:start or TYPE:finish */

@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/acl.h"
 #include "base/mem.h"
 #include "conf/keys.h"
 #include "conf/resource.h"
@@ -268,6 +269,8 @@ int key_check(const struct key *key, const char *value, struct err *err)
 		return check_duration(key, value, err);
 	case KEY_CHOICE:
 		return check_choice(key, value, err);
+	case KEY_ACL:
+		return check_text(key, value, err) < 0 ? -1 : acl_check(value, err);
 	default:
 		return check_list(key, value, err);
 	}

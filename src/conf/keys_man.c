@@ -43,6 +43,9 @@ char *key_describe_type(const struct key *key)
 		return describe_duration(key);
 	case KEY_CHOICE:
 		return describe_choice(key);
+	case KEY_ACL:
+		return mem_strdup("users and groups as \"alice,bob ml-team,ops\", \" ml-team\" for "
+				  "groups alone, or * for everybody");
 	case KEY_LIST:
 		return mem_strdup("list, with commas");
 	case KEY_TYPES:

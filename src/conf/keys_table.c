@@ -180,10 +180,19 @@ static const struct key application_keys[] = {
 	 .note = "make the step a task type of its own and name it in "
 		 "tony.application.prepare-stage",
 	 .doc = "In TonY, the application master ran the command before the training."},
-	{"tony.application.view-acl", KEY_TEXT, .since = OURS,
+	{"tony.application.acl.view", KEY_ACL, .since = OURS,
 	 .doc = "Users and groups that may look at the job and its logs, as its owner and "
 		"administrators may: in the portal, through the scheduler's own pages and with its "
-		"tools. \"user1,user2 group1\", or * for everybody, which is what TonY has."},
+		"tools. Unset: nobody else. In TonY everybody may."},
+	{"tony.application.acl.modify", KEY_ACL, .since = OURS, .schedulers = YARN,
+	 .note = "nobody but its owner reaches a local job",
+	 .doc = "Users and groups that may kill the job, as its owner and administrators may. "
+		"Unset: nobody else. To look is a right of its own."},
+	{"tony.admin.acl", KEY_ACL, .since = OURS, .status = KEY_RULE,
+	 .note = "it is the administrator's",
+	 .doc = "Users and groups that may look at all jobs: in the portal, and through the "
+		"scheduler's web proxy at their pages. The scheduler has administrators of its own "
+		"(yarn.admin.acl), who may read logs and kill jobs with its tools. Unset: none."},
 	{"tony.application.queue", KEY_TEXT, "default", .since = OURS, .schedulers = YARN,
 	 .note = "only a cluster has queues", .doc = "The queue the job is submitted to."},
 	{"tony.application.wait-for-capacity", KEY_BOOL, "false", .since = OURS, .schedulers = YARN,
@@ -226,8 +235,6 @@ static const struct key application_keys[] = {
 	 .note = NO_YARN,
 	 .doc = "The application's priority within its queue; larger ones go first. Unset: the "
 		"queue's default."},
-	{"tony.yarn.modify-acl", KEY_TEXT, .since = OURS, .schedulers = YARN, .note = NO_YARN,
-	 .doc = "Who may kill it, likewise."},
 	{"tony.yarn.log-include", KEY_TEXT, .since = OURS, .schedulers = YARN, .note = NO_YARN,
 	 .doc = "Regular expression (Java's) of the log files that YARN collects at the job's end. "
 		"Unset: all."},
@@ -500,7 +507,7 @@ static const struct key am_keys[] = {
 	 .note = "there is no web proxy",
 	 .doc = "The job's page may be looked at through YARN's web proxy: by everybody whom "
 		"that lets in, and on a cluster with Kerberos by the owner and by whom "
-		"tony.application.view-acl names. It is known by its host, so whoever can make "
+		"tony.application.acl.view names. It is known by its host, so whoever can make "
 		"requests "
 		"from that host can, too."},
 	{"tony.am.startup-timeout", KEY_DURATION, "0", .bare_ms = 1, .since = TONY_N,
@@ -609,6 +616,14 @@ static const struct key site_keys[] = {
 	 .status = KEY_SITE_IGNORED,
 	 .note = "the portal's index of jobs is on disk, and has all of them",
 	 .doc = "In TonY, how many jobs the portal keeps in memory."},
+	{"tony.portal.trusted-proxies", KEY_LIST, .since = OURS, .status = KEY_SITE,
+	 .note = FOR_PORTAL,
+	 .doc = "Numeric addresses of the reverse proxies that name their users to the portal, in "
+		"tony.portal.user-header. The header is believed from nowhere else."},
+	{"tony.portal.user-header", KEY_TEXT, "X-Forwarded-User", .since = OURS, .status = KEY_SITE,
+	 .note = FOR_PORTAL,
+	 .doc = "The header in which they do, which they set or remove in all that they pass on: "
+		"X-Forwarded-User, Remote-User."},
 	{"tony.keytab.user", KEY_TEXT, "user", .since = TONY_L, .status = KEY_SITE_REFUSED,
 	 .note = NO_KERBEROS, .doc = "In TonY, the portal's Kerberos principal."},
 	{"tony.keytab.location", KEY_TEXT, .since = TONY_L, .status = KEY_SITE_REFUSED,
@@ -637,8 +652,13 @@ static const struct key site_keys[] = {
 const struct key key_aliases[] = {
 	{"tony.yarn.queue", KEY_TEXT, .since = TONY_L, .alias_of = "tony.application.queue",
 	 .doc = "The queue the job is submitted to."},
-	{"tony.yarn.view-acl", KEY_TEXT, .since = OURS, .alias_of = "tony.application.view-acl",
+	{"tony.application.view-acl", KEY_ACL, .since = OURS,
+	 .alias_of = "tony.application.acl.view",
 	 .doc = "Users and groups that may look at the job."},
+	{"tony.yarn.view-acl", KEY_ACL, .since = OURS, .alias_of = "tony.application.acl.view",
+	 .doc = "Users and groups that may look at the job."},
+	{"tony.yarn.modify-acl", KEY_ACL, .since = OURS, .alias_of = "tony.application.acl.modify",
+	 .doc = "Users and groups that may kill the job."},
 };
 const size_t key_alias_count = array_length(key_aliases);
 

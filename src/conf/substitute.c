@@ -21,6 +21,16 @@ struct expansion {
 	bool failed;
 };
 
+/* " ml-team" is a group, "ml-team" a user. A value on a line of its own is only laid out so. */
+static void keep_blank(struct conf_entry *entry)
+{
+	size_t blanks = strspn(entry->raw, " ");
+
+	if (entry->key && entry->key->type == KEY_ACL && blanks > 0 && !entry->literal &&
+	    *entry->value && !strchr("\t\r\n", entry->raw[blanks]))
+		mem_replace(&entry->value, mem_printf(" %s", entry->value));
+}
+
 static void resolve(struct conf *conf, struct conf_entry *entry, const struct expansion *outer);
 
 static void fail(struct expansion *expansion, const char *text)
@@ -284,6 +294,7 @@ static void resolve(struct conf *conf, struct conf_entry *entry, const struct ex
 		char *expanded cleanup_free = expand(&expansion, entry->raw);
 		mem_replace(&entry->value, trimmed(expanded));
 	}
+	keep_blank(entry);
 	spell_choice(entry);
 	expand_paths(&expansion);
 	entry->invalid = expansion.failed;

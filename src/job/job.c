@@ -123,11 +123,29 @@ int64_t job_config_ms(const struct job *job, const char *key, int64_t bare_ms)
 	return ms;
 }
 
+static const char *first_of(const struct job *job, const char *const *keys)
+{
+	const char *value = NULL;
+
+	for (size_t i = 0; keys[i] && !value; i++)
+		value = job_config(job, keys[i]);
+	return value;
+}
+
 const char *job_view_acl(const struct job *job)
 {
-	const char *acl = job_config(job, "tony.application.view-acl");
+	static const char *const keys[] = {"tony.application.acl.view", "tony.application.view-acl",
+					   "tony.yarn.view-acl", NULL};
 
-	return acl ? acl : job_config(job, "tony.yarn.view-acl");
+	return first_of(job, keys);
+}
+
+const char *job_modify_acl(const struct job *job)
+{
+	static const char *const keys[] = {"tony.application.acl.modify", "tony.yarn.modify-acl",
+					   NULL};
+
+	return first_of(job, keys);
 }
 
 char *job_portal_page(const struct job *job)

@@ -217,9 +217,10 @@ bool job_is_chief(const struct job *job, size_t type, int index);
 
 /* -1: no such type. */
 int job_find_type(const struct job *job, const char *name);
-/* Users and groups that may look at the job beside its owner: "user,user group,group", or "*";
- * NULL: none. A description of an earlier version has the key's older name. Borrowed. */
+/* Users and groups that may look at the job, or end it, beside its owner (base/acl.h); NULL: none.
+ * A description of an earlier version has the key's older name. Borrowed. */
 const char *job_view_acl(const struct job *job);
+const char *job_modify_acl(const struct job *job);
 /* The job's page in the portal that tony.portal.url names; NULL: it names none. The caller frees.
  */
 char *job_portal_page(const struct job *job);

@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "base/user.h"
 #include "portal/index_internal.h"
-#include "web/access.h"
 
 enum {
 	VERSION = 4,
@@ -99,13 +98,18 @@ static int execute(struct portal_index *index, const char *sql, struct err *err)
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-/* may_see(view_acl, viewer) */
+/* may_see(user, view_acl), of the index's viewer */
 static void may_see(sqlite3_context *context, int count, sqlite3_value **values)
 {
-	const char *acl = (const char *)sqlite3_value_text(values[0]);
-	const char *viewer = (const char *)sqlite3_value_text(values[1]);
+	const struct portal_index *index = sqlite3_user_data(context);
+	const struct portal_viewer *viewer = index->viewer;
+	const struct acl_rule rule = {
+		.owner = (const char *)sqlite3_value_text(values[0]),
+		.acl = (const char *)sqlite3_value_text(values[1]),
+		.administrators = viewer->administrators,
+	};
 
-	sqlite3_result_int(context, acl && viewer && web_acl_allows(acl, viewer));
+	sqlite3_result_int(context, acl_allows(&rule, &viewer->user));
 }
 
 static int64_t ask_number(struct portal_index *index, const char *sql)
@@ -142,8 +146,7 @@ static int open_file(struct portal_index *index, struct err *err)
 	if (sqlite3_open_v2(index->path, &index->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
 		return index_fail(index, err);
 	sqlite3_busy_timeout(index->db, BUSY_MS);
-	sqlite3_create_function(index->db, "may_see", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
-				may_see, NULL, NULL);
+	sqlite3_create_function(index->db, "may_see", 2, SQLITE_UTF8, index, may_see, NULL, NULL);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/acl.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/str.h"
@@ -69,6 +70,12 @@ int portal_index_set_age(struct portal_index *index, int64_t now_ms, struct err 
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
+/* A user who may see his own jobs, those whose ACL names him, and as an administrator all. */
+struct portal_viewer {
+	struct acl_user user;
+	const char *administrators; /* an ACL; NULL: nobody */
+};
+
 /* NULL and 0: whatever it is. Texts are parts of what is looked for, in any case of letters, but
  * the state. */
 struct portal_query {
@@ -77,7 +84,7 @@ struct portal_query {
 	const char *sort;	/* of portal_sorts; NULL: submitted_ms */
 	bool ascending;
 	int64_t offset, limit;
-	const char *viewer; /* only what this user may see; NULL: all */
+	const struct portal_viewer *viewer; /* NULL: all is for the caller */
 };
 bool portal_is_sort(const char *name);
 
@@ -93,8 +100,8 @@ struct portal_job {
 void portal_job_finish(struct portal_job *job);
 #define cleanup_portal_job __attribute__((cleanup(portal_job_finish)))
 /* ERR_NOT_FOUND: nothing is known of it, or nothing that `viewer` (NULL: whoever) may know. */
-int portal_index_find(struct portal_index *index, const char *id, const char *viewer,
-		      struct portal_job *job, struct err *err);
+int portal_index_find(struct portal_index *index, const char *id,
+		      const struct portal_viewer *viewer, struct portal_job *job, struct err *err);
 
 /* Runs of one job that have a history, and may be seen by the same people. */
 struct portal_runs {

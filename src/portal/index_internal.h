@@ -9,6 +9,7 @@
 struct portal_index {
 	char *path;
 	sqlite3 *db;
+	const struct portal_viewer *viewer; /* of the statement that runs; NULL: all may be seen */
 };
 
 /* NULL: `err`. */

@@ -19,21 +19,21 @@ static const struct condition conditions[] = {
 	{":queue", "queue LIKE :queue ESCAPE '\\'", WANTED(queue)},
 	{":tag", "tags LIKE :tag ESCAPE '\\'", WANTED(tag)},
 	{":state", "state = :state", WANTED(state)},
-	{":viewer", "(user = :viewer OR may_see(view_acl, :viewer))", WANTED(viewer)},
 };
 
 static const char *value_of(const struct portal_query *query, const struct condition *condition)
 {
 	const char *value = *(const char *const *)((const char *)query + condition->offset);
-	bool is_part = condition->offset != WANTED(viewer);
 
-	return value && (*value || !is_part) ? value : NULL;
+	return value && *value ? value : NULL;
 }
 
 static void append_conditions(struct str *sql, const struct portal_query *query)
 {
 	/* Without any condition an index of states is enough to count them all. */
 	str_append(sql, " WHERE true");
+	if (query->viewer)
+		str_append(sql, " AND may_see(user, view_acl)");
 	if (query->from_ms > 0 || query->to_ms > 0)
 		str_append(sql, " AND submitted_ms BETWEEN :from AND :to");
 	for (size_t i = 0; i < array_length(conditions); i++)
@@ -175,6 +175,8 @@ int portal_index_list(struct portal_index *index, const struct portal_query *que
 		      struct str *answer, struct err *err)
 {
 	struct str rows cleanup_str = {0};
+
+	index->viewer = query->viewer;
 	int64_t count = append_page(index, query, &rows, err);
 	/* A page that is not full is the last. */
 	bool is_last = count < query->limit && (count > 0 || query->offset == 0);
@@ -204,22 +206,22 @@ static char *text_at(sqlite3_stmt *statement, int column)
 	return mem_strdup((const char *)sqlite3_column_text(statement, column));
 }
 
-int portal_index_find(struct portal_index *index, const char *id, const char *viewer,
-		      struct portal_job *job, struct err *err)
+int portal_index_find(struct portal_index *index, const char *id,
+		      const struct portal_viewer *viewer, struct portal_job *job, struct err *err)
 {
 	struct str sql cleanup_str = {0};
 
 	*job = (struct portal_job){0};
+	index->viewer = viewer;
 	str_append(&sql, "SELECT user, view_acl, json, location, path || '/' || jobs.id FROM jobs "
 			 "JOIN summaries ON summaries.id = jobs.id "
 			 "LEFT JOIN folders ON folders.number = jobs.folder WHERE jobs.id = :id");
 	if (viewer)
-		str_append(&sql, " AND (user = :viewer OR may_see(view_acl, :viewer))");
+		str_append(&sql, " AND may_see(user, view_acl)");
 	sqlite3_stmt *find cleanup_statement = index_prepare(index, sql.text, err);
 	if (!find)
 		return -1;
 	index_bind(find, ":id", id);
-	index_bind(find, ":viewer", viewer);
 	int got = sqlite3_step(find);
 	if (got == SQLITE_DONE)
 		return err_set(err, ERR_NOT_FOUND, "there is no job \"%.256s\"", id);

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/timer.h"
+#include "base/user.h"
 #include "history/layout.h"
 #include "net/http_message.h"
 #include "net/http_server.h"
@@ -91,13 +92,15 @@ static json_t *list_engines(void)
 static void handle_server(void *data, struct http_request *request)
 {
 	struct portal *portal = data;
+	struct portal_viewer viewer;
 	json_t *answer = json_object();
 
 	json_set_text(answer, "kind", "portal");
 	if (http_request_access(request) < HTTP_ACCESS_NONE) {
-		const char *viewer = portal_viewer(portal, request);
+		bool is_named = portal_find_viewer(portal, request, &viewer);
 		json_set_text(answer, "version", TONY_VERSION);
-		json_set_text(answer, "viewer", viewer ? viewer : portal->options->user);
+		json_set_text(answer, "viewer",
+			      is_named ? viewer.user.name : portal->options->user);
 		json_object_set_new(answer, "actions", json_array());
 		json_object_set_new(answer, "engines", list_engines());
 	}
@@ -124,12 +127,13 @@ static void handle_login(void *data, struct http_request *request)
 static int find_job(struct portal *portal, struct http_request *request, const char *id,
 		    struct portal_job *job)
 {
+	struct portal_viewer viewer;
+	bool is_named = portal_find_viewer(portal, request, &viewer);
 	struct err err cleanup_err = {0};
 
 	if (!portal->index)
 		err_set(&err, ERR_FAILED, "the index of jobs is made anew");
-	else if (portal_index_find(portal->index, id, portal_viewer(portal, request), job, &err) ==
-		 0)
+	else if (portal_index_find(portal->index, id, is_named ? &viewer : NULL, job, &err) == 0)
 		return 0;
 	http_answer_error(request, err.kind == ERR_NOT_FOUND ? 404 : 500,
 			  err.kind == ERR_NOT_FOUND ? "not-found" : "failed", "%s",
@@ -412,10 +416,12 @@ int portal_run(const struct portal_options *options, struct err *err)
 	portal.sessions = web_sessions_create("tony-portal");
 	portal.restart = evtimer_new(portal.base, on_restart, &portal);
 	portal.readers = readers_create(portal.base, &portal.reader);
+	portal.groups = portal_groups_create(user_groups);
 	int result = serve(&portal, err);
 	link_socket_close(portal.links);
 	http_server_destroy(portal.server);
 	readers_destroy(portal.readers);
+	portal_groups_destroy(portal.groups);
 	child_kill(&portal.indexer);
 	event_free(portal.restart);
 	portal_index_close(portal.index);

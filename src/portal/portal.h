@@ -24,6 +24,7 @@ struct portal_options {
 	 * none does. */
 	const char *auth_header;
 	const struct str_list *proxies;
+	const char *administrators; /* an ACL (base/acl.h) of its users who see all; NULL: none */
 	struct indexer indexer;
 	struct reader_setup reader; /* without its token and starter */
 	const char *tensorboard;    /* the program */

@@ -1,6 +1,7 @@
 /* Access: the token, a session, or a proxy that names the user. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "net/http_message.h"
 #include "net/http_server.h"
@@ -51,11 +52,18 @@ enum http_access portal_authorize(void *data, const struct http_request *request
 		       : HTTP_ACCESS_NONE;
 }
 
-const char *portal_viewer(const struct portal *portal, const struct http_request *request)
+bool portal_find_viewer(struct portal *portal, const struct http_request *request,
+			struct portal_viewer *viewer)
 {
+	const char *user;
+
+	*viewer = (struct portal_viewer){.administrators = portal->options->administrators};
 	if (http_request_access(request) == HTTP_ACCESS_ALL ||
 	    web_login_has(portal->sessions, request))
-		return NULL;
-	const char *user = proxied_user(portal, request);
-	return user ? user : "";
+		return false;
+	user = proxied_user(portal, request);
+	if (user)
+		viewer->user = (struct acl_user){
+			user, *portal_groups_of(portal->groups, user, clock_monotonic_ms())};
+	return true;
 }

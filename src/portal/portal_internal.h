@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "net/http_server.h"
+#include "portal/groups.h"
 #include "portal/index.h"
 #include "portal/portal.h"
 #include "portal/readers.h"
@@ -18,6 +19,7 @@ struct portal {
 	struct web_sessions *sessions;
 	struct reader_setup reader;
 	struct readers *readers;
+	struct portal_groups *groups;
 	struct portal_index *index; /* NULL: it is being made anew */
 	struct child indexer;
 	struct event *restart; /* of the indexer */
@@ -28,8 +30,10 @@ struct portal {
 
 enum http_access portal_authorize(void *data, const struct http_request *request);
 bool portal_knows_host(void *data, const struct http_request *request, const char *name);
-/* Whose jobs only are for this caller; NULL: all are. */
-const char *portal_viewer(const struct portal *portal, const struct http_request *request);
+/* False: the caller has the token or a session, and all jobs are for him. Else `viewer` borrows
+ * from the request, until the next call. */
+bool portal_find_viewer(struct portal *portal, const struct http_request *request,
+			struct portal_viewer *viewer);
 
 /* portal_list.c */
 void portal_handle_jobs(void *data, struct http_request *request);

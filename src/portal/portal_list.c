@@ -65,13 +65,15 @@ void portal_handle_jobs(void *data, struct http_request *request)
 {
 	struct portal *portal = data;
 	struct portal_query query;
+	struct portal_viewer viewer;
 	struct str answer cleanup_str = {0};
 	struct err err cleanup_err = {0};
 
 	portal->requests++;
 	if (read_query(request, &query) < 0)
 		return;
-	query.viewer = portal_viewer(portal, request);
+	if (portal_find_viewer(portal, request, &viewer))
+		query.viewer = &viewer;
 	if (!portal->index || portal_index_list(portal->index, &query, &answer, &err) < 0)
 		http_answer_error(request, 503, "not-ready", "the index of jobs: %s",
 				  portal->index ? err_message(&err) : "is made anew");

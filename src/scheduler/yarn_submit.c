@@ -101,7 +101,7 @@ static void add_environment(struct submission *submission)
 static void add_acls(struct submission *submission)
 {
 	const struct job *job = submission->job;
-	const char *const acls[] = {job_view_acl(job), job_config(job, "tony.yarn.modify-acl")};
+	const char *const acls[] = {job_view_acl(job), job_modify_acl(job)};
 
 	for (size_t i = 0; i < array_length(acls); i++) {
 		const char *acl = acls[i];

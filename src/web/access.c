@@ -62,14 +62,3 @@ bool web_request_is_own(const struct http_request *request)
 		return true;
 	return str_equal(mode, "navigate") && str_equal(destination, "document");
 }
-
-bool web_acl_allows(const char *acl, const char *user)
-{
-	struct str_list users cleanup_str_list = {0};
-
-	if (strcmp(acl, "*") == 0)
-		return true;
-	char *names cleanup_free = mem_strndup(acl, strcspn(acl, " "));
-	str_split(&users, names, ',');
-	return str_list_has(&users, user);
-}

@@ -1,5 +1,5 @@
 /* What a browser may do that has a cookie: it also sends that when another site's page asks it to.
- * And who may look at a job at all. */
+ */
 #ifndef TONY_WEB_ACCESS_H
 #define TONY_WEB_ACCESS_H
 
@@ -20,9 +20,5 @@ bool web_request_is_forwarded(const struct http_request *request);
  * following a link to a whole page. Of a request that does more than look: only the first, said by
  * its Origin. Another port of this host is another server. */
 bool web_request_is_own(const struct http_request *request);
-
-/* Whether a job's view ACL, "alice,bob staff" or "*", names the user. Groups are not known here:
- * they let nobody in. */
-bool web_acl_allows(const char *acl, const char *user);
 
 #endif

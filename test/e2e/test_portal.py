@@ -369,6 +369,23 @@ def test_behind_a_proxy_each_sees_what_the_acl_allows(tony):
     portal.stop()
 
 
+@pytest.mark.promise("S75")
+def test_a_site_names_its_proxy_and_its_administrators(tony):
+    """root is in the group root."""
+    configure(tony, {"tony.portal.trusted-proxies": "192.0.2.1,127.0.0.1", "tony.portal.user-header": "Remote-User",
+                     "tony.admin.acl": "carol"})
+    portal = Portal(tony)
+    _, job = tony.job({"tony.application.acl.view": "ada root"}, "--executes", "true")
+    portal.wait_kept(job, "succeeded")
+    for user, expected in (("ada", 200), ("root", 200), ("carol", 200), ("eve", 404)):
+        assert portal.call(f"v1/jobs/{job.id}/job", headers={"Remote-User": user})[0] == expected, user
+    assert portal.call("v1/jobs", headers={"X-Forwarded-User": "ada"})[0] == 401
+    portal.stop()
+    configure(tony, {"tony.portal.trusted-proxies": "proxy.example"})
+    bad = tony.run("portal")
+    assert bad.returncode == 3 and '"proxy.example" is not a numeric address; write one as 10.0.0.5' in bad.stderr
+
+
 def test_only_the_named_proxy_is_believed(tony):
     portal = Portal(tony, "--auth-header", "X-Forwarded-User", "--auth-from", "192.0.2.1")
     assert portal.call("v1/jobs", headers={"X-Forwarded-User": "tester"})[0] == 401

@@ -294,13 +294,21 @@ static void test_a_schedulers_proxy_is_known_by_its_address(void **state)
 
 static void name_friends(struct bed *bed)
 {
-	bed->job->config = json_pack("{s:{s:s,s:s}}", "tony.application.view-acl", "value",
+	bed->job->config = json_pack("{s:{s:s,s:s}}", "tony.application.acl.view", "value",
 				     "bob,carol ops", "origin", "tony.xml");
 }
 
+static void name_administrators(struct bed *bed)
+{
+	name_friends(bed);
+	json_object_set_new(bed->job->config, "tony.admin.acl",
+			    json_pack("{s:s}", "value", "root ops"));
+}
+
+/* promise: S75 */
 static void test_a_proxy_proves_who_looks(void **state)
 {
-	struct api_bed *bed = api_bed_create("worker=1", name_friends);
+	struct api_bed *bed = api_bed_create("worker=1", name_administrators);
 
 	trust(bed, "127.0.0.1", true);
 	expect_answer(bed, "GET /v1/job", "", "401 ");
@@ -309,6 +317,8 @@ static void test_a_proxy_proves_who_looks(void **state)
 	expect_answer(bed, "GET /v1/job", "Cookie: a=b; proxy-user=carol\r\n", "200 OK");
 	expect_answer(bed, "GET /v1/job", "Cookie: proxy-user=dave\r\n", "401 ");
 	expect_answer(bed, "GET /v1/job", "Cookie: proxy-user=ops\r\n", "401 ");
+	expect_answer(bed, "GET /v1/job", "Cookie: proxy-user=root\r\n", "200 OK");
+	expect_answer(bed, "GET /v1/job", "Cookie: proxy-user=\r\n", "401 ");
 	expect_answer(bed, "POST /v1/job/kill", "Cookie: proxy-user=alice\r\n", "401 ");
 	api_bed_destroy(bed);
 }
@@ -355,7 +365,7 @@ static void test_what_the_job_was_told(void **state)
 	struct api_bed *bed = api_bed_create("worker=2 ps=1:untracked", give_environment);
 
 	expect_json(bed, "/v1/config",
-		    "{\"tony.application.view-acl\":{\"value\":\"bob,carol "
+		    "{\"tony.application.acl.view\":{\"value\":\"bob,carol "
 		    "ops\",\"origin\":\"tony.xml\"}}");
 	expect_json(bed, "/v1/environment?type=worker",
 		    "{\"DATA\":\"/data=1\",\"WANDB_API_KEY\":\"***\",\"db_password\":\"***\"}");

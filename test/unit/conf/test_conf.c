@@ -682,6 +682,34 @@ static void test_site_file_may_name_another_scheduler(void **state)
 	assert_int_equal(unlink("site/tony-site.xml"), 0);
 }
 
+static void expect_acl(const char *value, const char *expected)
+{
+	char *text cleanup_free =
+		mem_printf(XML(PROPERTY("tony.application.acl.view", "%s")), value);
+
+	fixture_write("tony.xml", text);
+	struct conf *conf cleanup_conf = fixture_load();
+	conf_resolve(conf, false);
+	assert_no_lines(&conf_problems(conf)->errors);
+	const char *acl = conf_text(conf, "tony.application.acl.view");
+	assert_string_equal(acl ? acl : "", expected);
+}
+
+/* promise: S75 */
+static void test_a_blank_before_a_group_is_kept(void **state)
+{
+	expect_acl("alice,bob ops", "alice,bob ops");
+	expect_acl(" ml-team", " ml-team");
+	expect_acl("  ml-team ", " ml-team");
+	expect_acl("\n    alice ops\n  ", "alice ops");
+	expect_acl(" ", "");
+	expect_acl("", "");
+	fixture_write("tony.xml", XML(PROPERTY("tony.yarn.view-acl", "alice, bob")));
+	struct conf *conf cleanup_conf = fixture_load();
+	conf_resolve(conf, false);
+	assert_line_has(&conf_problems(conf)->errors, "write \"alice,bob\" for two users");
+}
+
 static void test_alias_counts_as_its_key(void **state)
 {
 	const struct conf_place typed = {CONF_LAYER_CONF, "--conf", 0};
@@ -732,6 +760,7 @@ int main(void)
 		TEST(test_layers),
 		TEST(test_site_file_may_name_another_scheduler),
 		TEST(test_alias_counts_as_its_key),
+		TEST(test_a_blank_before_a_group_is_kept),
 		TEST(test_no_files),
 		TEST(test_conf_file_instead_of_tony_xml),
 		TEST(test_final),

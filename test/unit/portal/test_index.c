@@ -152,20 +152,42 @@ static void a_page_tells_how_many_there_are(void **state)
 	portal_index_close(index);
 }
 
+/* Borrows. A viewer of one group at most. */
+static const struct portal_viewer *named(struct portal_viewer *viewer, const char *user,
+					 const char *group)
+{
+	static char *groups[] = {NULL, NULL};
+
+	groups[0] = (char *)group;
+	*viewer = (struct portal_viewer){
+		.user = {.name = user, .groups = {groups, *group ? 1 : 0}},
+		.administrators = "root ops",
+	};
+	return viewer;
+}
+
+/* promise: S75 */
 static void what_may_not_be_seen_is_not_there(void **state)
 {
 	struct portal_index *index = fill_index(state);
 	struct portal_job job cleanup_portal_job = {0};
+	struct portal_viewer viewer;
 	struct err err cleanup_err = {0};
 
-	expect(index, (struct portal_query){.viewer = "alice"}, "3 2 1");
-	expect(index, (struct portal_query){.viewer = "bob"}, "4 3 2");
-	expect(index, (struct portal_query){.viewer = "staff"}, "3");
-	expect(index, (struct portal_query){.viewer = "", .name = "mnist"}, "");
-	expect(index, (struct portal_query){.viewer = "alice", .user = "bob"}, "2");
-	assert_int_equal(portal_index_find(index, "tony-4", "alice", &job, &err), -1);
+	expect(index, (struct portal_query){.viewer = named(&viewer, "alice", "")}, "3 2 1");
+	expect(index, (struct portal_query){.viewer = named(&viewer, "bob", "")}, "4 3 2");
+	expect(index, (struct portal_query){.viewer = named(&viewer, "staff", "")}, "3");
+	expect(index, (struct portal_query){.viewer = named(&viewer, "", ""), .name = "mnist"}, "");
+	expect(index, (struct portal_query){.viewer = named(&viewer, "alice", ""), .user = "bob"},
+	       "2");
+	expect(index, (struct portal_query){.viewer = named(&viewer, "dave", "staff")}, "3 2");
+	expect(index, (struct portal_query){.viewer = named(&viewer, "root", "")}, "4 3 2 1");
+	expect(index, (struct portal_query){.viewer = named(&viewer, "carol", "ops")}, "4 3 2 1");
+	assert_int_equal(
+		portal_index_find(index, "tony-4", named(&viewer, "alice", ""), &job, &err), -1);
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
-	assert_int_equal(portal_index_find(index, "tony-2", "alice", &job, NULL), 0);
+	assert_int_equal(
+		portal_index_find(index, "tony-2", named(&viewer, "alice", ""), &job, NULL), 0);
 	assert_string_equal(job.location, "/history");
 	assert_string_equal(job.path, "1970/01/01/tony-2");
 	portal_index_close(index);

@@ -922,7 +922,8 @@ static void what_the_user_asks_for_is_passed_on(void **state)
 
 	configure(job, "tony.application.type", "TENSORFLOW");
 	configure(job, "tony.yarn.priority", "5");
-	configure(job, "tony.application.view-acl", "*");
+	configure(job, "tony.application.acl.view", "*");
+	configure(job, "tony.application.acl.modify", "bob ops");
 	configure(job, "tony.yarn.rolled-log-include", "std.*");
 	configure(job, "tony.am.max-attempts", "3");
 	configure(job, "tony.am.memory", "1g");
@@ -946,8 +947,13 @@ static void what_the_user_asks_for_is_passed_on(void **state)
 	assert_int_equal(context->am_container_resource_request[0]->capability->memory, 1024);
 	assert_string_equal(context->am_container_resource_request[0]->node_label_expression,
 			    "fast");
-	assert_int_equal(launch->n_application_acls, 1);
+	assert_int_equal(launch->n_application_acls, 2);
+	assert_int_equal(launch->application_acls[0]->accesstype,
+			 HADOOP__APPLICATION_ACCESS_TYPE_PROTO__APPACCESS_VIEW_APP);
 	assert_string_equal(launch->application_acls[0]->acl, "*");
+	assert_int_equal(launch->application_acls[1]->accesstype,
+			 HADOOP__APPLICATION_ACCESS_TYPE_PROTO__APPACCESS_MODIFY_APP);
+	assert_string_equal(launch->application_acls[1]->acl, "bob ops");
 	assert_string_equal(variable(launch, "YARN_CONTAINER_RUNTIME_TYPE"), "docker");
 	assert_string_equal(variable(launch, "YARN_CONTAINER_RUNTIME_DOCKER_IMAGE"), "debian:12");
 	assert_string_equal(variable(launch, "YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS"),

@@ -1,0 +1,26 @@
+/* Apart from user.c, of which tony-agent has a part: a static program has no name services. */
+#include <grp.h>
+#include <pwd.h>
+
+#include "base/mem.h"
+#include "base/user.h"
+
+void user_groups(const char *user, struct str_list *groups)
+{
+	const struct passwd *entry = getpwnam(user);
+	int count = 0;
+
+	if (!entry)
+		return;
+	gid_t primary = entry->pw_gid;
+	/* Says how many there are. */
+	getgrouplist(user, primary, NULL, &count);
+	gid_t *ids cleanup_free = mem_alloc_array((size_t)count, sizeof(*ids));
+	if (getgrouplist(user, primary, ids, &count) < 0)
+		return; /* there are more by now */
+	for (int i = 0; i < count; i++) {
+		const struct group *group = getgrgid(ids[i]);
+		if (group)
+			str_list_add(groups, group->gr_name);
+	}
+}

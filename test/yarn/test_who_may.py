@@ -1,0 +1,102 @@
+"""Who may do what with another's job on a cluster with Kerberos. The jobs are alice's, and bob comes to them."""
+
+import json
+
+import pytest
+from program import wait_until
+from test_secure import ask
+from test_staging import make_staging
+
+CLUSTER = {"--nodes": 1, "--secure": None, "--protection": "privacy"}
+KILL = ("-X", "PUT", "-H", "Content-Type: application/json", "-d", '{"state": "KILLED"}')
+
+
+class AlicesJob:
+    """It runs, with these rights of others."""
+
+    def __init__(self, tony, **keys):
+        self.tony = tony
+        self.cluster = tony.cluster
+        self.job = tony.submit({"tony.worker.instances": 1,
+                                **{f"tony.application.acl.{right}": acl for right, acl in keys.items()}},
+                               "--executes", "echo hello from alice; sleep 1000")
+        self.job.wait_task("worker:0")
+        self.id = self.job.id
+
+    def at_rm(self, user, path, *arguments):
+        return ask(self.cluster, user, f"{self.cluster.env['YARN_RM_WEB']}/ws/v1/cluster/apps/{self.id}{path}", *arguments)
+
+    def at_am(self, user, path, *arguments):
+        """Through the web proxy, which lets everybody through who has a ticket."""
+        return ask(self.cluster, user, f"{self.job.tracking_url().rstrip('/')}/{path}", *arguments)
+
+    def at_node(self, user):
+        """The list of its logs. Their content would be refused to all: here it is never the container's user's."""
+        node = self.cluster.rm("nodes")["nodes"]["node"][0]["nodeHTTPAddress"]
+        container = self.job.task("worker:0")["container"]
+        return ask(self.cluster, user, f"http://{node}/ws/v1/node/containers/{container}/logs")
+
+    def kill_as(self, user):
+        """By tony, from a machine that knows nothing of the job."""
+        names = "KRB5CCNAME", "KRB5_CONFIG"
+        state = self.tony.directory / f"state-of-{user}"
+        env = {name: self.cluster.env_of(user)[name] for name in names}
+        return self.tony.run("kill", "--force", self.id, env={**env, "TONY_STATE_DIR": str(state),
+                                                              "TONY_CONF_DIR": str(self.tony.directory)})
+
+    def end(self):
+        killed = self.tony.run("kill", self.id)
+        assert killed.returncode == 0, killed.stderr
+
+
+@pytest.fixture
+def alice(own_tony):
+    """tony by alice's ticket."""
+    make_staging(own_tony)
+    env = own_tony.cluster.env_of("alice")
+    own_tony.env |= {name: env[name] for name in ("KRB5CCNAME", "KRB5_CONFIG")}
+    return own_tony
+
+
+def expect_no_kill(job):
+    refused = job.kill_as("bob")
+    assert refused.returncode != 0 and "bob" in refused.stderr and "MODIFY_APP" in refused.stderr, refused.stderr
+    status, body = job.at_rm("bob", "/state", *KILL)
+    assert status == 403 and "bob" in body
+    assert job.job.status()["state"] == "running"
+
+
+@pytest.mark.promise("S75")
+def test_nobody_but_the_owner(alice):
+    job = AlicesJob(alice)
+    assert job.job.application()["user"] == "alice"
+    assert job.at_am("bob", "v1/job")[0] == 401
+    assert job.at_am("bob", "v1/tasks/worker:0/logs/stdout")[0] == 401
+    status, told = job.at_node("bob")
+    assert status >= 400 and "User [bob] is not authorized to view the logs" in told
+    expect_no_kill(job)
+    assert json.loads(job.at_am("alice", "v1/job")[1])["id"] == job.id
+    status, told = job.at_node("alice")
+    assert status == 200 and '"stdout"' in told
+    job.end()
+
+
+@pytest.mark.promise("S75")
+def test_a_user_who_may_look(alice):
+    job = AlicesJob(alice, view="bob")
+    assert json.loads(job.at_am("bob", "v1/job")[1])["id"] == job.id
+    assert "hello from alice" in wait_until(lambda: job.at_am("bob", "v1/tasks/worker:0/logs/stdout")[1], "the log")
+    assert job.at_node("bob")[0] == 200
+    assert job.at_am("gw", "v1/job")[0] == 401 and job.at_node("gw")[0] >= 400
+    expect_no_kill(job)
+    job.end()
+
+
+@pytest.mark.promise("S75")
+def test_a_user_who_may_kill(alice):
+    """To look is another right."""
+    job = AlicesJob(alice, modify="bob")
+    assert job.at_am("bob", "v1/job")[0] == 401
+    killed = job.kill_as("bob")
+    assert killed.returncode == 0, killed.stderr
+    job.job.wait_final("KILLED")
