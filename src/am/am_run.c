@@ -23,6 +23,7 @@
 #include "job/record.h"
 #include "job/view.h"
 #include "scheduler/launch.h"
+#include "web/audit.h"
 
 enum { OPEN_FILES_BESIDES = 192 }; /* for people who look, logs, files and the scheduler */
 
@@ -311,6 +312,21 @@ static void restore_api(struct am *am, const struct job_view *view)
 	api_set_store_trouble(am->api, am->store_trouble_since_ms);
 }
 
+/* The scheduler knows who it was; an AM that follows is nobody's doing. */
+static void audit_submission(const struct am *am, const struct job_view *view)
+{
+	if (view->am_attempt > 0)
+		return;
+	audit_write(&(struct audit_line){
+		.user = am->job->user,
+		.proof = "scheduler",
+		.action = "submit",
+		.job = am->job->id,
+		.outcome = "done",
+		.detail = am->job->name,
+	});
+}
+
 static int open_restored(struct am *am, const struct job_view *view, struct err *err)
 {
 	restore(am, view);
@@ -325,6 +341,7 @@ static int open_restored(struct am *am, const struct job_view *view, struct err 
 		return -1;
 	am_history_begin(am);
 	trust_proxies(am);
+	audit_submission(am, view);
 	return 0;
 }
 

@@ -100,6 +100,7 @@ static struct http_server *open_pages(struct api *api, const struct api_options 
 		.route_count = route_count,
 		.data = api,
 		.authorize = authorize,
+		.refused = api_audit_refusal,
 		.host = api->name,
 		.limits = {.connections = PAGES_CONNECTIONS, .stranger_bytes = ring_bytes(api)},
 	};
@@ -121,6 +122,7 @@ static struct http_server *open_server(struct api *api, const struct api_options
 		.route_count = route_count,
 		.data = api,
 		.authorize = authorize,
+		.refused = api_audit_refusal,
 		.host = api->name,
 		.limits = options->limits,
 	};
@@ -163,6 +165,7 @@ struct api *api_create(struct event_base *base, const struct api_host *host,
 	api->task_count = machine_task_count(host->machine);
 	api->tasks = mem_alloc_array(api->task_count, sizeof(*api->tasks));
 	api->viewers = viewers_create(base, host->job);
+	api->refusals = audit_refusals_create();
 	api->numbers_budget = user_budget_of(api->task_count);
 	api_view_init(api);
 	api_linger_init(api);
@@ -204,6 +207,7 @@ void api_destroy(struct api *api)
 	api_view_finish(&api->view);
 	api_linger_finish(&api->linger);
 	viewers_destroy(api->viewers);
+	audit_refusals_destroy(api->refusals);
 	kept_kv_close(api->kv);
 	json_decref(api->advice.told);
 	free(api->work.stragglers);

@@ -17,6 +17,7 @@
 #include "job/journal.h"
 #include "job/view.h"
 #include "protocol/report.h"
+#include "web/audit.h"
 
 struct evbuffer;
 struct ui_door;
@@ -121,6 +122,7 @@ struct api {
 	struct api_task *tasks;
 	size_t task_count;
 	struct viewers *viewers;
+	struct audit_refusals *refusals;
 	struct user_budget numbers_budget;
 	struct kept_kv *kv;
 	struct rendezvous *rendezvous; /* NULL: the job's framework asks for none */
@@ -145,6 +147,13 @@ struct api {
 
 /* The task of the path, or NULL when there is none: then 404 is answered. */
 struct api_task *api_find_task(struct api *api, struct http_request *request);
+
+/* ---- api_audit.c: audit lines (web/audit.h) */
+
+/* Of a caller who has shown the token. */
+void api_audit(struct api *api, const struct http_request *request, const char *action,
+	       const char *outcome, const char *detail);
+void api_audit_refusal(void *data, const struct http_request *request);
 
 /* ---- api_view.c: the job as its journal tells it */
 

@@ -125,8 +125,10 @@ void api_handle_kill(void *data, struct http_request *request)
 	char *text cleanup_free =
 		mem_printf("killed by the user%s%s", reason ? ": " : "", reason ? reason : "");
 	struct cause cause = {.kind = CAUSE_KILLED_BY_USER, .text = text};
-	if (api->host.deliver(api->host.data,
-			      &(struct machine_event){.kind = EVENT_KILL, .cause = &cause}))
+	bool ends = api->host.deliver(api->host.data,
+				      &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
+	api_audit(api, request, "kill", ends ? "done" : "conflict", reason);
+	if (ends)
 		api_answer_when_kept(api, request, json_object());
 	else
 		http_answer_error(request, 409, "conflict", "the job is ending already");
@@ -139,8 +141,12 @@ void api_handle_restart(void *data, struct http_request *request)
 
 	if (!task)
 		return;
-	if (api->host.deliver(api->host.data, &(struct machine_event){.kind = EVENT_RESTART_TASK,
-								      .task = task->number}))
+	bool restarts = api->host.deliver(
+		api->host.data,
+		&(struct machine_event){.kind = EVENT_RESTART_TASK, .task = task->number});
+	api_audit(api, request, "restart", restarts ? "done" : "conflict",
+		  http_request_parameter(request, "task"));
+	if (restarts)
 		api_answer_when_kept(api, request, json_object());
 	else
 		http_answer_error(

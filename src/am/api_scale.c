@@ -39,9 +39,14 @@ void api_handle_scale(void *data, struct http_request *request)
 	size_t length;
 
 	const char *body = http_request_body(request, &length);
-	if (command_parse_scale(api->host.job, wanted, body, length, &err) < 0)
+	if (command_parse_scale(api->host.job, wanted, body, length, &err) < 0) {
 		api_answer_bad(request, &err);
-	else if (scale(api, wanted))
+		return;
+	}
+	bool scales = scale(api, wanted);
+	char *text cleanup_free = mem_strndup(body, length);
+	api_audit(api, request, "scale", scales ? "done" : "conflict", text);
+	if (scales)
 		api_answer_when_kept(api, request, describe(api));
 	else
 		http_answer_error(request, 409, "conflict",

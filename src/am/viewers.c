@@ -105,23 +105,39 @@ static bool may_look(const struct viewers *viewers, const char *user)
 	return !viewers->prove || acl_allows(&rule, &(struct acl_user){.name = user});
 }
 
-static char *find_behind_proxy(const struct viewers *viewers, const struct http_request *request,
-			       const char *peer)
+static struct viewer identify_behind_proxy(const struct viewers *viewers,
+					   const struct http_request *request)
 {
-	if (!str_list_has(&viewers->proxies, peer) || !web_request_looks(request))
-		return NULL;
-	char *user cleanup_free =
-		web_cookie_find(http_request_header(request, "Cookie"), "proxy-user");
-	if (!may_look(viewers, user))
-		return NULL;
-	return user ? mem_steal(&user) : mem_strdup("anonymous");
+	struct viewer viewer = {
+		.user = web_cookie_find(http_request_header(request, "Cookie"), "proxy-user"),
+		.proof = "proxy",
+	};
+
+	viewer.may_look = web_request_looks(request) && may_look(viewers, viewer.user);
+	return viewer;
 }
 
-char *viewers_find(const struct viewers *viewers, const struct http_request *request)
+struct viewer viewers_identify(const struct viewers *viewers, const struct http_request *request)
 {
 	char *peer cleanup_free = http_request_peer(request);
 
 	if (web_login_has(viewers->sessions, request) && web_request_is_own(request))
-		return mem_strdup(viewers->job->user);
-	return find_behind_proxy(viewers, request, peer);
+		return (struct viewer){mem_strdup(viewers->job->user), "session", true};
+	if (str_list_has(&viewers->proxies, peer))
+		return identify_behind_proxy(viewers, request);
+	return (struct viewer){NULL, "none", false};
+}
+
+void viewer_finish(struct viewer *viewer)
+{
+	free(viewer->user);
+}
+
+char *viewers_find(const struct viewers *viewers, const struct http_request *request)
+{
+	struct viewer viewer cleanup_viewer = viewers_identify(viewers, request);
+
+	if (!viewer.may_look)
+		return NULL;
+	return viewer.user ? mem_steal(&viewer.user) : mem_strdup("anonymous");
 }

@@ -25,6 +25,15 @@ struct web_sessions *viewers_sessions(struct viewers *viewers);
  * job's owner and whom its view ACL names get through, else everybody does. */
 void viewers_trust(struct viewers *viewers, const struct str_list *proxies, bool prove);
 
+struct viewer {
+	char *user;	   /* as he is named, whether he may look or not; NULL: he is not */
+	const char *proof; /* by which he is known: "session", "proxy" or "none" */
+	bool may_look;
+};
+struct viewer viewers_identify(const struct viewers *viewers, const struct http_request *request);
+void viewer_finish(struct viewer *viewer);
+#define cleanup_viewer __attribute__((cleanup(viewer_finish)))
+
 /* Who may look, by name; NULL: nobody. The caller frees. */
 char *viewers_find(const struct viewers *viewers, const struct http_request *request);
 

@@ -38,7 +38,7 @@ void log_divert(log_take *take, void *data)
 
 static const char *level_name(enum log_level level)
 {
-	static const char *const names[] = {"error", "warning", "info", "debug"};
+	static const char *const names[] = {"audit", "error", "warning", "info", "debug"};
 
 	return names[level];
 }

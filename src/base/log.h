@@ -6,7 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+/* An audit line is written at every level. */
+enum log_level {
+	LOG_LEVEL_AUDIT,
+	LOG_LEVEL_ERROR,
+	LOG_LEVEL_WARNING,
+	LOG_LEVEL_INFO,
+	LOG_LEVEL_DEBUG
+};
 
 /* `who` names the speaker ("am", "exec worker:0") and is copied. Default: level WARNING. */
 void log_open(const char *who, enum log_level level);

@@ -123,6 +123,7 @@ static int admit_by_host(struct http_request *request)
 
 static int admit_by_access(struct http_request *request)
 {
+	const struct http_server_config *config = &request->connection->server->config;
 	bool shows_token = has_token(request);
 
 	if (!shows_token && admit_by_host(request) < 0)
@@ -132,6 +133,8 @@ static int admit_by_access(struct http_request *request)
 		http_server_know(request->connection->server, request->connection);
 	if (request->access <= (request->route ? request->route->needs : HTTP_ACCESS_READ))
 		return 0;
+	if (config->refused)
+		config->refused(config->data, request);
 	return refuse(request, 401, "unauthorized",
 		      http_head_find(&request->head, "Authorization")
 			      ? "the token is not this job's"

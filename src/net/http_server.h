@@ -73,6 +73,9 @@ struct http_server_config {
 	void *data; /* for the handlers */
 	/* What a caller may do that does not show the token. NULL: nothing. */
 	enum http_access (*authorize)(void *data, const struct http_request *request);
+	/* Told of each request that a caller is refused for want of access, before the answer.
+	 * NULL: nobody is. */
+	void (*refused)(void *data, const struct http_request *request);
 	/* A request without the token names the server in its Host: a numeric address, "localhost",
 	 * this machine's own name or `host`, and the server's port, or none. A page whose name is
 	 * made to mean this machine's address has no other way to be of the same origin as the

@@ -25,6 +25,7 @@
 #include "portal/starter.h"
 #include "scheduler/child.h"
 #include "scheduler/scheduler.h"
+#include "web/access.h"
 #include "web/login.h"
 #include "web/serve.h"
 #include "web/ui_door.h"
@@ -123,6 +124,14 @@ static void handle_login(void *data, struct http_request *request)
 
 /* ---- a job -------------------------------------------------------------------------------- */
 
+/* For somebody else. */
+static bool is_there(struct portal *portal, const char *id)
+{
+	struct portal_job job cleanup_portal_job = {0};
+
+	return portal_index_find(portal->index, id, NULL, &job, NULL) == 0;
+}
+
 /* What may not be seen is not there. */
 static int find_job(struct portal *portal, struct http_request *request, const char *id,
 		    struct portal_job *job)
@@ -135,6 +144,8 @@ static int find_job(struct portal *portal, struct http_request *request, const c
 		err_set(&err, ERR_FAILED, "the index of jobs is made anew");
 	else if (portal_index_find(portal->index, id, is_named ? &viewer : NULL, job, &err) == 0)
 		return 0;
+	if (err.kind == ERR_NOT_FOUND && is_named && is_there(portal, id))
+		portal_audit_job(portal, request, &viewer, id, true);
 	http_answer_error(request, err.kind == ERR_NOT_FOUND ? 404 : 500,
 			  err.kind == ERR_NOT_FOUND ? "not-found" : "failed", "%s",
 			  err_message(&err));
@@ -152,6 +163,15 @@ static int find_job_of_path(struct portal *portal, struct http_request *request,
 	return -1;
 }
 
+/* A TensorBoard is started: there is nothing else. */
+static void audit_change(struct portal *portal, const struct http_request *request, const char *id)
+{
+	struct portal_viewer viewer;
+	bool is_named = portal_find_viewer(portal, request, &viewer);
+
+	portal_audit_job(portal, request, is_named ? &viewer : NULL, id, false);
+}
+
 static void pass(struct portal *portal, struct http_request *request, const char *place,
 		 const char *base)
 {
@@ -159,8 +179,11 @@ static void pass(struct portal *portal, struct http_request *request, const char
 	char *prefix cleanup_free = mem_printf("%s/%s", place, id);
 	struct portal_job job cleanup_portal_job = {0};
 
-	if (find_job_of_path(portal, request, prefix, &job) == 0)
-		readers_pass(portal->readers, request, id, &job, prefix, base);
+	if (find_job_of_path(portal, request, prefix, &job) < 0)
+		return;
+	if (!web_request_looks(request) && str_equal(place, "/v1/jobs"))
+		audit_change(portal, request, id);
+	readers_pass(portal->readers, request, id, &job, prefix, base);
 }
 
 static void handle_job(void *data, struct http_request *request)
@@ -270,6 +293,7 @@ static int open_server(struct portal *portal, struct err *err)
 		.route_count = array_length(routes),
 		.data = portal,
 		.authorize = portal_authorize,
+		.refused = portal_audit_refusal,
 		.knows_host = portal_knows_host,
 	};
 
@@ -417,11 +441,13 @@ int portal_run(const struct portal_options *options, struct err *err)
 	portal.restart = evtimer_new(portal.base, on_restart, &portal);
 	portal.readers = readers_create(portal.base, &portal.reader);
 	portal.groups = portal_groups_create(user_groups);
+	portal.refusals = audit_refusals_create();
 	int result = serve(&portal, err);
 	link_socket_close(portal.links);
 	http_server_destroy(portal.server);
 	readers_destroy(portal.readers);
 	portal_groups_destroy(portal.groups);
+	audit_refusals_destroy(portal.refusals);
 	child_kill(&portal.indexer);
 	event_free(portal.restart);
 	portal_index_close(portal.index);

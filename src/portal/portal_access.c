@@ -67,3 +67,59 @@ bool portal_find_viewer(struct portal *portal, const struct http_request *reques
 			user, *portal_groups_of(portal->groups, user, clock_monotonic_ms())};
 	return true;
 }
+
+/* ---- audit lines -------------------------------------------------------------------------- */
+
+void portal_audit_refusal(void *data, const struct http_request *request)
+{
+	struct portal *portal = data;
+	const struct http_head *head = http_request_head(request);
+	const char *header = portal->options->auth_header;
+	bool claims = header && http_head_find(head, header);
+	char *address cleanup_free = http_request_peer(request);
+	/* A query may hold what is nobody's business. */
+	char *detail cleanup_free = mem_printf(
+		"%s %.*s%s%s%s", head->method, (int)strcspn(head->target, "?"), head->target,
+		claims ? ", with " : "", claims ? header : "",
+		!claims			      ? ""
+		: is_proxied(portal, request) ? ""
+					      : " from an address that is no trusted proxy's");
+
+	audit_refuse(portal->refusals,
+		     &(struct audit_line){
+			     .user = proxied_user(portal, request),
+			     .address = address,
+			     .proof = http_head_find(head, "Authorization") ? "wrong-token"
+				      : proxied_user(portal, request)	    ? "proxy"
+									    : "none",
+			     .action = web_request_looks(request) ? "view" : "change",
+			     .outcome = "refused",
+			     .detail = detail,
+		     },
+		     clock_monotonic_ms());
+}
+
+void portal_audit_job(struct portal *portal, const struct http_request *request,
+		      const struct portal_viewer *viewer, const char *job, bool refused)
+{
+	const struct http_head *head = http_request_head(request);
+	char *address cleanup_free = http_request_peer(request);
+	char *detail cleanup_free =
+		mem_printf("%s %.*s", head->method, (int)strcspn(head->target, "?"), head->target);
+	const struct audit_line line = {
+		.user = viewer ? viewer->user.name : portal->options->user,
+		.address = address,
+		.proof = viewer						   ? "proxy"
+			 : http_request_access(request) == HTTP_ACCESS_ALL ? "token"
+									   : "session",
+		.action = web_request_looks(request) ? "view" : "tensorboard",
+		.job = job,
+		.outcome = refused ? "refused" : "done",
+		.detail = detail,
+	};
+
+	if (refused)
+		audit_refuse(portal->refusals, &line, clock_monotonic_ms());
+	else
+		audit_write(&line);
+}

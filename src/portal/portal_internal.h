@@ -9,6 +9,7 @@
 #include "portal/portal.h"
 #include "portal/readers.h"
 #include "scheduler/child.h"
+#include "web/audit.h"
 #include "web/sessions.h"
 
 struct portal {
@@ -20,6 +21,7 @@ struct portal {
 	struct reader_setup reader;
 	struct readers *readers;
 	struct portal_groups *groups;
+	struct audit_refusals *refusals;
 	struct portal_index *index; /* NULL: it is being made anew */
 	struct child indexer;
 	struct event *restart; /* of the indexer */
@@ -34,6 +36,12 @@ bool portal_knows_host(void *data, const struct http_request *request, const cha
  * from the request, until the next call. */
 bool portal_find_viewer(struct portal *portal, const struct http_request *request,
 			struct portal_viewer *viewer);
+
+/* Audit lines (web/audit.h): of a request that is nobody's; of one for a job, `viewer` as of
+ * portal_find_viewer(), NULL: all is for him. */
+void portal_audit_refusal(void *data, const struct http_request *request);
+void portal_audit_job(struct portal *portal, const struct http_request *request,
+		      const struct portal_viewer *viewer, const char *job, bool refused);
 
 /* portal_list.c */
 void portal_handle_jobs(void *data, struct http_request *request);

@@ -11,6 +11,7 @@ import time
 import urllib.parse
 
 import pytest
+from audit import audit_of
 from conftest import PYTHON, wait_until, write_xml
 from portal import Portal
 from program import PATIENCE_S
@@ -369,7 +370,7 @@ def test_behind_a_proxy_each_sees_what_the_acl_allows(tony):
     portal.stop()
 
 
-@pytest.mark.promise("S75")
+@pytest.mark.promise("S75", "S76")
 def test_a_site_names_its_proxy_and_its_administrators(tony):
     """root is in the group root."""
     configure(tony, {"tony.portal.trusted-proxies": "192.0.2.1,127.0.0.1", "tony.portal.user-header": "Remote-User",
@@ -381,9 +382,24 @@ def test_a_site_names_its_proxy_and_its_administrators(tony):
         assert portal.call(f"v1/jobs/{job.id}/job", headers={"Remote-User": user})[0] == expected, user
     assert portal.call("v1/jobs", headers={"X-Forwarded-User": "ada"})[0] == 401
     portal.stop()
+    refused, stranger = audit_of(portal.child.stderr.read())
+    assert refused == {"user": "eve", "address": "127.0.0.1", "proof": "proxy", "action": "view", "job": job.id,
+                       "outcome": "refused", "detail": f"GET /v1/jobs/{job.id}/job"}
+    assert (stranger["user"], stranger["proof"], stranger["outcome"]) == ("-", "none", "refused")
     configure(tony, {"tony.portal.trusted-proxies": "proxy.example"})
     bad = tony.run("portal")
     assert bad.returncode == 3 and '"proxy.example" is not a numeric address; write one as 10.0.0.5' in bad.stderr
+
+
+@pytest.mark.promise("S76")
+def test_a_header_from_elsewhere_is_refused_and_told(tony):
+    configure(tony, {"tony.portal.trusted-proxies": "192.0.2.1"})
+    portal = Portal(tony)
+    assert portal.call("v1/jobs?q=secret", headers={"X-Forwarded-User": "tester"})[0] == 401
+    portal.stop()
+    line, = audit_of(portal.child.stderr.read())
+    assert line["user"] == "-"
+    assert line["detail"] == "GET /v1/jobs, with X-Forwarded-User from an address that is no trusted proxy's"
 
 
 def test_only_the_named_proxy_is_believed(tony):

@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from audit import audit_of
 from conftest import BUILD, PYTHON, wait_until
 from program import PATIENCE_S
 from terminal import Terminal
@@ -177,6 +178,21 @@ def test_kill(tony, running):
     assert running.wait_state("killed")["outcome"] == "killed"
     assert running.wait() == 8
     assert tony.run("kill", running.id).returncode != 0
+
+
+@pytest.mark.promise("S76")
+def test_who_did_what_is_in_the_log(tony, running):
+    me = running.description()["user"]
+    assert running.rest("GET", "/v1/job?code=hush", token="x")[0] == 401
+    assert tony.run("restart", running.id, "worker:0").returncode == 0
+    assert tony.run("kill", "--reason", "no longer needed", running.id).returncode == 0
+    lines = audit_of((running.directory / "am.log").read_text())
+    assert [(line["user"], line.get("address"), line["proof"], line["action"], line["outcome"], line["detail"]) for line in lines] == [
+        (me, None, "scheduler", "submit", "done", "fox"),
+        ("-", "127.0.0.1", "wrong-token", "view", "refused", "GET /v1/job"),
+        (me, "127.0.0.1", "token", "restart", "done", "worker:0"),
+        (me, "127.0.0.1", "token", "kill", "done", "no longer needed")]
+    assert {line["job"] for line in lines} == {running.id}
 
 
 def test_detached_job_outlives_its_terminal(tony):

@@ -3,7 +3,9 @@
 import json
 
 import pytest
+from audit import audit_of
 from program import wait_until
+from test_am_restart import am_log, am_processes
 from test_secure import ask
 from test_staging import make_staging
 
@@ -44,6 +46,12 @@ class AlicesJob:
         return self.tony.run("kill", "--force", self.id, env={**env, "TONY_STATE_DIR": str(state),
                                                               "TONY_CONF_DIR": str(self.tony.directory)})
 
+    def audit(self):
+        return audit_of(max((am_log(pid) for pid in am_processes(self.job)), key=len))
+
+    def refused_views(self):
+        return [line for line in self.audit() if (line["action"], line["outcome"]) == ("view", "refused")]
+
     def end(self):
         killed = self.tony.run("kill", self.id)
         assert killed.returncode == 0, killed.stderr
@@ -66,7 +74,7 @@ def expect_no_kill(job):
     assert job.job.status()["state"] == "running"
 
 
-@pytest.mark.promise("S75")
+@pytest.mark.promise("S75", "S76")
 def test_nobody_but_the_owner(alice):
     job = AlicesJob(alice)
     assert job.job.application()["user"] == "alice"
@@ -75,9 +83,14 @@ def test_nobody_but_the_owner(alice):
     status, told = job.at_node("bob")
     assert status >= 400 and "User [bob] is not authorized to view the logs" in told
     expect_no_kill(job)
+    seen, = job.refused_views()
+    assert seen.pop("address") and seen == {"user": "bob", "proof": "proxy", "action": "view", "job": job.id,
+                                            "outcome": "refused", "detail": "GET /v1/job"}
     assert json.loads(job.at_am("alice", "v1/job")[1])["id"] == job.id
     status, told = job.at_node("alice")
     assert status == 200 and '"stdout"' in told
+    submitted = job.audit()[0]
+    assert (submitted["user"], submitted["action"], submitted["outcome"]) == ("alice", "submit", "done")
     job.end()
 
 
@@ -89,6 +102,7 @@ def test_a_user_who_may_look(alice):
     assert job.at_node("bob")[0] == 200
     assert job.at_am("gw", "v1/job")[0] == 401 and job.at_node("gw")[0] >= 400
     expect_no_kill(job)
+    assert [line["user"] for line in job.refused_views()] == ["gw"]
     job.end()
 
 

@@ -1,0 +1,69 @@
+/* The audit lines of what people ask of the job. Calls of executors and browsers have none,
+ * unless they are refused. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "am/api_internal.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "net/http_message.h"
+#include "web/access.h"
+
+void api_audit(struct api *api, const struct http_request *request, const char *action,
+	       const char *outcome, const char *detail)
+{
+	char *address cleanup_free = http_request_peer(request);
+
+	audit_write(&(struct audit_line){
+		.user = api->host.job->user,
+		.address = address,
+		.proof = "token",
+		.action = action,
+		.job = api->host.job->id,
+		.outcome = outcome,
+		.detail = detail,
+	});
+}
+
+static const char *action_of(const struct http_request *request)
+{
+	static const struct {
+		const char *end, *action;
+	} actions[] = {
+		{"/v1/job/kill", "kill"},
+		{"/v1/job/scale", "scale"},
+		{"/restart", "restart"},
+	};
+	const struct http_head *head = http_request_head(request);
+
+	if (web_request_looks(request))
+		return "view";
+	for (size_t i = 0; i < array_length(actions); i++)
+		if (str_ends_with(head->target, actions[i].end))
+			return actions[i].action;
+	return "change";
+}
+
+void api_audit_refusal(void *data, const struct http_request *request)
+{
+	struct api *api = data;
+	const struct http_head *head = http_request_head(request);
+	char *address cleanup_free = http_request_peer(request);
+	struct viewer viewer cleanup_viewer = viewers_identify(api->viewers, request);
+	/* A query may hold what is nobody's business. */
+	char *detail cleanup_free =
+		mem_printf("%s %.*s", head->method, (int)strcspn(head->target, "?"), head->target);
+
+	audit_refuse(api->refusals,
+		     &(struct audit_line){
+			     .user = viewer.user,
+			     .address = address,
+			     .proof = http_head_find(head, "Authorization") ? "wrong-token"
+									    : viewer.proof,
+			     .action = action_of(request),
+			     .job = api->host.job->id,
+			     .outcome = "refused",
+			     .detail = detail,
+		     },
+		     clock_monotonic_ms());
+}
