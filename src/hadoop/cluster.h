@@ -65,7 +65,7 @@ struct hadoop_cluster {
 	struct str_list rm;	      /* ApplicationClientProtocol */
 	struct str_list rm_scheduler; /* ApplicationMasterProtocol, in the same order */
 	struct str_list rm_web;	      /* "http://host:port", or https */
-	struct str_list web_proxies;  /* hosts through which people look at applications */
+	struct str_list web_proxies;  /* hosts through which people look at jobs */
 	/* The web servers of YARN want to know who asks, and take no name for it:
 	 * hadoop.http.authentication.type. */
 	bool web_asks_proof;

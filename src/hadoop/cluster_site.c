@@ -114,12 +114,18 @@ static int read_rm(const struct reader *reader, const char *key, const char *por
 	return 0;
 }
 
-/* A daemon of its own, or a part of each ResourceManager. */
+/* A daemon of its own, or a part of each ResourceManager. On a cluster with Kerberos none is
+ * trusted whose own login proves nothing: with Hadoop's default, "simple", it takes any name out of
+ * the URL. */
 static void read_web_proxies(const struct reader *reader, const struct str_list *rm_web)
 {
 	const char *own = hadoop_site_get(reader->site, "yarn.web-proxy.address");
 	struct str_list *hosts = &reader->cluster->web_proxies;
 
+	if (!reader->cluster->web_asks_proof &&
+	    str_equal_nocase(hadoop_site_get(reader->site, "hadoop.security.authentication"),
+			     "kerberos"))
+		return;
 	if (own && *own) {
 		char *full cleanup_free = reachable(own, LOCAL_HOST);
 		str_list_take(hosts, host_of(full));
@@ -143,9 +149,9 @@ static int read_rm_web(const struct reader *reader)
 			  : "yarn.resourcemanager.webapp.address",
 		    https ? "8090" : "8088", &addresses) < 0)
 		return -1;
-	read_web_proxies(reader, &addresses);
 	reader->cluster->web_asks_proof = !str_equal_nocase(
 		hadoop_site_get(reader->site, "hadoop.http.authentication.type"), "simple");
+	read_web_proxies(reader, &addresses);
 	for (size_t i = 0; i < addresses.count; i++)
 		str_list_add_format(&reader->cluster->rm_web, "http%s://%s", https ? "s" : "",
 				    addresses.items[i]);

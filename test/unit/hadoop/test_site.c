@@ -297,6 +297,42 @@ static void assert_list(const struct str_list *list, const char *expected)
 	assert_string_equal(joined, expected);
 }
 
+static void expect_proxies(void **state, const char *properties, const char *expected)
+{
+	struct err err cleanup_err = {0};
+	char *core cleanup_free =
+		mem_printf(CONFIGURATION(P("fs.defaultFS", "hdfs://master") P(
+				   "hadoop.security.authentication", "kerberos") "%s"),
+			   properties);
+	struct hadoop_cluster *cluster = cluster_of(
+		state, core, CONFIGURATION(P("yarn.resourcemanager.hostname", "rm")), &err);
+
+	assert_non_null(cluster);
+	assert_list(&cluster->web_proxies, expected);
+	hadoop_cluster_destroy(cluster);
+}
+
+/* promise: S75 */
+static void a_web_proxy_that_takes_any_name_is_not_believed(void **state)
+{
+	static const char key[] = "<property><name>hadoop.http.authentication.type</name>"
+				  "<value>%s</value></property>";
+	static const struct {
+		const char *type, *expected;
+	} rows[] = {
+		{"kerberos", "rm"},
+		{"org.example.LoginHandler", "rm"},
+		{"simple", ""},
+		{"Simple", ""},
+	};
+
+	expect_proxies(state, "", "");
+	for (size_t i = 0; i < array_length(rows); i++) {
+		char *property cleanup_free = mem_printf(key, rows[i].type);
+		expect_proxies(state, property, rows[i].expected);
+	}
+}
+
 static void a_plain_cluster(void **state)
 {
 	struct err err cleanup_err = {0};
@@ -747,6 +783,7 @@ int main(void)
 		scratch_test(a_variable_that_is_empty_means_no_cluster),
 		scratch_test(old_names_of_keys_are_taken),
 		scratch_test(a_plain_cluster),
+		scratch_test(a_web_proxy_that_takes_any_name_is_not_believed),
 		scratch_test(pairs_are_resolved),
 		scratch_test(web_servers_ask_or_rpc_does),
 		scratch_test(the_resource_manager_has_a_principal),
