@@ -508,7 +508,8 @@ static const struct key am_keys[] = {
 	 .doc = "The job's page may be looked at through YARN's web proxy: by everybody whom "
 		"that lets in, and on a cluster with Kerberos by the owner and by whom "
 		"tony.application.acl.view names, if hadoop.http.authentication.type is there and "
-		"is not \"simple\". The proxy is known by its host: programs on that host can look, "
+		"is not \"simple\". The proxy is known by its host: programs on that host can "
+		"look, "
 		"too."},
 	{"tony.am.startup-timeout", KEY_DURATION, "0", .bare_ms = 1, .since = TONY_N,
 	 .schedulers = YARN, .note = "the application master starts at once",

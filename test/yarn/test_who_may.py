@@ -1,4 +1,4 @@
-"""Who may do what with another's job on a cluster with Kerberos. The jobs are alice's, and bob comes to them."""
+"""Rights to another's job on a cluster with Kerberos. The jobs are alice's, and bob comes to them."""
 
 import json
 
