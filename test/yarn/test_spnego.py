@@ -8,7 +8,8 @@ from program import write_xml
 from test_queues import told
 from test_staging import make_staging
 
-CLUSTER = {"--nodes": 1, "--secure": None, "--https": None, "--httpfs": None, "--protection": "privacy"}
+CLUSTER = {"--nodes": 1, "--secure": None, "--https": None, "--httpfs": None, "--protection": "privacy",
+           "--limited-queues": None}
 
 
 def tickets(tony):
@@ -28,16 +29,16 @@ def test_nodes_and_queues(own_tony):
 
 
 def test_capacity_and_logs_of_a_job(own_tony):
-    """A job that asks for more than a user may have is refused, by what the web service says; the log of one that
-    runs is its NodeManager's."""
+    """A job that asks for more than a user may have is refused, by what the web service says of the queue; the log of
+    one that runs is its NodeManager's."""
     make_staging(own_tony)
     job = own_tony.submit({"tony.worker.instances": 1}, "--executes", "echo hello; sleep 1000")
     job.wait_log("worker:0", "hello")
     assert "registered" in own_tony.run("logs", "--am", job.id).stdout
     assert any(name.startswith("HTTP/127.0.0.2@") for name in tickets(own_tony))
-    refused = own_tony.run(*own_tony.arguments({"tony.worker.instances": 100, "tony.worker.memory": "1g"},
-                                               "--executes", "true"))
-    assert refused.returncode != 0 and "user-limit-factor" in refused.stderr, refused.stderr
+    keys = {"tony.yarn.queue": "mine", "tony.worker.instances": 3, "tony.worker.memory": "512m"}
+    refused = own_tony.run(*own_tony.arguments(keys, "--executes", "true"))
+    assert refused.returncode != 0 and "user-limit-factor 1" in refused.stderr, refused.stderr
     own_tony.run("kill", job.id)
     job.wait_final("KILLED")
 
