@@ -12,10 +12,10 @@
 
 enum {
 	PAGES_CONNECTIONS = 128, /* of browsers */
-	/* Of a job with TLS strangers are those whose handshake goes on: all executors at once, at
-	 * worst, and as much as others have anyway. */
-	HANDSHAKES_BYTES = 4 * 1024 * 1024,
-	HANDSHAKE_BYTES = 16 * 1024,
+	/* Of a job with TLS these may go on at once: of others, and of its executors'. Of a larger
+	 * job the oldest make way, and their executors come again. */
+	HANDSHAKES = 256,
+	EXECUTORS_HANDSHAKES = 1024,
 };
 
 #define EVERYBODY .needs = HTTP_ACCESS_NONE
@@ -110,6 +110,14 @@ static struct http_server *open_pages(struct api *api, const struct api_options 
 	return http_server_create(api->base, &config, err);
 }
 
+static size_t handshake_bytes(const struct api *api)
+{
+	size_t of_executors =
+		api->task_count < EXECUTORS_HANDSHAKES ? api->task_count : EXECUTORS_HANDSHAKES;
+
+	return (HANDSHAKES + of_executors) * HTTP_HANDSHAKE_BYTES;
+}
+
 static struct http_server *open_server(struct api *api, const struct api_options *options,
 				       size_t route_count, struct err *err)
 {
@@ -130,7 +138,7 @@ static struct http_server *open_server(struct api *api, const struct api_options
 	if (config.limits.connections == 0)
 		config.limits.connections = 4 * api->task_count + 1024;
 	if (config.limits.stranger_bytes == 0 && config.is_sealed)
-		config.limits.stranger_bytes = HANDSHAKES_BYTES + api->task_count * HANDSHAKE_BYTES;
+		config.limits.stranger_bytes = handshake_bytes(api);
 	else if (config.limits.stranger_bytes == 0)
 		config.limits.stranger_bytes = ring_bytes(api);
 	return http_server_create(api->base, &config, err);

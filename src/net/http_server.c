@@ -233,7 +233,7 @@ void http_server_weigh(struct http_server *server, struct http_connection *conne
 	const struct http_request *request = connection->request;
 	const struct wire *wire = &connection->wire;
 	size_t of_request = request ? request->head_bytes + request->body.length : 0;
-	size_t of_tls = wire->tls ? TLS_BYTES : 0;
+	size_t of_tls = !wire->tls ? 0 : tls_is_open(wire->tls) ? TLS_BYTES : HTTP_HANDSHAKE_BYTES;
 
 	if (connection->is_known)
 		return;

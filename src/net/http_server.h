@@ -49,6 +49,10 @@ struct http_route {
 	void *data; /* for the handler; NULL: the server's */
 };
 
+/* A connection counts as so much while its TLS is not agreed on: OpenSSL's buffers for a record in
+ * and one out, and its part of the handshake. */
+#define HTTP_HANDSHAKE_BYTES ((size_t)72 * 1024)
+
 /* A member that is 0 gets the default of docs/rest.md. */
 struct http_limits {
 	size_t head_bytes;  /* request line and headers: 16 KiB */

@@ -18,6 +18,11 @@ enum {
 	SEALED_CAP = 64 * 1024,	   /* no more is sealed while so much waits to be sent */
 	NAMES_CAP = 4,		   /* of a certificate, in an error */
 	HANDSHAKE_CAP = 16 * 1024, /* bytes, where a secret is shared: no certificate comes */
+	GREETING_CAP = 2048,	   /* bytes of a ClientHello; tony's own has 250 */
+	RECORD_HEAD = 5,
+	MESSAGE_HEAD = 4, /* of a message of the handshake */
+	IN_HANDSHAKE = 0x16,
+	CLIENT_HELLO = 1,
 };
 
 struct tls_context {
@@ -33,6 +38,11 @@ struct tls {
 	struct tls_context *context;
 	SSL *ssl;
 	size_t heard; /* bytes of the peer's before the handshake is done */
+	/* At the server's end, before that: how the record in progress begins, and how many of its
+	 * bytes are to come. */
+	bool is_server, has_begun;
+	unsigned char head[RECORD_HEAD + MESSAGE_HEAD];
+	size_t head_length, rest;
 	/* Of the bytes of tls_take(), those that OpenSSL has not read. */
 	const unsigned char *fresh;
 	size_t fresh_length;
@@ -312,6 +322,7 @@ struct tls *tls_accept(struct tls_context *context)
 {
 	struct tls *tls = new_connection(context);
 
+	tls->is_server = true;
 	SSL_set_accept_state(tls->ssl);
 	/* It asks for no certificate: without the secret the handshake fails. */
 	SSL_set_verify(tls->ssl, SSL_VERIFY_NONE, NULL);
@@ -406,12 +417,59 @@ static int say(const struct tls *tls, struct err *err)
 
 /* ---- bytes -------------------------------------------------------------------------------- */
 
+/* The bytes of a record's head that are looked at. */
+static size_t head_size(const struct tls *tls)
+{
+	return tls->head_length > 0 && tls->head[0] == IN_HANDSHAKE ? RECORD_HEAD + MESSAGE_HEAD
+								    : RECORD_HEAD;
+}
+
+/* OpenSSL makes room for as much as a ClientHello says that it has, 128 KiB, before that has come.
+ * So it hears of none but a small one, which fills its record. */
+static bool is_welcome(struct tls *tls)
+{
+	const unsigned char *head = tls->head;
+	size_t size = (size_t)head[3] << 8 | head[4];
+	size_t claim = (size_t)head[6] << 16 | (size_t)head[7] << 8 | head[8];
+	bool is_first = !tls->has_begun;
+
+	tls->has_begun = true;
+	tls->rest = size;
+	if (head[0] != IN_HANDSHAKE)
+		return !is_first;
+	tls->rest = size - MESSAGE_HEAD;
+	return head[5] == CLIENT_HELLO && claim <= GREETING_CAP && size == claim + MESSAGE_HEAD;
+}
+
+/* False: the peer wants more than a client of ours. */
+static bool hear_greeting(struct tls *tls, const unsigned char *bytes, size_t length)
+{
+	while (length > 0) {
+		size_t some = tls->rest < length ? tls->rest : length;
+		tls->rest -= some;
+		bytes += some;
+		length -= some;
+		while (length > 0 && tls->head_length < head_size(tls)) {
+			tls->head[tls->head_length++] = *bytes++;
+			length--;
+		}
+		if (tls->head_length < head_size(tls))
+			return true;
+		tls->head_length = 0;
+		if (!is_welcome(tls))
+			return false;
+	}
+	return true;
+}
+
 int tls_take(struct tls *tls, const void *bytes, size_t length, struct evbuffer *input,
 	     struct err *err)
 {
 	char plain[RECORD];
 	int got;
 
+	if (tls->is_server && !tls_is_open(tls) && !hear_greeting(tls, bytes, length))
+		return err_set(err, ERR_INPUT, "TLS: the peer does not begin as a client does");
 	ERR_clear_error();
 	tls->fresh = bytes;
 	tls->fresh_length = length;

@@ -367,7 +367,7 @@ static void test_dripping_handshake_buys_no_time(void **state)
 		event_base_loopexit(fixture.base, &pause); /* patience: between two bytes */
 		event_base_dispatch(fixture.base);
 	}
-	peer_expect_end(&peer, fixture.base);
+	assert_true(peer.ended);
 	assert_int_equal(peer.received.length, 0);
 	peer_close(&peer);
 	fixture_close(&fixture);
@@ -398,6 +398,48 @@ static void test_spoilt_greetings(void **state)
 	assert_int_equal(fixture.handled, 0);
 	assert_serves(&fixture);
 	fixture_close(&fixture);
+}
+
+/* Whether the server's end hears `greeting`, and then these bytes, without an error. */
+static bool goes_on(struct tls_context *context, const struct str *greeting, const void *bytes,
+		    size_t length)
+{
+	struct tls *tls = tls_accept(context);
+	struct evbuffer *input = evbuffer_new();
+	const char *rest = bytes;
+	int result = tls_take(tls, greeting->text, greeting->length, input, NULL);
+
+	for (size_t i = 0; i < length && result == 0; i++)
+		result = tls_take(tls, rest + i, 1, input, NULL);
+	evbuffer_free(input);
+	tls_destroy(tls);
+	return result == 0;
+}
+
+/* OpenSSL would make room for 128 KiB after nine bytes, and do so again for a second greeting. */
+/* promise: S92 */
+static void test_greeting_that_claims_much(void **state)
+{
+	static const unsigned char greetings[][9] = {
+		{0x16, 3, 1, 0x04, 0x00, 1, 2, 1, 0x40}, /* 131,392 bytes */
+		{0x16, 3, 1, 0x08, 0x05, 1, 0, 8, 1},	 /* 2,049 */
+		{0x16, 3, 1, 0x01, 0x00, 2, 0, 0, 0xfc}, /* another message */
+		{0x16, 3, 1, 0x00, 0x06, 1, 0, 0, 0xfa}, /* in several records */
+		{0x16, 3, 1, 0x00, 0x02, 1, 2, 0x16, 3}, /* in pieces of two bytes */
+		{0x80, 0x2e, 1, 3, 1},			 /* of SSL 2 */
+		{0x14, 3, 3, 0x00, 0x01, 1, 0x16, 3, 1}, /* something before it */
+	};
+	struct tls_context *context = tls_context_create_shared(TEST_TOKEN);
+	struct str greeting cleanup_str = {0}, none cleanup_str = {0};
+
+	greet(TEST_TOKEN, &greeting);
+	for (size_t i = 0; i < array_length(greetings); i++)
+		assert_false(goes_on(context, &none, greetings[i], sizeof(greetings[i])));
+	assert_false(goes_on(context, &greeting, greetings[0], sizeof(greetings[0])));
+	for (size_t i = 0; i < greeting.length; i += 7)
+		assert_true(goes_on(context, &none, greeting.text, i));
+	assert_true(goes_on(context, &none, greeting.text, greeting.length));
+	tls_context_destroy(context);
 }
 
 /* promise: S92 */
@@ -506,7 +548,8 @@ static void test_recorded_call_is_sealed_and_of_no_use(void **state)
 /* promise: S92 */
 static void test_junk_keeps_nobody_out(void **state)
 {
-	const struct http_limits limits = {.connections = 100, .stranger_bytes = 50 * 16 * 1024};
+	const struct http_limits limits = {.connections = 100,
+					   .stranger_bytes = 50 * HTTP_HANDSHAKE_BYTES};
 	struct str greeting cleanup_str = {0}, other cleanup_str = {0};
 	struct fixture fixture;
 	struct peer *junk cleanup_free = mem_alloc_array(JUNK, sizeof(*junk));
@@ -558,6 +601,7 @@ int main(void)
 		cmocka_unit_test(test_stalled_handshakes_are_closed),
 		cmocka_unit_test(test_dripping_handshake_buys_no_time),
 		cmocka_unit_test(test_spoilt_greetings),
+		cmocka_unit_test(test_greeting_that_claims_much),
 		cmocka_unit_test(test_oversized_handshake),
 		cmocka_unit_test(test_recorded_call_is_sealed_and_of_no_use),
 		cmocka_unit_test(test_junk_keeps_nobody_out),
