@@ -302,9 +302,6 @@ static void on_input(void *data)
 	struct http_connection *connection = data;
 	struct evbuffer *input = connection->wire.input;
 
-	/* Its TLS is agreed on, so it knows the token. */
-	if (connection->wire.tls)
-		http_server_know(connection->server, connection);
 	if (connection->phase == PHASE_LINGER)
 		evbuffer_drain(input, evbuffer_get_length(input));
 	else

@@ -98,6 +98,33 @@ static void test_lets_in_nobody_but_its_user(void **state)
 		assert_int_equal(seteuid(0) || setegid(0), 0);
 }
 
+/* It shows no token: it is one of those who make way. */
+/* promise: S92 */
+static void test_is_a_stranger_without_token(void **state)
+{
+	enum { GUESTS = 3 };
+	struct fixture fixture;
+	struct peer guests[GUESTS], owner;
+
+	fixture_open_sealed(&fixture, &(struct http_limits){.connections = GUESTS});
+	struct tunnel *tunnel = dig(&fixture, TEST_TOKEN, geteuid());
+	for (size_t i = 0; i < GUESTS; i++) {
+		peer_open(&guests[i], fixture.base, tunnel_address(tunnel));
+		peer_send(&guests[i], "GET /open?text=hello HTTP/1.1\r\n" TEST_HOST "\r\n");
+		peer_expect(&guests[i], fixture.base, "\r\n\r\nhello");
+	}
+	peer_open(&owner, fixture.base, tunnel_address(tunnel));
+	peer_send(&owner, ASK);
+	peer_expect(&owner, fixture.base, "\r\n\r\nhello");
+	peer_expect_end(&guests[0], fixture.base);
+	assert_false(guests[1].ended);
+	for (size_t i = 0; i < GUESTS; i++)
+		peer_close(&guests[i]);
+	peer_close(&owner);
+	tunnel_destroy(tunnel);
+	fixture_close(&fixture);
+}
+
 static void test_moves_to_another_target(void **state)
 {
 	struct fixture first, second;
@@ -127,6 +154,7 @@ int main(void)
 		cmocka_unit_test(test_leads_through_tls),
 		cmocka_unit_test(test_ends_where_the_target_does_not_know_the_secret),
 		cmocka_unit_test(test_lets_in_nobody_but_its_user),
+		cmocka_unit_test(test_is_a_stranger_without_token),
 		cmocka_unit_test(test_moves_to_another_target),
 	};
 
