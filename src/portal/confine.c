@@ -25,8 +25,8 @@
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |             \
 	 CLONE_NEWPID | CLONE_NEWNET)
 
-/* Not in it, although the portal has no use for them itself: mmap() of code, keyctl() and
- * add_key(), which Kerberos' libraries need once a cluster asks for it. */
+/* Not in it, although the portal has no use for them itself: mmap() of code, keyctl(),
+ * add_key() and request_key(), which Kerberos' libraries need once a cluster asks for it. */
 static const unsigned denied[] = {
 	/* other programs, and the memory of other processes */
 	SYS_execve,
@@ -63,8 +63,6 @@ static const unsigned denied[] = {
 	SYS_bpf,
 	SYS_perf_event_open,
 	SYS_userfaultfd,
-	SYS_add_key,
-	SYS_request_key,
 	SYS_name_to_handle_at,
 	SYS_open_by_handle_at,
 	SYS_fanotify_init,
