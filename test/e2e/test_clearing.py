@@ -470,6 +470,9 @@ def test_what_is_left_of_a_job_stays_while_another_one_has_its_checkpoints_there
 def test_sources_and_logs_go_by_themselves_and_results_stay(tony):
     command = "echo told; echo mine >written; mkdir deep; echo b >deep/b; echo c >$TONY_CHECKPOINT_DIR/1; echo d >../beside"
     old, bare, young = ended(tony, command), ended(tony), ended(tony)
+    secrets = bare.directory / "containers/worker-0-1/secrets"  # as if both processes of the executor had been killed
+    secrets.mkdir(exist_ok=True)
+    (secrets / "KEY").write_text("x")
     make_old(old, 31)
     make_old(bare, 31)
     upkeep(tony)
