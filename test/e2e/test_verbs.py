@@ -358,6 +358,7 @@ def test_environment_values_are_not_logged(tony):
     answer, job = tony.job({"tony.worker.instances": 1, "tony.worker.envs": f"OWN={secret}"},
                            "--shell_env", f"SHARED={secret}", "--executes", "exit 1")
     told = answer.stdout + answer.stderr + tony.run("events", "--json", job.id).stdout
+    wait_until(lambda: not tony.processes(), "the job's files to stay where they are")
     logs = [path for path in job.directory.rglob("*") if path.suffix in (".log", ".jsonl")]
     assert {path.name for path in logs} >= {"am.log", "executor.log", "journal.jsonl"}
     assert secret not in told + "".join(path.read_text() for path in logs)
