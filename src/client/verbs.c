@@ -36,7 +36,7 @@ static int run(const struct verb *verb, void *chosen, const struct verb_call *ca
 	return verb->run(chosen, call, err);
 }
 
-int verb_run(const struct verb *verb, int argc, char **argv)
+static int run_chosen(const struct verb *verb, int argc, char **argv)
 {
 	struct err err cleanup_err = {0};
 	void *chosen cleanup_free = mem_alloc(verb->size + 1);
@@ -48,10 +48,17 @@ int verb_run(const struct verb *verb, int argc, char **argv)
 		return 0;
 	if (verb->defaults)
 		memcpy(chosen, verb->defaults, verb->size);
-	scheduler_client_begin();
 	int code = opt_parse(&verb->options, argc, argv, chosen, &operands, &call.dashdash, &err);
 	if (code == 0)
 		code = run(verb, chosen, &call, &err);
 	opt_finish(&verb->options, chosen);
 	return code < 0 ? report_error(&err) : code;
+}
+
+int verb_run(const struct verb *verb, int argc, char **argv)
+{
+	scheduler_client_begin();
+	int code = run_chosen(verb, argc, argv);
+	scheduler_client_end();
+	return code;
 }

@@ -96,6 +96,38 @@ static int ask_gateway(const struct hdfs_token_server *server, struct hadoop_tok
 	return 0;
 }
 
+/* A NameNode takes the token itself as the proof, and no ticket is needed. Nobody waits for long
+ * for what ends by itself in a day. */
+static void cancel(const struct hdfs_token_server *server, const struct hadoop_token *token)
+{
+	Hadoop__CancelDelegationTokenRequestProto request =
+		HADOOP__CANCEL_DELEGATION_TOKEN_REQUEST_PROTO__INIT;
+	Hadoop__TokenProto proto = HADOOP__TOKEN_PROTO__INIT;
+	ProtobufCMessage *response = NULL;
+	const struct rpc_options options = {
+		.service = &NAME_NODE,
+		.addresses = *server->givers,
+		.user = own.user,
+		.token = token,
+		.protections = own.protections,
+		.require_sasl = true,
+		.connect_timeout_ms = BRIEF_MS,
+		.call_timeout_ms = BRIEF_MS,
+		.retry_interval_ms = RETRY_MS,
+	};
+
+	if (server->givers->count == 0)
+		return;
+	proto.identifier = (ProtobufCBinaryData){token->identifier_length, token->identifier};
+	proto.password = (ProtobufCBinaryData){token->password_length, token->password};
+	proto.kind = token->kind;
+	proto.service = token->service;
+	request.token = &proto;
+	if (rpc_call_wait(&options, &NN_CANCEL_DELEGATION_TOKEN, &request.base, &response, NULL,
+			  NULL) == 0)
+		protobuf_c_message_free_unpacked(response, NULL);
+}
+
 /* ---- what the configuration says ---------------------------------------------------------- */
 
 /* As a principal, of whichever ResourceManager: the NameNode notes the short name. */
@@ -161,5 +193,5 @@ static int ask(const struct hdfs_token_server *server, struct hadoop_token *toke
 
 void hdfs_tokens_by_ticket(void)
 {
-	hdfs_tokens_get_by(ask);
+	hdfs_tokens_get_by(ask, cancel);
 }

@@ -19,16 +19,19 @@ struct hdfs_token {
 	struct hadoop_token token;
 	char *url;
 	unsigned age;
-	bool is_own; /* got by this process */
+	bool is_own;   /* got by this process */
+	bool is_given; /* to a job */
 };
 
 static SLIST_HEAD(, hdfs_token) all = SLIST_HEAD_INITIALIZER(all);
 
 static hdfs_token_ask *ask_for_token;
+static hdfs_token_cancel *cancel_token;
 
-void hdfs_tokens_get_by(hdfs_token_ask *ask)
+void hdfs_tokens_get_by(hdfs_token_ask *ask, hdfs_token_cancel *cancel)
 {
 	ask_for_token = ask;
+	cancel_token = cancel;
 }
 
 /* ---- one token ---------------------------------------------------------------------------- */
@@ -60,6 +63,7 @@ static void keep(struct hdfs_token *token, struct hadoop_token *found, bool is_o
 	*found = (struct hadoop_token){0};
 	token->url = token_url_string(&token->token);
 	token->is_own = is_own;
+	token->is_given = false;
 	token->age++;
 }
 
@@ -79,6 +83,28 @@ static int find_in_file(const struct hdfs_token *token, struct hadoop_token *fou
 
 /* ---- by a ticket ------------------------------------------------------------------------- */
 
+static struct hdfs_token_server server_of(const struct hdfs_token *token)
+{
+	return (struct hdfs_token_server){
+		.fs = token->fs,
+		.services = &token->services,
+		.givers = &token->givers,
+		.is_encrypted = token->is_encrypted,
+		.tokens_in_clear = token->tokens_in_clear,
+		.gateways = token->gateways.count > 0 ? &token->gateways : NULL,
+		.authorities = token->authorities,
+		.is_brief = token->is_brief,
+	};
+}
+
+static void cancel(const struct hdfs_token *token)
+{
+	const struct hdfs_token_server server = server_of(token);
+
+	if (cancel_token && token->is_own && !token->is_given)
+		cancel_token(&server, &token->token);
+}
+
 static int get(const struct hdfs_token *token, struct hadoop_token *found, struct err *err)
 {
 	if (!token->is_encrypted && !token->tokens_in_clear)
@@ -92,18 +118,8 @@ static int get(const struct hdfs_token *token, struct hadoop_token *found, struc
 			       "%s wants a delegation token, and HADOOP_TOKEN_FILE_LOCATION has "
 			       "none for it; name it in tony.other.namenodes at submission",
 			       token->fs);
-	return ask_for_token(
-		&(struct hdfs_token_server){
-			.fs = token->fs,
-			.services = &token->services,
-			.givers = &token->givers,
-			.is_encrypted = token->is_encrypted,
-			.tokens_in_clear = token->tokens_in_clear,
-			.gateways = token->gateways.count > 0 ? &token->gateways : NULL,
-			.authorities = token->authorities,
-			.is_brief = token->is_brief,
-		},
-		found, err);
+	const struct hdfs_token_server server = server_of(token);
+	return ask_for_token(&server, found, err);
 }
 
 /* ---- all ---------------------------------------------------------------------------------- */
@@ -192,13 +208,14 @@ bool hdfs_token_renew(struct hdfs_token *token, unsigned age)
 
 void hdfs_tokens_add(struct credentials *credentials, bool *are_own)
 {
-	const struct hdfs_token *token;
+	struct hdfs_token *token;
 
 	*are_own = true;
 	SLIST_FOREACH(token, &all, link)
 	{
 		credentials_add_token(credentials, token->token.service, &token->token);
 		*are_own = *are_own && token->is_own;
+		token->is_given = true;
 	}
 }
 
@@ -207,7 +224,8 @@ void hdfs_tokens_finish(void)
 	while (!SLIST_EMPTY(&all)) {
 		struct hdfs_token *token = SLIST_FIRST(&all);
 		SLIST_REMOVE_HEAD(&all, link);
+		cancel(token);
 		destroy(token);
 	}
-	ask_for_token = NULL;
+	hdfs_tokens_get_by(NULL, NULL);
 }

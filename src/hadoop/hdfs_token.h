@@ -39,9 +39,13 @@ struct hdfs_token_server {
 typedef int hdfs_token_ask(const struct hdfs_token_server *server, struct hadoop_token *token,
 			   struct err *err);
 
+/* The server forgets a token that was got so, if it can be reached. */
+typedef void hdfs_token_cancel(const struct hdfs_token_server *server,
+			       const struct hadoop_token *token);
+
 /* From now on, and for all tokens. Without it, or with NULL, a process goes by its file alone, as
  * in a container. */
-void hdfs_tokens_get_by(hdfs_token_ask *ask);
+void hdfs_tokens_get_by(hdfs_token_ask *ask, hdfs_token_cancel *cancel);
 
 /* NULL: `err`. ERR_CONFIG: the file cannot be read, or a token may not be sent there; ERR_DENIED:
  * there is none; or what the NameNode says. */
@@ -56,11 +60,11 @@ unsigned hdfs_token_age(const struct hdfs_token *token);
  * NameNode, for which it waits. False: there is none. */
 bool hdfs_token_renew(struct hdfs_token *token, unsigned age);
 
-/* Adds all that were opened so far, for a job's containers. *are_own: this process has got them
- * all, so that nobody else goes by them. */
+/* Adds all that were opened so far, for a job's containers, whose they are then. *are_own: this
+ * process has got them all, so that nobody else goes by them. */
 void hdfs_tokens_add(struct credentials *credentials, bool *are_own);
 
-/* Wipes and frees all of them. */
+/* Wipes and frees all of them; those that this process got, and no job has, are cancelled. */
 void hdfs_tokens_finish(void);
 
 #endif

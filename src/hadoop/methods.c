@@ -51,3 +51,4 @@ METHOD(NN_GET_FILE_INFO, "getFileInfo", get_file_info, REPEATABLE);
 METHOD(NN_MKDIRS, "mkdirs", mkdirs, REPEATABLE);
 METHOD(NN_DELETE, "delete", delete, REPEATABLE);
 METHOD(NN_GET_DELEGATION_TOKEN, "getDelegationToken", get_delegation_token, REPEATABLE);
+METHOD(NN_CANCEL_DELEGATION_TOKEN, "cancelDelegationToken", cancel_delegation_token, REPEATABLE);

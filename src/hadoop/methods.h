@@ -40,5 +40,6 @@ extern const struct rpc_method NN_GET_FILE_INFO; /* no such file: a response wit
 extern const struct rpc_method NN_MKDIRS;
 extern const struct rpc_method NN_DELETE;
 extern const struct rpc_method NN_GET_DELEGATION_TOKEN;
+extern const struct rpc_method NN_CANCEL_DELEGATION_TOKEN;
 
 #endif

@@ -1,5 +1,6 @@
 #include "base/mem.h"
 #include "hadoop/hdfs_ticket.h"
+#include "hadoop/hdfs_token.h"
 #include "job/scheduler_list.h"
 #include "scheduler/local_jobs.h"
 #include "scheduler/local_removal.h"
@@ -13,6 +14,11 @@ static const struct scheduler_client_ops *const schedulers[] = {SCHEDULER_LIST(P
 void scheduler_client_begin(void)
 {
 	hdfs_tokens_by_ticket();
+}
+
+void scheduler_client_end(void)
+{
+	hdfs_tokens_finish();
 }
 
 const struct scheduler_client_ops *scheduler_client_find(const char *name)

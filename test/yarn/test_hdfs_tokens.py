@@ -43,6 +43,21 @@ def test_a_program_of_hadoop_reads_and_writes_by_the_jobs_token(own_cluster, own
     assert own_cluster.status("/tmp/by-task")["owner"] == own_cluster.user
 
 
+def test_what_was_got_for_a_look_is_given_back(own_cluster, own_tony):
+    def tokens():
+        answer = own_cluster.curl(own_cluster.user, own_cluster.env["WEBHDFS_URL"].replace("/webhdfs/v1", "/jmx") +
+                                  "?qry=Hadoop:service=NameNode,name=FSNamesystem")
+        return json.loads(answer)["beans"][0]["CurrentTokensCount"]
+
+    job = own_tony.submit({"tony.worker.instances": 1}, "--executes", "true")
+    assert job.wait() == 0
+    job.wait_final("SUCCEEDED")
+    own_tony.forget()
+    # Those of the job are cancelled a while after its end.
+    assert tokens() > 0 and job.status()["state"] == "succeeded" and job.logs("worker:0") == ""
+    wait_until(lambda: tokens() == 0, "all tokens to be cancelled")
+
+
 @pytest.mark.promise("S69")
 def test_tokens_alone(own_cluster, own_tony):
     """As in a container of another job, or under Oozie. They are others', too, and outlive the job."""
