@@ -392,11 +392,14 @@ static int add_other(const struct reader *reader, const char *authority)
 	struct name_nodes found cleanup_name_nodes = {0};
 	char *fs cleanup_free = mem_printf(HDFS_SCHEME "%s", authority);
 
-	if (str_equal(fs, hdfs->fs) || hdfs->other_count == FIELD_LIST_CAP)
+	if (str_equal(fs, hdfs->fs))
 		return 0;
 	for (size_t i = 0; i < hdfs->other_count; i++)
 		if (str_equal(hdfs->others[i].fs, fs))
 			return 0;
+	if (hdfs->other_count == FIELD_LIST_CAP)
+		return err_set(reader->err, ERR_CONFIG, "%s: tony takes %d file systems at most",
+			       fs, FIELD_LIST_CAP);
 	if (read_name_nodes(reader, authority, &found) < 0)
 		return -1;
 	hdfs_access_add_other(hdfs, mem_steal(&fs), &found.web, &found.rpc);

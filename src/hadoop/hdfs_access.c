@@ -75,15 +75,24 @@ void hdfs_access_add_link(struct hdfs_access *access, char *path, char *to)
 
 /* ---- which file system -------------------------------------------------------------------- */
 
+static bool are_https(const struct str_list *urls)
+{
+	for (size_t i = 0; i < urls->count; i++)
+		if (!net_url_is_https(urls->items[i]))
+			return false;
+	return true;
+}
+
 static struct hdfs_token_server token_server(const struct hdfs_access *access)
 {
 	return (struct hdfs_token_server){
 		.fs = access->fs,
 		.services = &access->token_services,
 		.givers = &access->name_nodes,
-		.is_encrypted = net_url_is_https(access->webhdfs.items[0]),
+		.is_encrypted = are_https(&access->webhdfs),
 		.tokens_in_clear = access->tokens_in_clear,
 		.gateways = access->http_fs ? &access->webhdfs : NULL,
+		.web = &access->webhdfs,
 		.authorities = access->authorities,
 	};
 }
@@ -103,22 +112,14 @@ static struct webhdfs_options make_options(const struct hdfs_access *access)
 	};
 }
 
-static int find_token(const struct hdfs_access *access, const struct hdfs_token_server *server,
-		      struct hdfs_token **token, struct err *err)
-{
-	if (!access->needs_token)
-		return 0;
-	*token = hdfs_token_open(server, err);
-	return *token ? 0 : -1;
-}
-
-int hdfs_access_webhdfs(const struct hdfs_access *access, struct webhdfs_options *options,
-			struct err *err)
+struct webhdfs_options hdfs_access_webhdfs(const struct hdfs_access *access)
 {
 	const struct hdfs_token_server server = token_server(access);
+	struct webhdfs_options options = make_options(access);
 
-	*options = make_options(access);
-	return find_token(access, &server, &options->token, err);
+	if (access->needs_token && access->fs)
+		options.token = hdfs_token_of(&server);
+	return options;
 }
 
 int hdfs_access_open_behind(const struct hdfs_access *access, struct err *err)
@@ -129,8 +130,7 @@ int hdfs_access_open_behind(const struct hdfs_access *access, struct err *err)
 	server.givers = &access->behind;
 	server.gateways = NULL;
 	server.is_encrypted = true; /* it goes into no request of ours */
-	server.is_brief = true;
-	return hdfs_token_open(&server, err) ? 0 : -1;
+	return hdfs_token_get(hdfs_token_of(&server), HDFS_TOKEN_PATIENCE_MS, err);
 }
 
 const char *hdfs_access_name(const struct hdfs_access *access)
@@ -154,21 +154,27 @@ static const struct hdfs_other *find_other(const struct hdfs_access *access, con
 	return NULL;
 }
 
-int hdfs_access_webhdfs_of(const struct hdfs_access *access, const char *url,
-			   struct webhdfs_options *options, struct err *err)
+struct webhdfs_options hdfs_access_webhdfs_of(const struct hdfs_access *access, const char *url)
 {
 	const struct hdfs_other *other = find_other(access, url);
 
 	if (!other)
-		return hdfs_access_webhdfs(access, options, err);
-	struct hdfs_token_server server = token_server(access);
-	server.fs = other->fs;
-	server.services = &other->token_services;
-	server.givers = &other->name_nodes;
-	server.is_encrypted = net_url_is_https(other->webhdfs.items[0]);
-	*options = make_options(access);
-	options->addresses = other->webhdfs;
-	return find_token(access, &server, &options->token, err);
+		return hdfs_access_webhdfs(access);
+	struct webhdfs_options options = make_options(access);
+	const struct hdfs_token_server server = {
+		.fs = other->fs,
+		.services = &other->token_services,
+		.givers = &other->name_nodes,
+		.is_encrypted = are_https(&other->webhdfs),
+		.tokens_in_clear = access->tokens_in_clear,
+		.web = &other->webhdfs,
+		.authorities = access->authorities,
+	};
+	options.addresses = other->webhdfs;
+	options.http_fs = false;
+	if (access->needs_token)
+		options.token = hdfs_token_of(&server);
+	return options;
 }
 
 /* The path in the default file system: of "hdfs:///x", "hdfs:/x" and, with a view,
@@ -308,6 +314,9 @@ int hdfs_access_read(struct hdfs_access *access, const json_t *stores, struct er
 	if (fields_read(fields, array_length(fields), object, access, err) == 0 &&
 	    read_array(access, object, "others", OTHERS_CAP, read_other, err) == 0 &&
 	    read_array(access, object, "links", HDFS_LINKS_MAX, read_link, err) == 0) {
+		/* Of a tony that did not say so. */
+		if (access->token_services.count > 0)
+			access->needs_token = true;
 		if (access->webhdfs.count > 0)
 			return 0;
 		err_set(err, ERR_INPUT, "webhdfs: has no address");

@@ -62,13 +62,10 @@ void hdfs_access_add_other(struct hdfs_access *access, char *fs, struct str_list
 			   struct str_list *name_nodes);
 void hdfs_access_add_link(struct hdfs_access *access, char *path, char *to);
 
-/* *options borrows from `access`. -1: a token is needed, and hdfs_token_open() says why there is
- * none. */
-int hdfs_access_webhdfs(const struct hdfs_access *access, struct webhdfs_options *options,
-			struct err *err);
+/* Borrows from `access`. */
+struct webhdfs_options hdfs_access_webhdfs(const struct hdfs_access *access);
 /* The same for a URL that hdfs_access_resolve() has made. */
-int hdfs_access_webhdfs_of(const struct hdfs_access *access, const char *url,
-			   struct webhdfs_options *options, struct err *err);
+struct webhdfs_options hdfs_access_webhdfs_of(const struct hdfs_access *access, const char *url);
 
 /* With gateways on a cluster with Kerberos: gets a token of the NameNodes behind them
  * (hdfs_token.h), for the job's containers. A few seconds at most, as NameNodes may be out of

@@ -10,6 +10,7 @@
 #include "hadoop/methods.h"
 #include "hadoop/sasl_gssapi.h"
 #include "hadoop/token.h"
+#include "hadoop/token_file.h"
 #include "net/address.h"
 
 #define HDFS "hdfs://"
@@ -19,7 +20,6 @@ enum {
 	CALL_TIMEOUT_MS = 60000,
 	RETRY_MS = 1000,
 	MAX_WAIT_MS = 20000,
-	BRIEF_MS = 3000,
 };
 
 static struct {
@@ -27,6 +27,9 @@ static struct {
 	char *principal, *principal_pattern, *renewer;
 	unsigned protections;
 	int64_t connect_timeout_ms;
+	bool is_by_token; /* one of the file says who the user is */
+	/* Servers of HDFS that this machine's configuration names: "host:port" of RPC, and URLs. */
+	struct str_list known;
 } own;
 
 /* The NameNodes of a nameservice have one token, by whose name Hadoop's clients look for it. */
@@ -37,8 +40,8 @@ static char *service_of(const struct hdfs_token_server *server)
 	return mem_strdup(server->services->items[0]);
 }
 
-static int ask_name_nodes(const struct hdfs_token_server *server, struct hadoop_token *token,
-			  struct err *err)
+static int ask_name_nodes(const struct hdfs_token_server *server, int64_t patience_ms,
+			  struct hadoop_token *token, struct err *err)
 {
 	Hadoop__GetDelegationTokenRequestProto request =
 		HADOOP__GET_DELEGATION_TOKEN_REQUEST_PROTO__INIT;
@@ -55,10 +58,10 @@ static int ask_name_nodes(const struct hdfs_token_server *server, struct hadoop_
 		.kerberos = &sasl_kerberos,
 		.principal = own.principal,
 		.principal_pattern = own.principal_pattern,
-		.connect_timeout_ms = server->is_brief ? BRIEF_MS : own.connect_timeout_ms,
-		.call_timeout_ms = server->is_brief ? BRIEF_MS : CALL_TIMEOUT_MS,
+		.connect_timeout_ms = patience_ms ? patience_ms : own.connect_timeout_ms,
+		.call_timeout_ms = patience_ms ? patience_ms : CALL_TIMEOUT_MS,
 		.retry_interval_ms = RETRY_MS,
-		.max_wait_ms = server->is_brief ? 0 : MAX_WAIT_MS,
+		.max_wait_ms = patience_ms ? 0 : MAX_WAIT_MS,
 	};
 
 	request.renewer = own.renewer ? own.renewer : "";
@@ -111,8 +114,8 @@ static void cancel(const struct hdfs_token_server *server, const struct hadoop_t
 		.token = token,
 		.protections = own.protections,
 		.require_sasl = true,
-		.connect_timeout_ms = BRIEF_MS,
-		.call_timeout_ms = BRIEF_MS,
+		.connect_timeout_ms = HDFS_TOKEN_PATIENCE_MS,
+		.call_timeout_ms = HDFS_TOKEN_PATIENCE_MS,
 		.retry_interval_ms = RETRY_MS,
 	};
 
@@ -158,6 +161,26 @@ void hdfs_ticket_use(const struct hadoop_cluster *cluster, struct hadoop_site *s
 	mem_replace(&own.renewer, find_renewer(cluster));
 	own.protections = cluster->protections;
 	own.connect_timeout_ms = cluster->connect_timeout_ms;
+	own.is_by_token = cluster->user && !cluster->principal && token_file_path();
+	hdfs_ticket_trust(&cluster->hdfs);
+}
+
+static void know(const struct str_list *addresses)
+{
+	for (size_t i = 0; i < addresses->count; i++)
+		if (!str_list_has(&own.known, addresses->items[i]))
+			str_list_add(&own.known, addresses->items[i]);
+}
+
+void hdfs_ticket_trust(const struct hdfs_access *hdfs)
+{
+	know(&hdfs->name_nodes);
+	know(&hdfs->webhdfs);
+	know(&hdfs->behind);
+	for (size_t i = 0; i < hdfs->other_count; i++) {
+		know(&hdfs->others[i].name_nodes);
+		know(&hdfs->others[i].webhdfs);
+	}
 }
 
 /* Where jobs' files are does not matter. */
@@ -183,15 +206,45 @@ static int use_site(struct err *err)
 
 /* ---- who is asked ------------------------------------------------------------------------- */
 
-static int ask(const struct hdfs_token_server *server, struct hadoop_token *token, struct err *err)
+static int check_known(const struct hdfs_token_server *server, const struct str_list *addresses,
+		       struct err *err)
+{
+	for (size_t i = 0; i < addresses->count; i++)
+		if (!str_list_has(&own.known, addresses->items[i]))
+			return err_set(err, ERR_DENIED,
+				       "%s: the job's description says that it is at %s, and this "
+				       "machine's site files do not: no token is shown there",
+				       server->fs, addresses->items[i]);
+	return 0;
+}
+
+static int check(const struct hdfs_token_server *server, struct err *err)
 {
 	if (!own.user && use_site(err) < 0)
 		return -1;
-	return server->gateways ? ask_gateway(server, token, err)
-				: ask_name_nodes(server, token, err);
+	return check_known(server, server->givers, err) < 0 ||
+			       check_known(server, server->web, err) < 0
+		       ? -1
+		       : 0;
 }
+
+static int ask(const struct hdfs_token_server *server, int64_t patience_ms,
+	       struct hadoop_token *token, struct err *err)
+{
+	/* The ticket may be of the service that hands the tokens over. */
+	if (own.is_by_token)
+		return err_set(err, ERR_DENIED,
+			       "%s wants a delegation token, and " TOKEN_FILE_VARIABLE
+			       " has none for it beside that of %s by which tony goes; add one "
+			       "(hdfs dtutil get), or unset the variable to go by a ticket",
+			       server->fs, own.user);
+	return server->gateways ? ask_gateway(server, token, err)
+				: ask_name_nodes(server, patience_ms, token, err);
+}
+
+static const struct hdfs_token_client by_ticket = {check, ask, cancel};
 
 void hdfs_tokens_by_ticket(void)
 {
-	hdfs_tokens_get_by(ask, cancel);
+	hdfs_tokens_get_by(&by_ticket);
 }

@@ -14,4 +14,7 @@ void hdfs_tokens_by_ticket(void);
  */
 void hdfs_ticket_use(const struct hadoop_cluster *cluster, struct hadoop_site *site);
 
+/* Tokens may be shown to these servers as well: a description of the user's own names them. */
+void hdfs_ticket_trust(const struct hdfs_access *hdfs);
+
 #endif

@@ -13,25 +13,23 @@ struct hdfs_token {
 	SLIST_ENTRY(hdfs_token) link;
 	char *fs;
 	struct str_list services, givers;
-	bool is_encrypted, tokens_in_clear, is_brief;
-	struct str_list gateways;
+	bool is_encrypted, tokens_in_clear;
+	struct str_list gateways, web;
 	char *authorities;
 	struct hadoop_token token;
 	char *url;
-	unsigned age;
+	unsigned age, told_age;
 	bool is_own;   /* got by this process */
 	bool is_given; /* to a job */
 };
 
 static SLIST_HEAD(, hdfs_token) all = SLIST_HEAD_INITIALIZER(all);
 
-static hdfs_token_ask *ask_for_token;
-static hdfs_token_cancel *cancel_token;
+static const struct hdfs_token_client *client;
 
-void hdfs_tokens_get_by(hdfs_token_ask *ask, hdfs_token_cancel *cancel)
+void hdfs_tokens_get_by(const struct hdfs_token_client *by)
 {
-	ask_for_token = ask;
-	cancel_token = cancel;
+	client = by;
 }
 
 /* ---- one token ---------------------------------------------------------------------------- */
@@ -50,6 +48,7 @@ static void destroy(struct hdfs_token *token)
 	str_list_finish(&token->services);
 	str_list_finish(&token->givers);
 	str_list_finish(&token->gateways);
+	str_list_finish(&token->web);
 	free(token->authorities);
 	free(token->fs);
 	free(token);
@@ -92,8 +91,8 @@ static struct hdfs_token_server server_of(const struct hdfs_token *token)
 		.is_encrypted = token->is_encrypted,
 		.tokens_in_clear = token->tokens_in_clear,
 		.gateways = token->gateways.count > 0 ? &token->gateways : NULL,
+		.web = &token->web,
 		.authorities = token->authorities,
-		.is_brief = token->is_brief,
 	};
 }
 
@@ -101,11 +100,23 @@ static void cancel(const struct hdfs_token *token)
 {
 	const struct hdfs_token_server server = server_of(token);
 
-	if (cancel_token && token->is_own && !token->is_given)
-		cancel_token(&server, &token->token);
+	if (client && token->is_own && !token->is_given)
+		client->cancel(&server, &token->token);
 }
 
-static int get(const struct hdfs_token *token, struct hadoop_token *found, struct err *err)
+/* One of the ResourceManager's would be given to tasks. */
+static int check_kind(struct hadoop_token *found, struct err *err)
+{
+	if (str_equal(found->kind, TOKEN_KIND_HDFS) ||
+	    str_equal(found->kind, TOKEN_KIND_SWEBHDFS) ||
+	    str_equal(found->kind, TOKEN_KIND_WEBHDFS))
+		return 0;
+	token_finish(found);
+	return err_set(err, ERR_DENIED, "the server gives a token that is none of HDFS");
+}
+
+static int ask(const struct hdfs_token *token, int64_t patience_ms, struct hadoop_token *found,
+	       struct err *err)
 {
 	if (!token->is_encrypted && !token->tokens_in_clear)
 		return err_set(err, ERR_CONFIG,
@@ -113,33 +124,47 @@ static int get(const struct hdfs_token *token, struct hadoop_token *found, struc
 			       "privacy: whoever reads the network could use the token; set "
 			       "dfs.http.policy to HTTPS_ONLY",
 			       token->fs);
-	if (!ask_for_token)
+	if (!client)
 		return err_set(err, ERR_DENIED,
 			       "%s wants a delegation token, and HADOOP_TOKEN_FILE_LOCATION has "
 			       "none for it; name it in tony.other.namenodes at submission",
 			       token->fs);
 	const struct hdfs_token_server server = server_of(token);
-	return ask_for_token(&server, found, err);
+	if (client->ask(&server, patience_ms, found, err) < 0)
+		return -1;
+	return check_kind(found, err);
 }
 
 /* ---- all ---------------------------------------------------------------------------------- */
 
+static bool is_same_list(const struct str_list *one, const struct str_list *other)
+{
+	if (one->count != other->count)
+		return false;
+	for (size_t i = 0; i < one->count; i++)
+		if (!str_equal(one->items[i], other->items[i]))
+			return false;
+	return true;
+}
+
+/* Two clusters may call their file systems the same. */
 static struct hdfs_token *find(const struct hdfs_token_server *server)
 {
 	struct hdfs_token *token;
 
 	SLIST_FOREACH(token, &all, link)
 	if (str_equal(token->fs, server->fs) && token->is_encrypted == server->is_encrypted &&
-	    !server->gateways == (token->gateways.count == 0))
+	    token->tokens_in_clear == server->tokens_in_clear &&
+	    !server->gateways == (token->gateways.count == 0) &&
+	    is_same_list(&token->services, server->services) &&
+	    is_same_list(&token->givers, server->givers) && is_same_list(&token->web, server->web))
 		return token;
 	return NULL;
 }
 
-struct hdfs_token *hdfs_token_open(const struct hdfs_token_server *server, struct err *err)
+struct hdfs_token *hdfs_token_of(const struct hdfs_token_server *server)
 {
 	struct hdfs_token *token = find(server);
-	struct hadoop_token found cleanup_token = {0};
-	bool is_own = false;
 
 	if (token)
 		return token;
@@ -149,22 +174,28 @@ struct hdfs_token *hdfs_token_open(const struct hdfs_token_server *server, struc
 	token->tokens_in_clear = server->tokens_in_clear;
 	str_list_copy(&token->services, server->services);
 	str_list_copy(&token->givers, server->givers);
+	str_list_copy(&token->web, server->web);
 	if (server->gateways)
 		str_list_copy(&token->gateways, server->gateways);
 	token->authorities = mem_strdup(server->authorities);
-	token->is_brief = server->is_brief;
-	int result = find_in_file(token, &found, err);
-	if (result == 0 && !found.kind) {
-		result = get(token, &found, err);
-		is_own = true;
-	}
-	if (result < 0) {
-		destroy(token);
-		return NULL;
-	}
-	keep(token, &found, is_own);
 	SLIST_INSERT_HEAD(&all, token, link);
 	return token;
+}
+
+int hdfs_token_get(struct hdfs_token *token, int64_t patience_ms, struct err *err)
+{
+	const struct hdfs_token_server server = server_of(token);
+	struct hadoop_token found cleanup_token = {0};
+
+	if (token->url)
+		return 0;
+	if ((client && client->check(&server, err) < 0) || find_in_file(token, &found, err) < 0)
+		return -1;
+	bool is_own = !found.kind;
+	if (is_own && ask(token, patience_ms, &found, err) < 0)
+		return -1;
+	keep(token, &found, is_own);
+	return 0;
 }
 
 const char *hdfs_token_url(const struct hdfs_token *token)
@@ -183,6 +214,18 @@ static bool is_same(const struct hadoop_token *one, const struct hadoop_token *o
 	       memcmp(one->identifier, other->identifier, one->identifier_length) == 0;
 }
 
+/* Once of each. */
+static void tell_end(struct hdfs_token *token)
+{
+	if (token->told_age == token->age)
+		return;
+	token->told_age = token->age;
+	log_warning("%s: the job's delegation token has ended, and " TOKEN_FILE_VARIABLE " has no "
+		    "newer one: after dfs.namenode.delegation.token.max-lifetime a job loses HDFS; "
+		    "submit it again",
+		    token->fs);
+}
+
 bool hdfs_token_renew(struct hdfs_token *token, unsigned age)
 {
 	struct hadoop_token found cleanup_token = {0};
@@ -198,7 +241,11 @@ bool hdfs_token_renew(struct hdfs_token *token, unsigned age)
 	}
 	token_finish(&found);
 	err_finish(&err);
-	if (get(token, &found, &err) < 0) {
+	if (!client) {
+		tell_end(token);
+		return false;
+	}
+	if (ask(token, HDFS_TOKEN_PATIENCE_MS, &found, &err) < 0) {
 		log_warning("%s: no new delegation token: %s", token->fs, err_message(&err));
 		return false;
 	}
@@ -213,6 +260,8 @@ void hdfs_tokens_add(struct credentials *credentials, bool *are_own)
 	*are_own = true;
 	SLIST_FOREACH(token, &all, link)
 	{
+		if (!token->url)
+			continue;
 		credentials_add_token(credentials, token->token.service, &token->token);
 		*are_own = *are_own && token->is_own;
 		token->is_given = true;
@@ -227,5 +276,5 @@ void hdfs_tokens_finish(void)
 		cancel(token);
 		destroy(token);
 	}
-	hdfs_tokens_get_by(NULL, NULL);
+	client = NULL;
 }

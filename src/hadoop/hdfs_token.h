@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/str.h"
@@ -29,29 +30,38 @@ struct hdfs_token_server {
 	/* "https://host:port" of HttpFS gateways, which give tokens of their own in place of
 	 * `givers`; NULL: none. */
 	const struct str_list *gateways;
-	bool is_brief;		 /* a few seconds are waited for it */
-	const char *authorities; /* PEM, for https; NULL: those that the machine trusts */
+	const struct str_list *web; /* "https://host:port": who is shown the token */
+	const char *authorities;    /* PEM, for https; NULL: those that the machine trusts */
 };
 
-/* Gets a token of a file system by the user's ticket (hdfs_ticket.h): fills `token` ({0}). -1:
- * `err`.
- */
-typedef int hdfs_token_ask(const struct hdfs_token_server *server, struct hadoop_token *token,
-			   struct err *err);
-
-/* The server forgets a token that was got so, if it can be reached. */
-typedef void hdfs_token_cancel(const struct hdfs_token_server *server,
-			       const struct hadoop_token *token);
+/* A client, whose user may have a ticket (hdfs_ticket.h). */
+struct hdfs_token_client {
+	/* A job's description may be another user's: -1 unless the site files name all of these
+	 * servers. */
+	int (*check)(const struct hdfs_token_server *server, struct err *err);
+	/* Gets a token: fills `token` ({0}). */
+	int (*ask)(const struct hdfs_token_server *server, int64_t patience_ms,
+		   struct hadoop_token *token, struct err *err);
+	/* The server forgets a token that was got so, if it can be reached. */
+	void (*cancel)(const struct hdfs_token_server *server, const struct hadoop_token *token);
+};
 
 /* From now on, and for all tokens. Without it, or with NULL, a process goes by its file alone, as
- * in a container. */
-void hdfs_tokens_get_by(hdfs_token_ask *ask, hdfs_token_cancel *cancel);
+ * in a container. Static. */
+void hdfs_tokens_get_by(const struct hdfs_token_client *client);
 
-/* NULL: `err`. ERR_CONFIG: the file cannot be read, or a token may not be sent there; ERR_DENIED:
- * there is none; or what the NameNode says. */
-struct hdfs_token *hdfs_token_open(const struct hdfs_token_server *server, struct err *err);
+/* Nothing is read or asked yet. */
+struct hdfs_token *hdfs_token_of(const struct hdfs_token_server *server);
 
-/* As WebHDFS takes it behind "delegation=": as secret as a password. Until it is renewed. */
+#define HDFS_TOKEN_PATIENCE_MS 3000 /* at most, in the middle of something else */
+
+/* Finds or gets it, unless that was done. No server is waited for any longer than `patience_ms`; 0:
+ * as long as such servers usually are. -1: `err`. ERR_CONFIG: the file cannot be read, or a
+ * token may not be sent there; ERR_DENIED: there is none; or what the NameNode says. */
+int hdfs_token_get(struct hdfs_token *token, int64_t patience_ms, struct err *err);
+
+/* As WebHDFS takes it behind "delegation=": as secret as a password. Until it is renewed; not NULL
+ * after hdfs_token_get(). */
 const char *hdfs_token_url(const struct hdfs_token *token);
 /* How often it was renewed. */
 unsigned hdfs_token_age(const struct hdfs_token *token);
@@ -60,7 +70,7 @@ unsigned hdfs_token_age(const struct hdfs_token *token);
  * NameNode, for which it waits. False: there is none. */
 bool hdfs_token_renew(struct hdfs_token *token, unsigned age);
 
-/* Adds all that were opened so far, for a job's containers, whose they are then. *are_own: this
+/* Adds all that were got so far, for a job's containers, whose they are then. *are_own: this
  * process has got them all, so that nobody else goes by them. */
 void hdfs_tokens_add(struct credentials *credentials, bool *are_own);
 

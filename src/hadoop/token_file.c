@@ -5,11 +5,9 @@
 #include "base/mem.h"
 #include "hadoop/credentials.h"
 
-#define VARIABLE "HADOOP_TOKEN_FILE_LOCATION"
-
 const char *token_file_path(void)
 {
-	const char *path = getenv(VARIABLE);
+	const char *path = getenv(TOKEN_FILE_VARIABLE);
 
 	return path && *path ? path : NULL;
 }
@@ -22,7 +20,8 @@ static int read_file(struct credentials *credentials, struct err *err)
 
 	if (!path || credentials_read_file(path, credentials, &flaw) == 0)
 		return 0;
-	return err_set(err, ERR_CONFIG, VARIABLE ": %s; unset it to go by your Kerberos ticket",
+	return err_set(err, ERR_CONFIG,
+		       TOKEN_FILE_VARIABLE ": %s; unset it to go by your Kerberos ticket",
 		       err_message(&flaw));
 }
 

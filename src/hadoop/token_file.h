@@ -8,6 +8,8 @@
 #include "base/str.h"
 #include "hadoop/token.h"
 
+#define TOKEN_FILE_VARIABLE "HADOOP_TOKEN_FILE_LOCATION"
+
 /* `token` ({0}): one of the first of these kinds that is for one of `services`; it stays {0} where
  * there is none, or no variable. ERR_CONFIG: the file cannot be read. */
 int token_file_find(const char *const *kinds, size_t kind_count, const struct str_list *services,

@@ -593,8 +593,6 @@ static void ask(struct webhdfs_call *call, const struct net_url *url)
 		return;
 	}
 	append_target(call, &target);
-	if (call->client->options.token)
-		call->token_age = hdfs_token_age(call->client->options.token);
 	call->sent = 0;
 	if (moves && call->progress)
 		timer_start(&call->timer, PROGRESS_MS);
@@ -621,6 +619,25 @@ static void ask(struct webhdfs_call *call, const struct net_url *url)
 	explicit_bzero(target.text, target.length);
 }
 
+/* False: there is none, and the try has failed. */
+static bool has_token(struct webhdfs_call *call)
+{
+	struct hdfs_token *token = call->client->options.token;
+	struct err err cleanup_err = {0};
+
+	if (!token)
+		return true;
+	int64_t patience_ms = call->client->options.connect_timeout_ms;
+	if (patience_ms > HDFS_TOKEN_PATIENCE_MS)
+		patience_ms = HDFS_TOKEN_PATIENCE_MS;
+	if (hdfs_token_get(token, patience_ms, &err) < 0) {
+		fail(call, err.kind == ERR_UNREACHABLE ? WEBHDFS_NOT_NOW : WEBHDFS_REFUSED, &err);
+		return false;
+	}
+	call->token_age = hdfs_token_age(token);
+	return true;
+}
+
 static void start_exchange(struct webhdfs_call *call)
 {
 	struct net_url server cleanup_net_url = {0};
@@ -629,6 +646,8 @@ static void start_exchange(struct webhdfs_call *call)
 		ask(call, &call->place);
 		return;
 	}
+	if (!has_token(call))
+		return;
 	webhdfs_url_parse(call->question.server, &server, NULL);
 	ask(call, &server);
 }

@@ -302,9 +302,7 @@ static int ask_hdfs(int64_t within_ms, struct err *err)
 
 	if (!cluster)
 		return -1;
-	struct webhdfs_options options;
-	if (hdfs_access_webhdfs(&cluster->hdfs, &options, err) < 0)
-		return -1;
+	struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
 	options.connect_timeout_ms = options.silence_timeout_ms = options.max_wait_ms = within_ms;
 	struct webhdfs_client *client cleanup_webhdfs = webhdfs_client_create(&options, err);
 	return client ? webhdfs_stat(client, "/", &root, err) : -1;
@@ -369,6 +367,28 @@ int job_stores_check_reached(const struct job_stores *stores, const struct job *
 				       job->id, place);
 	}
 	return 0;
+}
+
+/* ---- of another user's job --------------------------------------------------------------- */
+
+void job_stores_forget(struct job *job)
+{
+	static const char *const keys[] = {
+		"tony.application.hdfs-conf-path",
+		"tony.application.yarn-conf-path",
+		"tony.hdfs.httpfs",
+		"tony.hdfs.ca-file",
+		"tony.other.namenodes",
+		"tony.yarn.staging-location",
+		"tony.s3.endpoint",
+		"tony.s3.region",
+	};
+
+	json_decref(job->engine);
+	json_decref(job->stores);
+	job->engine = job->stores = NULL;
+	for (size_t i = 0; i < array_length(keys); i++)
+		json_object_del(job->config, keys[i]);
 }
 
 /* ---- of one job --------------------------------------------------------------------------- */

@@ -58,6 +58,10 @@ void job_stores_ids(const struct job_stores *stores, const struct stored_filter 
 /* By a name that this user has here or on a cluster. */
 bool job_stores_is_own(const struct job_summary *job);
 
+/* Of another user's job: how its stores are reached is not for its description to say to whoever
+ * has tickets and keys: this machine's configuration counts. */
+void job_stores_forget(struct job *job);
+
 /* A file or directory: "file://" and a path of this machine, or another URI or a path of the
  * cluster that this machine's site files and the keys of `job` tell of (NULL: those of
  * tony-site.xml). The caller closes; NULL: `err`. */

@@ -128,6 +128,8 @@ static int copy_description(struct history_store *store, const char *path, const
 
 	if (user) {
 		mem_replace(&job->user, user);
+		if (!job_stores_is_own(&(struct job_summary){.user = job->user}))
+			job_stores_forget(job);
 		char *written cleanup_free = job_to_text(job);
 		result = fs_write_file(to, written, strlen(written), 0600, err);
 	}

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "hadoop/hdfs_token.h"
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
 #include "hadoop/placement.h"
@@ -319,11 +320,10 @@ static void get_log_token(const struct hadoop_cluster *cluster)
 /* Programs may want files of HDFS where the job's own are elsewhere. */
 static int get_own_token(const struct hadoop_cluster *cluster, struct err *err)
 {
-	struct webhdfs_options options;
 	struct err why cleanup_err = {0};
 
 	if (!hadoop_cluster_has_hdfs(cluster) ||
-	    hdfs_access_webhdfs(&cluster->hdfs, &options, &why) == 0)
+	    hdfs_token_get(hdfs_access_webhdfs(&cluster->hdfs).token, 0, &why) == 0)
 		return 0;
 	if (!cluster->fs)
 		return err_copy(err, &why);
@@ -336,7 +336,6 @@ static int get_tokens(const struct hadoop_cluster *cluster, const struct job *jo
 {
 	const char *text = job_config(job, YARN_OTHERS_KEY);
 	struct str_list urls cleanup_str_list = {0};
-	struct webhdfs_options options;
 
 	if (!cluster->require_sasl)
 		return 0;
@@ -346,7 +345,7 @@ static int get_tokens(const struct hadoop_cluster *cluster, const struct job *jo
 	str_split(&urls, text ? text : "", ',');
 	for (size_t i = 0; i < urls.count; i++) {
 		char *root cleanup_free = mem_printf("%s/", urls.items[i]);
-		if (hdfs_access_webhdfs_of(&cluster->hdfs, root, &options, err) < 0)
+		if (hdfs_token_get(hdfs_access_webhdfs_of(&cluster->hdfs, root).token, 0, err) < 0)
 			return err_wrap(err, YARN_OTHERS_KEY);
 	}
 	return 0;

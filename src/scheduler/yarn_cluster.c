@@ -119,7 +119,7 @@ static int add_others(struct hadoop_cluster *cluster, struct hadoop_site *site,
 	struct str_list urls cleanup_str_list = {0};
 
 	str_split(&urls, text ? text : "", ',');
-	if (hadoop_cluster_add_others(cluster, site, &urls, err) < 0)
+	if (cluster->require_sasl && hadoop_cluster_add_others(cluster, site, &urls, err) < 0)
 		return err_wrap(err, YARN_OTHERS_KEY);
 	return 0;
 }
@@ -223,6 +223,7 @@ void yarn_cluster_adopt(struct hadoop_cluster *cluster, const char *job_dir)
 		cluster->hdfs.token_services = known.token_services;
 		known.token_services = (struct str_list){0};
 		cluster->hdfs.http_fs = true;
+		hdfs_ticket_trust(&cluster->hdfs);
 	}
 }
 
@@ -302,11 +303,9 @@ int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *met
 struct webhdfs_client *yarn_webhdfs(const struct hadoop_cluster *cluster, const char *url,
 				    struct err *err)
 {
-	struct webhdfs_options options;
+	const struct webhdfs_options options = hdfs_access_webhdfs_of(&cluster->hdfs, url);
 
-	return hdfs_access_webhdfs_of(&cluster->hdfs, url, &options, err) == 0
-		       ? webhdfs_client_create(&options, err)
-		       : NULL;
+	return webhdfs_client_create(&options, err);
 }
 
 void yarn_webhdfs_cleanup(struct webhdfs_client **client)

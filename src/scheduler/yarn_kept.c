@@ -9,6 +9,7 @@
 #include "history/layout.h"
 #include "history/store.h"
 #include "job/record.h"
+#include "scheduler/job_stores.h"
 #include "scheduler/yarn_client.h"
 
 #define JOURNAL_CAP ((size_t)1 << 30)
@@ -125,11 +126,8 @@ int yarn_kept_description(struct store *job_dir, const struct hadoop_cluster *cl
 		job = fetch_kept(cluster, fs_basename(mirror), report, err);
 	if (!job)
 		return -1;
-	if (!str_equal(job->user, cluster->user)) {
-		json_decref(job->engine);
-		json_decref(job->stores);
-		job->engine = job->stores = NULL;
-	}
+	if (!str_equal(job->user, cluster->user))
+		job_stores_forget(job);
 	char *text cleanup_free = job_to_text(job);
 	job_destroy(job);
 	return fs_write_file(path, text, strlen(text), 0600, err);

@@ -40,9 +40,7 @@ static int open_hdfs(struct store *store, const struct store_access *access,
 	if (!full)
 		return err_set(err, ERR_CONFIG, "%s is not in this cluster's file system, %s",
 			       store->location, hdfs_access_name(&access->hdfs));
-	struct webhdfs_options options;
-	if (hdfs_access_webhdfs_of(&access->hdfs, full, &options, err) < 0)
-		return -1;
+	struct webhdfs_options options = hdfs_access_webhdfs_of(&access->hdfs, full);
 	options.max_wait_ms = wait_ms ? wait_ms : options.max_wait_ms;
 	mem_replace(&store->root, mem_strdup(strchr(strstr(full, "://") + 3, '/')));
 	options.tells_waits = !store->base && wait_ms == 0;

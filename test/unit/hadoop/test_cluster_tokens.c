@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "hadoop/cluster_tokens.h"
 #include "hadoop/credentials.h"
+#include "hadoop/hdfs_ticket.h"
 #include "hadoop/hdfs_token.h"
 #include "hadoop/kerberos_user.h"
 #include "hadoop/sasl.h"
@@ -66,12 +67,11 @@ static void assert_same(const char *is, const char *wanted)
  * none. */
 static char *found_url(const struct hdfs_access *access, const char *url)
 {
-	struct webhdfs_options options;
-
 	hdfs_tokens_finish();
-	if (hdfs_access_webhdfs_of(access, url, &options, NULL) < 0)
+	struct hdfs_token *token = hdfs_access_webhdfs_of(access, url).token;
+	if (!token || hdfs_token_get(token, 0, NULL) < 0)
 		return NULL;
-	return mem_strdup(options.token ? hdfs_token_url(options.token) : NULL);
+	return mem_strdup(hdfs_token_url(token));
 }
 
 static void expect_token(const struct hdfs_access *access, const char *url, const char *wanted)
@@ -250,11 +250,10 @@ static void a_gateway_has_tokens_of_its_own(void **state)
 
 static int open_own(const struct hadoop_cluster *cluster, struct err *err)
 {
-	struct webhdfs_options options;
-
 	hdfs_tokens_finish();
 	err_finish(err);
-	return hdfs_access_webhdfs(&cluster->hdfs, &options, err);
+	struct hdfs_token *token = hdfs_access_webhdfs(&cluster->hdfs).token;
+	return token ? hdfs_token_get(token, 0, err) : 0;
 }
 
 static void a_file_is_read_on_a_secure_cluster_alone(void **state)
@@ -276,6 +275,41 @@ static void a_file_is_read_on_a_secure_cluster_alone(void **state)
 	assert_int_equal(open_own(cluster, &err), -1);
 	assert_int_equal(err.kind, ERR_DENIED);
 	assert_non_null(strstr(err_message(&err), "hdfs://ns wants a delegation token"));
+	hadoop_cluster_destroy(cluster);
+}
+
+/* promise: S70 */
+static void a_description_leads_no_token_to_other_servers(void **state)
+{
+	struct hadoop_site *site cleanup_hadoop_site = load(state, "true");
+	struct hadoop_cluster *cluster = make_cluster("127.0.0.1:8032", "hdfs://ns",
+						      "127.0.0.6:8020", "https://127.0.0.6:9");
+	struct err err cleanup_err = {0};
+
+	token_bed_write(scratch_path(state, "tokens"), tokens, array_length(tokens));
+	cluster->user = mem_strdup("alice");
+	hadoop_cluster_find_tokens(cluster, site);
+	hdfs_ticket_use(cluster, site);
+	for (int i = 0; i < 3; i++) {
+		if (i == 1)
+			mem_replace(&cluster->hdfs.webhdfs.items[0],
+				    mem_strdup("https://127.0.0.66:9"));
+		if (i == 2)
+			mem_replace(&cluster->hdfs.others[0].webhdfs.items[0],
+				    mem_strdup("https://127.0.0.66:9"));
+		for (int k = 0; k < 2; k++) {
+			const char *url = k == 0 ? "hdfs://ns/x" : "hdfs://other/x";
+			hdfs_tokens_finish();
+			hdfs_tokens_by_ticket();
+			struct hdfs_token *token =
+				hdfs_access_webhdfs_of(&cluster->hdfs, url).token;
+			err_finish(&err);
+			assert_int_equal(hdfs_token_get(token, 0, &err), i > k ? -1 : 0);
+			if (i > k)
+				assert_non_null(strstr(err_message(&err), "no token is shown"));
+		}
+	}
+	hdfs_tokens_finish();
 	hadoop_cluster_destroy(cluster);
 }
 
@@ -302,23 +336,23 @@ static void a_token_that_is_refused_is_read_anew(void **state)
 	struct hadoop_site *site cleanup_hadoop_site = load(state, "true");
 	struct hadoop_cluster *cluster = make_cluster("127.0.0.1:8032", "hdfs://ns",
 						      "127.0.0.6:8020", "https://127.0.0.6:9");
-	struct webhdfs_options options;
 	char *old cleanup_free = token_bed_url(first[0][0], first[0][1]);
 	char *new cleanup_free = token_bed_url(second[0][0], second[0][1]);
 
 	token_bed_write(scratch_path(state, "tokens"), first, 1);
 	hadoop_cluster_find_tokens(cluster, site);
 	hdfs_tokens_finish();
-	assert_int_equal(hdfs_access_webhdfs(&cluster->hdfs, &options, NULL), 0);
-	unsigned age = hdfs_token_age(options.token);
-	assert_false(hdfs_token_renew(options.token, age));
-	assert_string_equal(hdfs_token_url(options.token), old);
+	struct hdfs_token *token = hdfs_access_webhdfs(&cluster->hdfs).token;
+	assert_int_equal(hdfs_token_get(token, 0, NULL), 0);
+	unsigned age = hdfs_token_age(token);
+	assert_false(hdfs_token_renew(token, age));
+	assert_string_equal(hdfs_token_url(token), old);
 	token_bed_write(scratch_path(state, "tokens"), second, 1);
-	assert_true(hdfs_token_renew(options.token, age));
-	assert_string_equal(hdfs_token_url(options.token), new);
+	assert_true(hdfs_token_renew(token, age));
+	assert_string_equal(hdfs_token_url(token), new);
 	/* another client had the old one, too */
-	assert_true(hdfs_token_renew(options.token, age));
-	assert_false(hdfs_token_renew(options.token, hdfs_token_age(options.token)));
+	assert_true(hdfs_token_renew(token, age));
+	assert_false(hdfs_token_renew(token, hdfs_token_age(token)));
 	hadoop_cluster_destroy(cluster);
 }
 
@@ -332,6 +366,7 @@ int main(void)
 		scratch_test(a_gateway_has_tokens_of_its_own),
 		scratch_test(a_file_is_read_on_a_secure_cluster_alone),
 		scratch_test(a_token_is_not_got_for_a_request_in_the_clear),
+		scratch_test(a_description_leads_no_token_to_other_servers),
 		scratch_test(a_token_that_is_refused_is_read_anew),
 	};
 

@@ -41,11 +41,13 @@ static void test_target(void **state)
 	str_list_add(&services, "ha-hdfs:ns");
 	const struct webhdfs_options token = {
 		.user = "alice",
-		.token = hdfs_token_open(
-			&(struct hdfs_token_server){"hdfs://ns", &services, &none, true, false},
-			NULL),
+		.token = hdfs_token_of(&(struct hdfs_token_server){.fs = "hdfs://ns",
+								   .services = &services,
+								   .givers = &none,
+								   .web = &none,
+								   .is_encrypted = true}),
 	};
-	assert_non_null(token.token);
+	assert_int_equal(hdfs_token_get(token.token, 0, NULL), 0);
 
 	expect_target(&plain, "http://nn:9870", "/a/b",
 		      "/webhdfs/v1/a/b?op=OPEN&user.name=al%20ice");

@@ -567,7 +567,11 @@ static void a_token_that_has_ended_is_replaced(void **state)
 	char *new cleanup_free = token_bed_url(tokens[1][0], tokens[1][1]);
 	const struct web_step steps[] = {{old, EXPIRED}, {new, STATUS("7")}, {new, EXPIRED}};
 	struct str_list services cleanup_str_list = {0}, none = {0};
-	struct hdfs_token_server server = {"hdfs://a", &services, &none, true, false};
+	const struct hdfs_token_server server = {.fs = "hdfs://a",
+						 .services = &services,
+						 .givers = &none,
+						 .web = &none,
+						 .is_encrypted = true};
 	struct webhdfs_options options = {.user = (char *)"alice", .max_wait_ms = PATIENCE_MS};
 	struct webhdfs_file file cleanup_webhdfs_file = {0};
 	struct err err cleanup_err = {0};
@@ -576,8 +580,8 @@ static void a_token_that_has_ended_is_replaced(void **state)
 	str_list_add(&services, "ha-hdfs:a");
 	str_list_add(&services, "127.0.0.1:8020");
 	token_bed_write(scratch_path(state, "tokens"), tokens, 1);
-	options.token = hdfs_token_open(&server, NULL);
-	assert_non_null(options.token);
+	options.token = hdfs_token_of(&server);
+	assert_int_equal(hdfs_token_get(options.token, 0, NULL), 0);
 	token_bed_write(scratch_path(state, "tokens"), tokens + 1, 1);
 	web_server_start(&web, steps, array_length(steps));
 	str_list_add(&options.addresses, web.url);

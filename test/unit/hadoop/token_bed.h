@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#define TOKEN_FILE_VARIABLE "HADOOP_TOKEN_FILE_LOCATION"
+#include "hadoop/token_file.h"
 
 /* {kind, service} each. The identifier of a token is its service, and its password "secret". */
 void token_bed_write(const char *path, const char *const (*tokens)[2], size_t count);
