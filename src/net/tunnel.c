@@ -2,12 +2,17 @@
 
 #include <event2/buffer.h>
 #include <event2/event.h>
+#include <event2/event_struct.h>
 #include <event2/listener.h>
+#include <event2/util.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/queue.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "net/address.h"
 #include "net/dial.h"
 #include "net/listen.h"
@@ -19,6 +24,7 @@ enum {
 	DIAL_MS = 10000,
 	ON_THE_WAY = 128 * 1024, /* bytes, each way */
 	PASSAGES_MAX = 1024,
+	ACCEPT_PAUSE_MS = 100,
 };
 
 /* One of the two sides of a passage. */
@@ -31,19 +37,30 @@ struct side {
 struct passage {
 	LIST_ENTRY(passage) link;
 	struct tunnel *tunnel;
-	struct dial *dial; /* NULL: not connecting */
+	struct dial *dial;     /* NULL: not connecting */
+	struct event deadline; /* of agreeing on TLS */
 	struct side near, far;
 };
 
 struct tunnel {
 	struct event_base *base;
 	struct evconnlistener *listener;
+	struct event resume;	 /* listening again after accept failed */
 	struct tls_context *tls; /* with the target; NULL: without TLS */
 	uid_t user;
+	int64_t dial_ms;
 	char *target, *address;
+	bool has_warned; /* of this target */
 	LIST_HEAD(, passage) passages;
 	size_t count; /* of them */
 };
+
+static void warn(struct tunnel *tunnel, const struct err *err)
+{
+	if (!tunnel->has_warned)
+		log_warning("%s: %s", tunnel->target, err_message(err));
+	tunnel->has_warned = true;
+}
 
 static void close_side(struct side *side)
 {
@@ -57,6 +74,7 @@ static void free_passage(struct passage *passage)
 	passage->tunnel->count--;
 	if (passage->dial)
 		dial_cancel(passage->dial);
+	event_del(&passage->deadline);
 	close_side(&passage->near);
 	close_side(&passage->far);
 	free(passage);
@@ -78,15 +96,21 @@ static bool is_over(const struct side *from, const struct side *to)
 	       !wire_is_sending(&to->wire);
 }
 
+static bool is_agreed(const struct side *far)
+{
+	return far->is_open && (!far->wire.tls || tls_is_open(far->wire.tls));
+}
+
 static void go_on(struct passage *passage)
 {
 	struct side *near = &passage->near, *far = &passage->far;
 
-	if (!far->is_open) {
-		if (near->has_ended)
-			free_passage(passage);
+	if (near->has_ended && !is_agreed(far)) {
+		free_passage(passage);
 		return;
 	}
+	if (!far->is_open)
+		return;
 	move(near, far);
 	move(far, near);
 	if (is_over(near, far) || is_over(far, near))
@@ -103,7 +127,12 @@ static void on_changed(void *data)
 static void on_end(void *data, int error)
 {
 	struct side *side = data;
+	struct err err cleanup_err = {0};
 
+	if (error && side == &side->passage->far) {
+		wire_err(&side->wire, error, &err);
+		warn(side->passage->tunnel, &err);
+	}
 	if (error) {
 		free_passage(side->passage);
 		return;
@@ -134,11 +163,25 @@ static void on_dialed(void *data, int fd, const struct err *err)
 
 	passage->dial = NULL;
 	if (fd < 0) {
+		warn(passage->tunnel, err);
 		free_passage(passage);
 		return;
 	}
 	open_side(passage, &passage->far, fd, passage->tunnel->tls);
+	timer_start(&passage->deadline, passage->tunnel->dial_ms);
 	go_on(passage);
+}
+
+static void on_deadline(evutil_socket_t fd, short what, void *data)
+{
+	struct passage *passage = data;
+	struct err err cleanup_err = {0};
+
+	if (is_agreed(&passage->far))
+		return;
+	err_set(&err, ERR_UNREACHABLE, "it does not agree on TLS");
+	warn(passage->tunnel, &err);
+	free_passage(passage);
 }
 
 static bool is_welcome(const struct tunnel *tunnel, int fd)
@@ -163,12 +206,32 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 	}
 	struct passage *passage = mem_alloc(sizeof(*passage));
 	passage->tunnel = tunnel;
+	event_assign(&passage->deadline, tunnel->base, -1, 0, on_deadline, passage);
 	LIST_INSERT_HEAD(&tunnel->passages, passage, link);
 	tunnel->count++;
 	open_side(passage, &passage->near, fd, NULL);
-	passage->dial = dial_start(tunnel->base, tunnel->target, DIAL_MS, on_dialed, passage, NULL);
+	passage->dial =
+		dial_start(tunnel->base, tunnel->target, tunnel->dial_ms, on_dialed, passage, NULL);
 	if (!passage->dial)
 		free_passage(passage);
+}
+
+/* Out of descriptors: the listener would stay readable and spin. */
+static void on_accept_error(struct evconnlistener *listener, void *data)
+{
+	struct tunnel *tunnel = data;
+
+	log_warning("%s: cannot accept a connection: %s", tunnel->address,
+		    evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR()));
+	evconnlistener_disable(listener);
+	timer_start(&tunnel->resume, ACCEPT_PAUSE_MS);
+}
+
+static void on_resume(evutil_socket_t fd, short what, void *data)
+{
+	struct tunnel *tunnel = data;
+
+	evconnlistener_enable(tunnel->listener);
 }
 
 static int listen_at(struct tunnel *tunnel, const char *text, struct err *err)
@@ -184,6 +247,7 @@ static int listen_at(struct tunnel *tunnel, const char *text, struct err *err)
 		close(fd);
 		return err_set(err, ERR_FAILED, "%s: cannot listen", text);
 	}
+	evconnlistener_set_error_cb(tunnel->listener, on_accept_error);
 	if (getsockname(evconnlistener_get_fd(tunnel->listener),
 			(struct sockaddr *)&address.storage, &address.length) < 0)
 		return err_set_errno(err, "%s: cannot tell the port", text);
@@ -199,6 +263,8 @@ struct tunnel *tunnel_create(const struct tunnel_options *options, struct err *e
 	tunnel->target = mem_strdup(options->target);
 	tunnel->tls = options->secret ? tls_context_create_shared(options->secret) : NULL;
 	tunnel->user = options->user;
+	tunnel->dial_ms = options->dial_ms ? options->dial_ms : DIAL_MS;
+	event_assign(&tunnel->resume, tunnel->base, -1, 0, on_resume, tunnel);
 	LIST_INIT(&tunnel->passages);
 	if (listen_at(tunnel, options->listen, err) < 0) {
 		tunnel_destroy(tunnel);
@@ -210,6 +276,7 @@ struct tunnel *tunnel_create(const struct tunnel_options *options, struct err *e
 void tunnel_move(struct tunnel *tunnel, const char *target)
 {
 	mem_replace(&tunnel->target, mem_strdup(target));
+	tunnel->has_warned = false;
 }
 
 const char *tunnel_address(const struct tunnel *tunnel)
@@ -223,6 +290,7 @@ void tunnel_destroy(struct tunnel *tunnel)
 		return;
 	while (!LIST_EMPTY(&tunnel->passages))
 		free_passage(LIST_FIRST(&tunnel->passages));
+	event_del(&tunnel->resume);
 	if (tunnel->listener)
 		evconnlistener_free(tunnel->listener);
 	tls_context_destroy(tunnel->tls);

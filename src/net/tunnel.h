@@ -1,9 +1,10 @@
 /* A port of this machine that leads to an AM: for a browser that reaches this machine and not the
  * AM's, and for programs that do not speak its TLS. Bytes pass as they are: what the AM wants to be
- * shown, they have to show. */
+ * shown, they have to show. The first error of each target is logged as a warning. */
 #ifndef TONY_NET_TUNNEL_H
 #define TONY_NET_TUNNEL_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -21,6 +22,8 @@ struct tunnel_options {
 	/* On this machine only programs of this user's or root's are let in, and whom the kernel
 	 * knows not; SOCKET_OWNER_ANY: all. */
 	uid_t user;
+	/* For a connection to the target, and then for agreeing on TLS; 0: 10 s each. */
+	int64_t dial_ms;
 };
 
 struct tunnel *tunnel_create(const struct tunnel_options *options, struct err *err);

@@ -10,7 +10,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "net/socket_owner.h"
 #include "net/tunnel.h"
 #include "peer.h"
@@ -53,20 +55,71 @@ static void test_leads_through_tls(void **state)
 	fixture_close(&fixture);
 }
 
+static void keep_line(void *data, const char *text)
+{
+	str_append_format(data, "%s\n", text);
+}
+
 static void test_ends_where_the_target_does_not_know_the_secret(void **state)
 {
+	static const char words[] = "does not prove that it knows the job's token";
+	struct str lines cleanup_str = {0};
 	struct fixture fixture;
 	struct peer peer;
 
 	fixture_open_sealed(&fixture, NULL);
 	struct tunnel *tunnel = dig(&fixture, "another", geteuid());
+	log_divert(keep_line, &lines);
+	for (int i = 0; i < 2; i++) {
+		peer_open(&peer, fixture.base, tunnel_address(tunnel));
+		peer_send(&peer, ASK);
+		peer_expect_end(&peer, fixture.base);
+		assert_int_equal(peer.received.length, 0);
+		assert_int_equal(fixture.handled, 0);
+		peer_close(&peer);
+	}
+	log_divert(NULL, NULL);
+	const char *told = strstr(str_text(&lines), words);
+	assert_non_null(told);
+	assert_null(strstr(told + 1, words)); /* once */
+	tunnel_destroy(tunnel);
+	fixture_close(&fixture);
+}
+
+/* The target accepts, and says nothing. */
+static void test_silent_target_keeps_no_passage(void **state)
+{
+	struct fixture fixture;
+	struct peer peer, silent;
+	char *address cleanup_free = NULL;
+	int listener = peer_listen(&address);
+
+	fixture_open(&fixture, NULL);
+	struct tunnel_options options = {.base = fixture.base,
+					 .listen = "127.0.0.1:0",
+					 .target = address,
+					 .secret = TEST_TOKEN,
+					 .user = geteuid(),
+					 .dial_ms = 50};
+	struct tunnel *tunnel = tunnel_create(&options, NULL);
 	peer_open(&peer, fixture.base, tunnel_address(tunnel));
 	peer_send(&peer, ASK);
 	peer_expect_end(&peer, fixture.base);
-	assert_int_equal(peer.received.length, 0);
-	assert_int_equal(fixture.handled, 0);
 	peer_close(&peer);
 	tunnel_destroy(tunnel);
+	close(accept(listener, NULL, NULL));
+	/* A guest that goes takes its passage along: nobody waits an hour for it. */
+	options.dial_ms = 3600 * 1000;
+	tunnel = tunnel_create(&options, NULL);
+	peer_open(&peer, fixture.base, tunnel_address(tunnel));
+	peer_send(&peer, ASK);
+	run_idle(fixture.base);
+	peer_take(&silent, fixture.base, accept(listener, NULL, NULL));
+	peer_close(&peer);
+	peer_expect_end(&silent, fixture.base);
+	peer_close(&silent);
+	tunnel_destroy(tunnel);
+	close(listener);
 	fixture_close(&fixture);
 }
 
@@ -153,6 +206,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_leads_through_tls),
 		cmocka_unit_test(test_ends_where_the_target_does_not_know_the_secret),
+		cmocka_unit_test(test_silent_target_keeps_no_passage),
 		cmocka_unit_test(test_lets_in_nobody_but_its_user),
 		cmocka_unit_test(test_is_a_stranger_without_token),
 		cmocka_unit_test(test_moves_to_another_target),
