@@ -41,6 +41,8 @@ struct tls {
 	/* At the server's end, before that: how the record in progress begins, and how many of its
 	 * bytes are to come. */
 	bool is_server, has_begun;
+	/* At some time: an error makes OpenSSL begin anew. */
+	bool was_open;
 	unsigned char head[RECORD_HEAD + MESSAGE_HEAD];
 	size_t head_length, rest;
 	/* Of the bytes of tls_take(), those that OpenSSL has not read. */
@@ -393,7 +395,7 @@ static int say_certificate(const struct tls *tls, long flaw, struct err *err)
 /* It shows a certificate, or says no to what proves the secret. */
 static bool is_stranger(const struct tls *tls, unsigned long code)
 {
-	return tls->context->is_shared && !tls_is_open(tls) &&
+	return tls->context->is_shared && !tls->was_open &&
 	       (ERR_GET_REASON(code) >= SSL_AD_REASON_OFFSET ||
 		ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED);
 }
@@ -470,6 +472,7 @@ int tls_take(struct tls *tls, const void *bytes, size_t length, struct evbuffer 
 
 	if (tls->is_server && !tls_is_open(tls) && !hear_greeting(tls, bytes, length))
 		return err_set(err, ERR_INPUT, "TLS: the peer does not begin as a client does");
+	tls->was_open = tls->was_open || tls_is_open(tls);
 	ERR_clear_error();
 	tls->fresh = bytes;
 	tls->fresh_length = length;

@@ -185,6 +185,44 @@ static void test_last_answer_is_whole(void **state)
 
 /* ---- who does not ------------------------------------------------------------------------- */
 
+/* `to` takes all that `from` has to send. */
+static int pass(struct tls *from, struct tls *to, struct err *err)
+{
+	struct evbuffer *nothing = evbuffer_new(), *sealed = tls_seal(from, nothing);
+	size_t length = evbuffer_get_length(sealed);
+	int result =
+		length == 0 ? 0 : tls_take(to, evbuffer_pullup(sealed, -1), length, nothing, err);
+
+	evbuffer_drain(sealed, length);
+	evbuffer_free(nothing);
+	return result;
+}
+
+/* Such an alert is about a record, and not about the secret. */
+static void test_alert_after_agreement_denies_no_secret(void **state)
+{
+	static const unsigned char junk[] = {0x17, 3,	3,   0,	  19,  'j', 'u', 'n',
+					     'k',  'j', 'u', 'n', 'k', 'j', 'u', 'n',
+					     'k',  'j', 'u', 'n', 'k', 'j', 'u', 'n'};
+	struct err err cleanup_err = {0};
+	struct tls_context *context = tls_context_create_shared(TEST_TOKEN);
+	struct tls *client = tls_create(context, NULL), *server = tls_accept(context);
+	struct evbuffer *input = evbuffer_new();
+
+	while (!tls_is_open(client) || !tls_is_open(server)) {
+		assert_int_equal(pass(client, server, NULL), 0);
+		assert_int_equal(pass(server, client, NULL), 0);
+	}
+	assert_int_equal(tls_take(server, junk, sizeof(junk), input, NULL), -1);
+	assert_int_equal(pass(server, client, &err), -1);
+	assert_int_equal(err.kind, ERR_INPUT);
+	assert_null(strstr(err_message(&err), "does not prove"));
+	evbuffer_free(input);
+	tls_destroy(client);
+	tls_destroy(server);
+	tls_context_destroy(context);
+}
+
 /* promise: S90 */
 static void test_another_token(void **state)
 {
@@ -593,6 +631,7 @@ int main(void)
 		cmocka_unit_test(test_calls_of_one_who_knows_the_token),
 		cmocka_unit_test(test_held_request_ends_with_its_client),
 		cmocka_unit_test(test_last_answer_is_whole),
+		cmocka_unit_test(test_alert_after_agreement_denies_no_secret),
 		cmocka_unit_test(test_another_token),
 		cmocka_unit_test(test_nothing_is_answered_without_tls),
 		cmocka_unit_test(test_other_clients_of_tls),
