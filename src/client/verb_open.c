@@ -13,7 +13,6 @@
 #include "client/report.h"
 #include "client/verbs.h"
 #include "framework/framework.h"
-#include "net/socket_owner.h"
 #include "net/tunnel.h"
 
 struct open_options {
@@ -163,7 +162,7 @@ static struct tunnel *dig(struct event_base *base, const struct open_options *ch
 						      .listen = listen,
 						      .target = target,
 						      .secret = secret,
-						      .user = SOCKET_OWNER_ANY},
+						      .user = geteuid()},
 			     err);
 }
 
