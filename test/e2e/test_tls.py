@@ -141,6 +141,9 @@ def test_junk_loses_no_task(tony):
         connection = socket.create_connection(address_of(job), PATIENCE_S)
         connection.sendall(words[number % len(words)])
         held = [*held[-300:], connection]
+    restarted = tony.run("restart", job.id, "worker:0")
+    assert restarted.returncode == 0, restarted.stderr
+    job.wait_task("worker:0", restart=1)
     beats = [event for event in job.events() if event["ev"] == "task" and event.get("to") == "lost"]
     assert not beats and job.status()["am_attempt"] == 1
     assert all(task["attempt"] == 1 and task["state"] == "running" for task in job.status()["tasks"])
