@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -345,12 +346,9 @@ bool link_is_reporting(const struct link *link)
 static struct http_client *connect_to(const struct link_options *options, const char *address,
 				      struct err *err)
 {
-	struct http_client *client =
-		http_client_create(options->base, address, options->token, err);
+	const struct http_target am = {address, options->token, geteuid(), options->is_sealed};
 
-	if (client && options->is_sealed)
-		http_client_seal(client);
-	return client;
+	return http_client_create_for(options->base, &am, err);
 }
 
 static void redirect(struct message *message, struct http_client *client)

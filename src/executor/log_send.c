@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/log.h"
@@ -294,12 +295,9 @@ bool log_send_is_done(const struct log_send *sender)
 static struct http_client *connect_to(const struct log_send_options *options, const char *address,
 				      struct err *err)
 {
-	struct http_client *client =
-		http_client_create(options->base, address, options->token, err);
+	const struct http_target am = {address, options->token, geteuid(), options->is_sealed};
 
-	if (client && options->is_sealed)
-		http_client_seal(client);
-	return client;
+	return http_client_create_for(options->base, &am, err);
 }
 
 struct log_send *log_send_create(const struct log_send_options *options, struct err *err)

@@ -302,14 +302,11 @@ static void ask(struct live_source *source, const struct http_target *am)
 	char *path cleanup_free = make_path(source);
 
 	http_client_destroy(source->client);
-	source->client = http_client_create(source->live->base, am->address, am->token, &err);
+	source->client = http_client_create_for(source->live->base, am, &err);
 	if (!source->client) {
 		break_off(source, err_message(&err));
 		return;
 	}
-	http_client_demand_owner(source->client, am->owner);
-	if (am->is_sealed)
-		http_client_seal(source->client);
 	source->is_asked = true;
 	source->is_quiet = source->is_paused = false;
 	source->heard_ms = clock_monotonic_ms();

@@ -609,15 +609,25 @@ void http_client_demand_owner(struct http_client *client, uid_t owner)
 	client->owner = owner;
 }
 
+struct http_client *http_client_create_for(struct event_base *base,
+					   const struct http_target *target, struct err *err)
+{
+	struct http_client *client = http_client_create(base, target->address, target->token, err);
+
+	if (!client)
+		return NULL;
+	if (target->token)
+		client->owner = target->owner;
+	if (target->is_sealed) {
+		client->own_tls = tls_context_create_shared(client->token);
+		client->tls = client->own_tls;
+	}
+	return client;
+}
+
 void http_client_use_tls(struct http_client *client, struct tls_context *tls)
 {
 	client->tls = tls;
-}
-
-void http_client_seal(struct http_client *client)
-{
-	client->own_tls = tls_context_create_shared(client->token);
-	client->tls = client->own_tls;
 }
 
 void http_client_use_negotiator(struct http_client *client, struct http_negotiator *negotiator)

@@ -81,13 +81,26 @@ char *http_client_host(const char *address, bool is_tls);
  * On this machine, a `token` is sent only to servers of the caller's user or root. */
 struct http_client *http_client_create(struct event_base *base, const char *address,
 				       const char *token, struct err *err);
+
+/* A server of tony's, and the user to whom alone its token is shown (http_client_demand_owner()).
+ */
+struct http_target {
+	const char *address; /* HOST:PORT */
+	const char *token;   /* NULL: none */
+	uid_t owner;	     /* counts with a token only */
+	/* It is one with is_sealed (http_server.h), and the token is what both know. */
+	bool is_sealed;
+};
+
+/* Likewise: a token is shown in the clear only where the target is not sealed. */
+struct http_client *http_client_create_for(struct event_base *base,
+					   const struct http_target *target, struct err *err);
+
 /* Before the first call: it is this user's server, or root's (net/dial.h), or SOCKET_OWNER_ANY. */
 void http_client_demand_owner(struct http_client *client, uid_t owner);
 /* Before the first call: it is https that is spoken. `tls` is borrowed. What tls_take() says of a
  * connection is the error of the call. */
 void http_client_use_tls(struct http_client *client, struct tls_context *tls);
-/* Likewise: the server is one with is_sealed (http_server.h), and the token is what both know. */
-void http_client_seal(struct http_client *client);
 /* Before the first call, and without a token: its user and the server prove who they are by
  * http_negotiate.h, borrowed, in every call that sends no file. Its error is that of the call. */
 void http_client_use_negotiator(struct http_client *client, struct http_negotiator *negotiator);
@@ -122,14 +135,6 @@ void http_client_resume(struct http_client *client);
 int http_response_check(int status, const char *body, size_t length, struct err *err);
 
 /* ---- synchronous: a signal may cut them (interrupt.h) -------------------------------------- */
-
-/* A server, and the user to whom alone its token is shown (http_client_demand_owner()). */
-struct http_target {
-	const char *address; /* HOST:PORT */
-	const char *token;   /* NULL: none */
-	uid_t owner;
-	bool is_sealed; /* http_client_seal() */
-};
 
 /* 0 when an answer came, whatever its status (see http_response_check()). `body` is text or NULL.
  * `response` may be NULL; else the body is appended to it. */

@@ -51,14 +51,11 @@ static int run(struct sync_call *call, const struct http_target *target,
 	call->base = event_base_new();
 	if (!call->base)
 		return err_set_errno(call->err, "cannot make an event loop");
-	client = http_client_create(call->base, target->address, target->token, call->err);
+	client = http_client_create_for(call->base, target, call->err);
 	if (client) {
-		http_client_use_tls(client, call->tls);
-		if (target->is_sealed)
-			http_client_seal(client);
+		if (call->tls)
+			http_client_use_tls(client, call->tls);
 		http_client_use_negotiator(client, call->negotiator);
-		if (target->token)
-			http_client_demand_owner(client, target->owner);
 		http_client_start(client, question);
 		if (!interrupt_dispatch(call->base))
 			call->result = interrupt_set(call->err, target->address);

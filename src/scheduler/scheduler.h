@@ -318,7 +318,7 @@ struct job_door {
 	char *address; /* "127.0.0.1:4000"; NULL: the AM is not there (yet, or any more) */
 	char *token;
 	uid_t owner;	/* of an AM on this machine; SOCKET_OWNER_ANY: it is not known */
-	bool is_sealed; /* its AM speaks TLS alone, by the token (http_client_seal()) */
+	bool is_sealed; /* its AM speaks TLS alone, by the token (net/tls.h) */
 	bool ended;	/* the final record is written: read the journal, not the AM */
 	int am_attempt; /* that writes the journal in job_dir: another one goes on with a copy. 0:
 			   all write the same one */

@@ -128,16 +128,13 @@ static bool ask_one(struct asking *asking, struct job_summary *job, const report
 	char *address cleanup_free = left > 0 ? yarn_am_address(report) : NULL;
 	bool is_sealed = true;
 	char *token cleanup_free = address ? find_token(asking, job->id, report, &is_sealed) : NULL;
-	struct http_client *client =
-		token ? http_client_create(asking->base, address, token, NULL) : NULL;
+	const struct http_target am = {address, token, SOCKET_OWNER_ANY, is_sealed};
+	struct http_client *client = token ? http_client_create_for(asking->base, &am, NULL) : NULL;
 
 	if (!client)
 		return false;
 	struct question *question = mem_alloc(sizeof(*question));
 	*question = (struct question){asking, job, client};
-	http_client_demand_owner(client, SOCKET_OWNER_ANY);
-	if (is_sealed)
-		http_client_seal(client);
 	asking->under_way++;
 	http_client_start(client, &(struct http_question){.method = "GET",
 							  .path = "/v1/job",

@@ -18,7 +18,7 @@ struct ui_place {
 	bool keep_path;	     /* it knows of the prefix: paths are passed on as they are */
 	const char *base;    /* stands before the path instead of the prefix; NULL: nothing */
 	const char *token;   /* that the program asks for; NULL: none */
-	bool is_sealed;	     /* it speaks TLS alone, by the token (http_client_seal()) */
+	bool is_sealed;	     /* it speaks TLS alone, by the token (net/tls.h) */
 	/* Whose program it is, and who else may listen for it (dial_demand_owner()): another
 	 * machine's executor has looked there. `listener_uids` outlives the request. */
 	uid_t owner;

@@ -207,10 +207,11 @@ static bool on_bytes(void *data, const char *bytes, size_t length)
 
 static void begin(struct api_bed *bed, struct reply *reply, struct http_question *question)
 {
+	const struct http_target am = {api_address(bed->api), BED_TOKEN, geteuid(),
+				       bed->bed->job->tls};
+
 	*reply = (struct reply){.bed = bed};
-	reply->client = http_client_create(bed->base, api_address(bed->api), BED_TOKEN, NULL);
-	if (bed->bed->job->tls)
-		http_client_seal(reply->client);
+	reply->client = http_client_create_for(bed->base, &am, NULL);
 	question->done = on_done;
 	question->data = reply;
 	question->takes_gzip = true;

@@ -57,10 +57,9 @@ static void forget(struct outcome *outcome)
 static struct http_client *connect_to(struct event_base *base, const char *address,
 				      const char *token)
 {
-	struct http_client *client = http_client_create(base, address, token, NULL);
+	const struct http_target target = {address, token, geteuid(), .is_sealed = true};
 
-	http_client_seal(client);
-	return client;
+	return http_client_create_for(base, &target, NULL);
 }
 
 static void ask(struct event_base *base, struct http_client *client, const char *method,
