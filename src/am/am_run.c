@@ -287,8 +287,7 @@ static void restore(struct am *am, const struct job_view *view)
 		am->place.am_attempt = view->am_attempt + 1;
 	am->waiting = mem_strdup(view->waiting);
 	am->has_notified = view->notices != NULL;
-	for (size_t i = 0; i < view->avoided.count; i++)
-		str_list_add(&am->suspects, view->avoided.items[i]);
+	str_list_copy(&am->suspects, &view->avoided);
 	am->machine =
 		machine_restore(am->job, random_u64(), view, clock_monotonic_ms(), clock_wall_ms());
 	machine_set_failures(am->machine, framework_failures(am->job));

@@ -44,7 +44,7 @@ void str_list_add(struct str_list *list, const char *text);
 void str_list_take(struct str_list *list, char *text); /* takes ownership */
 void str_list_add_format(struct str_list *list, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-void str_list_copy(struct str_list *to, const struct str_list *from); /* `to` is empty */
+void str_list_copy(struct str_list *to, const struct str_list *from); /* appends */
 bool str_list_has(const struct str_list *list, const char *text);
 void str_list_sort(struct str_list *list);
 char *str_list_join(const struct str_list *list, const char *separator);

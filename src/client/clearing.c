@@ -129,8 +129,7 @@ static int remove_job(struct clearing *clearing, const struct scheduler_client_o
 
 void clearing_choose(struct clearing *clearing, const struct str_list *ids)
 {
-	for (size_t i = 0; i < ids->count; i++)
-		str_list_add(&clearing->removal.chosen, ids->items[i]);
+	str_list_copy(&clearing->removal.chosen, ids);
 }
 
 int clearing_remove(struct clearing *clearing, const struct scheduler_client_ops *ops,

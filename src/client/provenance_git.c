@@ -119,8 +119,7 @@ static int run(const struct provenance_git *git, const char *directory, const ch
 	int pipes[2], status = 0;
 
 	str_list_add(&arguments, "git");
-	for (size_t i = 0; i < git->settings.count; i++)
-		str_list_add(&arguments, git->settings.items[i]);
+	str_list_copy(&arguments, &git->settings);
 	for (size_t i = 0; i < count; i++)
 		str_list_add(&arguments, words[i]);
 	if (pipe2(pipes, O_CLOEXEC) < 0)

@@ -73,8 +73,7 @@ static void repeat_removals(const struct job *job, struct job_options *options)
 	for (size_t i = 0; i < job->types[0].environment.count; i++)
 		if (!strchr(job->types[0].environment.items[i], '='))
 			str_list_add_format(&all, "%s=", job->types[0].environment.items[i]);
-	for (size_t i = 0; i < options->env.count; i++)
-		str_list_add(&all, options->env.items[i]);
+	str_list_copy(&all, &options->env);
 	str_list_finish(&options->env);
 	options->env = all;
 }

@@ -81,8 +81,7 @@ static int run(void *data, const struct verb_call *call, struct err *err)
 	if (chosen->json && chosen->output && !str_equal(chosen->output, "json"))
 		return err_set(err, ERR_USAGE, "--json and --output %s contradict; give one",
 			       chosen->output);
-	for (size_t i = 0; i < call->operands->count; i++)
-		str_list_add(&chosen->queues, call->operands->items[i]);
+	str_list_copy(&chosen->queues, call->operands);
 	choice.scheduler = schedulers_choose(chosen->scheduler, &queue, err);
 	choice.queue = queue;
 	if (!choice.scheduler || choice.scheduler->queues(&queues, err) < 0)

@@ -564,8 +564,7 @@ static int read_view(const struct reader *reader, const char *fs, const struct s
 static int use_gateways(struct hdfs_access *hdfs, const struct str_list *http_fs)
 {
 	str_list_finish(&hdfs->webhdfs);
-	for (size_t i = 0; i < http_fs->count; i++)
-		str_list_add(&hdfs->webhdfs, http_fs->items[i]);
+	str_list_copy(&hdfs->webhdfs, http_fs);
 	hdfs->http_fs = true;
 	return 0;
 }

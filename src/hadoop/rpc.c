@@ -563,8 +563,7 @@ struct rpc_client *rpc_client_create(struct event_base *base, const struct rpc_o
 	client->base = base;
 	client->options = *options;
 	client->options.addresses = (struct str_list){0};
-	for (size_t i = 0; i < options->addresses.count; i++)
-		str_list_add(&client->options.addresses, options->addresses.items[i]);
+	str_list_copy(&client->options.addresses, &options->addresses);
 	client->all_addresses = str_list_join(&client->options.addresses, ", ");
 	client->options.user = client->user = mem_strdup(options->user);
 	client->options.user_principal = client->user_principal =

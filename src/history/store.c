@@ -43,8 +43,7 @@ void history_store_close(struct history_store *store)
 
 void history_store_trust(struct history_store *store, const struct str_list *publishers)
 {
-	for (size_t i = 0; i < publishers->count; i++)
-		str_list_add(&store->publishers, publishers->items[i]);
+	str_list_copy(&store->publishers, publishers);
 }
 
 const char *history_store_location(const struct history_store *store)

@@ -115,8 +115,7 @@ void history_summary_of(const struct job_view *view, struct history_summary *sum
 		.task_count = (int64_t)view->task_count,
 		.view_acl = mem_strdup(job_view_acl(job)),
 	};
-	for (size_t i = 0; i < job->tags.count; i++)
-		str_list_add(&summary->tags, job->tags.items[i]);
+	str_list_copy(&summary->tags, &job->tags);
 	take_cause(view, summary);
 	take_types(job, summary);
 }

@@ -122,8 +122,7 @@ void cause_copy(struct cause *to, const struct cause *from)
 		.headline = mem_strdup(from->headline),
 	};
 
-	for (size_t i = 0; i < from->tail.count; i++)
-		str_list_add(&copy.tail, from->tail.items[i]);
+	str_list_copy(&copy.tail, &from->tail);
 	cause_finish(to);
 	*to = copy;
 }

@@ -55,8 +55,7 @@ void job_summary_copy(const struct job_summary *from, struct job_summary *to)
 	to->message = mem_strdup(from->message);
 	to->waiting = mem_strdup(from->waiting);
 	to->tags = (struct str_list){0};
-	for (size_t i = 0; i < from->tags.count; i++)
-		str_list_add(&to->tags, from->tags.items[i]);
+	str_list_copy(&to->tags, &from->tags);
 }
 
 void job_summaries_free(struct job_summary *jobs, size_t count)

@@ -75,8 +75,7 @@ static void add_holding(struct ledger_entry *own, const struct container *contai
 
 	own->containers++;
 	share_add(&own->holds, &one);
-	for (size_t i = 0; i < container->gpus.count; i++)
-		str_list_add(&own->gpus, container->gpus.items[i]);
+	str_list_copy(&own->gpus, &container->gpus);
 }
 
 /* What the job holds, from its containers. */
@@ -123,10 +122,8 @@ static int claim(struct local *local, const struct allotment *allotment, const s
 	if (!local->shared || ask->need.gpus == 0)
 		return 0;
 	share_add(&claimed.holds, &ask->need);
-	for (size_t i = 0; i < own->gpus.count; i++)
-		str_list_add(&claimed.gpus, own->gpus.items[i]);
-	for (size_t i = 0; i < gpus->count; i++)
-		str_list_add(&claimed.gpus, gpus->items[i]);
+	str_list_copy(&claimed.gpus, &own->gpus);
+	str_list_copy(&claimed.gpus, gpus);
 	int result = write_shared(local, &claimed, err);
 	str_list_finish(&claimed.gpus);
 	if (result < 0 || read_neighbours(local, err) < 0)

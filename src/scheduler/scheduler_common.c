@@ -23,8 +23,7 @@ void scheduler_summarize(const struct scheduler_traits *engine, const struct job
 		.message = mem_strdup(view->message),
 		.waiting = view->is_final ? NULL : mem_strdup(view->waiting),
 	};
-	for (size_t i = 0; i < job->tags.count; i++)
-		str_list_add(&summary->tags, job->tags.items[i]);
+	str_list_copy(&summary->tags, &job->tags);
 }
 
 bool scheduler_id_begins(const char *id, const char *word)

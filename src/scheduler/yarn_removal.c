@@ -415,8 +415,7 @@ void yarn_removal_age(const struct job *job)
 	/* A client may still follow a job that has just ended. */
 	if (all_ms > 0)
 		yarn_ended(now - (all_ms > UNKNOWN_MS ? all_ms : UNKNOWN_MS), &ids, NULL);
-	for (size_t i = 0; i < ids.count; i++)
-		str_list_add(&removal.chosen, ids.items[i]);
+	str_list_copy(&removal.chosen, &ids);
 	for (size_t i = 0; i < ids.count; i++) {
 		removal_begin(&removal);
 		yarn_remove(ids.items[i], &removal, NULL);

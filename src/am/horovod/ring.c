@@ -141,8 +141,7 @@ const struct ring_process *ring_to_tell(const struct ring *ring, const struct ma
 
 void ring_list(const struct ring *ring, struct str_list *names)
 {
-	for (size_t i = 0; i < ring->formed.count; i++)
-		str_list_add(names, ring->formed.items[i]);
+	str_list_copy(names, &ring->formed);
 }
 
 void ring_restore(struct ring *ring, const struct str_list *names)
