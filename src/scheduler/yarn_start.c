@@ -198,11 +198,11 @@ static void check_user(const struct hadoop_cluster *cluster, const char *id,
 	const char *user = yarn_known_text(report->user);
 
 	if (user && !str_equal(user, cluster->user))
-		log_warning("%s is of the user %s for the ResourceManager, and of %s for tony, by "
-			    "whose "
-			    "name its files are: hadoop.security.auth_to_local is another one here "
-			    "than on the cluster, or the ticket was changed; tony kill %s ends it",
-			    id, user, cluster->user, id);
+		log_warning("%s is of the user %s for the ResourceManager, and of %s for tony; its "
+			    "files are %s's. The rules in hadoop.security.auth_to_local here are "
+			    "not the cluster's, or the ticket was changed. End it with: tony kill "
+			    "%s",
+			    id, user, cluster->user, cluster->user, id);
 }
 
 /* A wrong queue, say, is refused a few ms after the submission. *has_finished: its AM has told YARN
