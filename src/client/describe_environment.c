@@ -66,20 +66,27 @@ static char *find_key(const struct describer *describer, const struct job_type *
 	return NULL;
 }
 
+char *describe_name_flaw(const struct describer *describer, const struct job_type *type,
+			 const char *name)
+{
+	if (variables_is_tonys(name))
+		return mem_printf("\"%s\": tony gives each process its own; choose another name",
+				  name);
+	if (framework_sets_identity(describer->job, type, name))
+		return mem_printf("\"%s\": the framework %s gives each process its own; leave it "
+				  "out, or use the framework generic",
+				  name, describer->job->framework);
+	return NULL;
+}
+
 static void check_variable(const struct describer *describer, const struct job_type *type,
 			   const char *name)
 {
-	bool is_own = variables_is_tonys(name);
+	char *text cleanup_free = describe_name_flaw(describer, type, name);
 
-	if (!is_own && !framework_sets_identity(describer->job, type, name))
+	if (!text)
 		return;
 	char *key cleanup_free = find_key(describer, type, name);
-	char *text cleanup_free =
-		is_own ? mem_printf("\"%s\": tony gives each process its own; choose another name",
-				    name)
-		       : mem_printf("\"%s\": the framework %s gives each process its own; leave it "
-				    "out, or use the framework generic",
-				    name, describer->job->framework);
 	if (key)
 		describe_error(describer, key, "%s", text);
 	else

@@ -67,6 +67,10 @@ void describe_limits(struct describer *describer);
 /* describe_environment.c */
 void describe_environment(const struct describer *describer, struct job_type *type);
 void describe_check_variables(const struct describer *describer);
+/* "NAME": why the user cannot set this variable of the type's programs, and what to do instead.
+ * NULL: the user can. The caller frees. */
+char *describe_name_flaw(const struct describer *describer, const struct job_type *type,
+			 const char *name);
 void describe_secrets(const struct describer *describer); /* describe_secrets.c */
 void describe_resources(struct describer *describer);	  /* describe_files.c */
 void describe_order(struct describer *describer);	  /* describe_order.c: stages, depends-on */

@@ -1,28 +1,29 @@
 /* The values that the user has in files. */
-#include <string.h>
-
 #include "base/mem.h"
 #include "client/describe_internal.h"
 #include "client/secret_file.h"
-#include "framework/framework.h"
-#include "framework/variables.h"
 
-static bool is_taken(const struct describer *describer, const char *name)
+/* All types' programs get it. */
+static char *find_flaw(const struct describer *describer, const char *name)
 {
 	const struct job *job = describer->job;
 
-	if (variables_is_tonys(name))
-		return true;
-	for (size_t t = 0; t < job->type_count; t++)
-		if (framework_sets_identity(job, &job->types[t], name))
-			return true;
-	return false;
+	for (size_t t = 0; t < job->type_count; t++) {
+		char *flaw = describe_name_flaw(describer, &job->types[t], name);
+		if (flaw)
+			return flaw;
+	}
+	if (job_secrets_find(&job->secrets, name))
+		return mem_printf("\"%s\": is given twice; give one", name);
+	if (job->secrets.count >= JOB_MAX_SECRETS)
+		return mem_printf("\"%s\": is one too many; put several values into one file",
+				  name);
+	return NULL;
 }
 
 static void take_secret(const struct describer *describer, const char *pair, bool is_file)
 {
 	const char *option = is_file ? "--secret-file" : "--secret";
-	struct job_secrets *secrets = &describer->job->secrets;
 	struct err err cleanup_err = {0};
 	struct job_secret secret;
 
@@ -32,18 +33,12 @@ static void take_secret(const struct describer *describer, const char *pair, boo
 			       err_message(&err));
 		return;
 	}
-	const char *flaw = is_taken(describer, secret.name)
-				   ? "tony gives each process its own; choose another name"
-			   : job_secrets_find(secrets, secret.name) ? "is given twice; give one"
-			   : secrets->count >= JOB_MAX_SECRETS
-				   ? "is one too many; put several values into one file"
-				   : NULL;
+	char *flaw cleanup_free = find_flaw(describer, secret.name);
 	if (!flaw) {
-		job_secrets_add(secrets, secret);
+		job_secrets_add(&describer->job->secrets, secret);
 		return;
 	}
-	problems_error(describer->problems, PROBLEM_TYPED, "%s: \"%s\": %s", option, secret.name,
-		       flaw);
+	problems_error(describer->problems, PROBLEM_TYPED, "%s: %s", option, flaw);
 	job_secret_finish(&secret);
 }
 

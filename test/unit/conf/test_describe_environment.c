@@ -148,7 +148,9 @@ static void test_a_flaw_of_a_secret_is_told_without_its_value(void **state)
 		"file of it: --secret-file E=FILE",
 		"--secret: F: \"large\": is larger than 64 KiB; store it",
 		"--secret: G: \"empty\": is empty; write the value into it",
-		"--secret: \"RANK\": tony gives each process its own; choose another name",
+		"--secret: \"RANK\": the framework pytorch gives each process its own; leave it "
+		"out, "
+		"or use the framework generic",
 		"--secret: \"TONY_JOB_ID\": tony gives each process its own",
 		"--secret: \"H\": is given twice; give one",
 	};
