@@ -322,6 +322,16 @@ int fs_write_volatile(const char *path, const void *bytes, size_t length, mode_t
 	return replace(path, bytes, length, mode, VOLATILE, err);
 }
 
+int fs_write_private(const char *path, const void *bytes, size_t length, struct err *err)
+{
+	int fd cleanup_close =
+		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0)
+		return err_set_errno(err, "cannot write %s", path);
+	return fs_write_all(fd, bytes, length, err) < 0 ? err_wrap(err, "%s", path) : 0;
+}
+
 /* Not EEXIST alone says that it is there: a read-only or automounted parent answers otherwise. */
 static int make_directory(const char *path, mode_t mode, struct err *err)
 {

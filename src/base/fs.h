@@ -60,6 +60,9 @@ int fs_write_file(const char *path, const void *bytes, size_t length, mode_t mod
  * the address of a process: after a power failure the file may be empty. */
 int fs_write_volatile(const char *path, const void *bytes, size_t length, mode_t mode,
 		      struct err *err);
+/* Writes it in place, for its owner only and through no symbolic link: for a file that no process
+ * reads at that time. */
+int fs_write_private(const char *path, const void *bytes, size_t length, struct err *err);
 int fs_write_all(int fd, const void *bytes, size_t length,
 		 struct err *err); /* retries short writes */
 

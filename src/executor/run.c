@@ -1,6 +1,5 @@
 #include "executor/run.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,28 +11,18 @@
 #include "executor/secrets.h"
 #include "framework/framework.h"
 
-/* No process reads it now, so it need not be replaced in one step. */
-static int write_private(const char *path, const char *text, struct err *err)
-{
-	int fd cleanup_close = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return err_set_errno(err, "cannot write %s", path);
-	return fs_write_all(fd, text, strlen(text), err) < 0 ? err_wrap(err, "%s", path) : 0;
-}
-
 static int write_cluster(const char *path, const json_t *cluster, struct err *err)
 {
 	char *text cleanup_free = json_text(cluster);
 
-	return write_private(path, text, err);
+	return fs_write_private(path, text, strlen(text), err);
 }
 
 static int write_secret(const char *path, const struct settings *settings, struct err *err)
 {
 	char *secret cleanup_free = framework_secret(settings->job, settings->token);
 
-	return secret ? write_private(path, secret, err) : 0;
+	return secret ? fs_write_private(path, secret, strlen(secret), err) : 0;
 }
 
 static int count_processes(const struct run *run)

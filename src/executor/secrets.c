@@ -1,7 +1,5 @@
 #include "executor/secrets.h"
 
-#include <fcntl.h>
-
 #include "base/fs.h"
 #include "base/mem.h"
 
@@ -10,18 +8,6 @@ static char *path_of(const struct settings *settings, const struct job_secret *s
 	char *directory cleanup_free = fs_join(settings->container_dir, "secrets");
 
 	return secret ? fs_join(directory, secret->name) : mem_steal(&directory);
-}
-
-/* No process reads it now, so it need not be replaced in one step. */
-static int write_file(const char *path, const struct job_secret *secret, struct err *err)
-{
-	int fd cleanup_close =
-		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-	if (fd < 0)
-		return err_set_errno(err, "cannot write %s", path);
-	return fs_write_all(fd, secret->value, secret->length, err) < 0 ? err_wrap(err, "%s", path)
-									: 0;
 }
 
 int secrets_write(const struct settings *settings, struct err *err)
@@ -35,7 +21,7 @@ int secrets_write(const struct settings *settings, struct err *err)
 		if (!secret->is_file || !secret->value)
 			continue;
 		if (fs_make_directories(directory, 0700, err) < 0 ||
-		    write_file(path, secret, err) < 0)
+		    fs_write_private(path, secret->value, secret->length, err) < 0)
 			return -1;
 	}
 	return 0;

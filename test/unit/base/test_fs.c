@@ -171,6 +171,24 @@ static void writing_replaces_the_whole_file(void **state)
 	assert_int_equal(count_entries(state), 1);
 }
 
+static void a_private_file_is_its_owners_and_no_link(void **state)
+{
+	const char *path = scratch_path(state, "file"), *link = scratch_path(state, "link");
+	struct err err cleanup_err = {0};
+	struct stat info;
+	mode_t old = umask(0);
+
+	assert_success(fs_write_private(path, "long content", 12, &err), &err);
+	assert_success(fs_write_private(path, "a\0b", 3, &err), &err);
+	umask(old);
+	assert_int_equal(symlink(path, link), 0);
+	assert_int_equal(fs_write_private(link, "other", 5, &err), -1);
+	assert_message_has(&err, "cannot write ");
+	assert_int_equal(stat(path, &info), 0);
+	assert_int_equal(info.st_mode & 07777, 0600);
+	assert_int_equal(info.st_size, 3);
+}
+
 static void an_open_reader_keeps_the_old_content(void **state)
 {
 	const char *path = scratch_path(state, "file");
@@ -409,6 +427,7 @@ int main(void)
 		scratch_test(what_is_no_file_is_not_read),
 		scratch_test(a_range_is_read_whole_or_not_at_all),
 		scratch_test(writing_replaces_the_whole_file),
+		scratch_test(a_private_file_is_its_owners_and_no_link),
 		scratch_test(an_open_reader_keeps_the_old_content),
 		scratch_test(a_failed_write_leaves_nothing),
 		cmocka_unit_test(short_and_blocked_writes_are_continued),
