@@ -405,7 +405,8 @@ static int serve(struct portal *portal, struct err *err)
 	static const int signals[] = {SIGTERM, SIGINT};
 	struct event *events[array_length(signals)];
 
-	/* Inherited by all that it starts. It starts no program of a job's. */
+	/* All processes of the portal inherit it. The next tony starts the program that a dead
+	 * job's notices need. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_set_errno(err, "no_new_privs");
 	portal->reader.starter = starter_open(portal->options->tensorboard, err);

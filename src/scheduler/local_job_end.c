@@ -36,7 +36,7 @@ static json_t *describe_final(const struct job *job, const struct ending *ending
 
 /* In place of an AM and a guardian that could not. Notices may take long, and so may a store in
  * which a publication was broken off: another guardian, which finds the job at its end, tells and
- * publishes. */
+ * publishes. A portal may start none: it publishes, and leaves the notices to the next tony. */
 static void conclude(const struct job *job, const char *job_dir, bool was_final)
 {
 	struct err err cleanup_err = {0};
@@ -44,7 +44,11 @@ static void conclude(const struct job *job, const char *job_dir, bool was_final)
 	if (was_final || job_has_notices(job)) {
 		if (local_start_last_duty(job->id, job_dir, &err) == 0)
 			return;
-		log_warning("%s", err_message(&err));
+		if (job_has_notices(job))
+			log_warning("%s: the notices of its end wait for `tony status %s`: %s",
+				    job->id, job->id, err_message(&err));
+		else
+			log_warning("%s", err_message(&err));
 	}
 	local_history_conclude(job, job_dir);
 }

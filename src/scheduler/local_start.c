@@ -33,14 +33,33 @@ enum {
 
 /* ---- the process -------------------------------------------------------------------------- */
 
-/* `ready`: -1: none. */
+/* Descriptors by which the process tells how far its start came. -1: none. */
+struct signs {
+	int ready;  /* an eventfd of the AM's */
+	int failed; /* a pipe for the error of an exec that failed, which is not logged then */
+};
+
+static _Noreturn void fail_exec(const char *agent, const char *job_dir, int failed)
+{
+	int error = errno;
+
+	if (failed < 0 || write(failed, &error, sizeof(error)) != sizeof(error))
+		dprintf(STDERR_FILENO, "cannot start %s in %s: %s\n", agent, job_dir,
+			strerror(error));
+	_exit(EXIT_NO_EXEC);
+}
+
 static _Noreturn void become_am(const char *agent, const char *job_id, const char *job_dir,
-				int output, int ready)
+				int output, const struct signs *signs)
 {
 	char *number cleanup_free = mem_printf("%d", READY_FD);
-	char *const argv[] = {
-		"tony-agent", "am", "--job-dir", (char *)job_dir, ready < 0 ? NULL : "--ready-fd",
-		number,	      NULL};
+	char *const argv[] = {"tony-agent",
+			      "am",
+			      "--job-dir",
+			      (char *)job_dir,
+			      signs->ready < 0 ? NULL : "--ready-fd",
+			      number,
+			      NULL};
 	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	setsid();
@@ -50,17 +69,16 @@ static _Noreturn void become_am(const char *agent, const char *job_id, const cha
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
 	close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC);
-	if (ready >= 0 && dup2(ready, READY_FD) == ready)
+	if (signs->ready >= 0 && dup2(signs->ready, READY_FD) == signs->ready)
 		fcntl(READY_FD, F_SETFD, 0);
 	setenv("TONY_JOB_ID", job_id, 1);
 	if (chdir(job_dir) == 0)
 		execv(agent, argv);
-	dprintf(STDERR_FILENO, "cannot start %s in %s: %s\n", agent, job_dir, strerror(errno));
-	_exit(EXIT_NO_EXEC);
+	fail_exec(agent, job_dir, signs->failed);
 }
 
-static pid_t start(const char *agent, const char *job_id, const char *job_dir, int ready,
-		   struct err *err)
+static pid_t start(const char *agent, const char *job_id, const char *job_dir,
+		   const struct signs *signs, struct err *err)
 {
 	char *log cleanup_free = fs_join(job_dir, LOCAL_AM_LOG);
 	int output cleanup_close = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -69,7 +87,7 @@ static pid_t start(const char *agent, const char *job_id, const char *job_dir, i
 		return err_set_errno(err, "%s", log);
 	pid_t pid = fork();
 	if (pid == 0)
-		become_am(agent, job_id, job_dir, output, ready);
+		become_am(agent, job_id, job_dir, output, signs);
 	return pid < 0 ? err_set_errno(err, "fork") : pid;
 }
 
@@ -145,7 +163,7 @@ int local_start_am(const char *job_id, const char *job_dir, struct err *err)
 	int ready cleanup_close = eventfd(0, EFD_CLOEXEC);
 	if (ready < 0)
 		return err_set_errno(err, "eventfd");
-	pid_t pid = start(agent, job_id, job_dir, ready, err);
+	pid_t pid = start(agent, job_id, job_dir, &(struct signs){ready, -1}, err);
 	if (pid < 0)
 		return -1;
 	int result = wait_for_am(pid, ready, job_dir, err);
@@ -154,9 +172,34 @@ int local_start_am(const char *job_id, const char *job_dir, struct err *err)
 	return result;
 }
 
+/* Until an exec, or the process's end, has closed the other end of the pipe. 0: there was none. */
+static int read_exec_error(int failed)
+{
+	int error = 0;
+	ssize_t got;
+
+	do {
+		got = read(failed, &error, sizeof(error));
+	} while (got < 0 && errno == EINTR);
+	return got == sizeof(error) ? error : 0;
+}
+
 int local_start_last_duty(const char *job_id, const char *job_dir, struct err *err)
 {
 	char *agent cleanup_free = agent_find(err);
+	int ends[2];
 
-	return agent && start(agent, job_id, job_dir, -1, err) > 0 ? 0 : -1;
+	if (!agent)
+		return -1;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_set_errno(err, "no pipe");
+	pid_t pid = start(agent, job_id, job_dir, &(struct signs){-1, ends[1]}, err);
+	close(ends[1]);
+	int error = pid > 0 ? read_exec_error(ends[0]) : 0;
+	close(ends[0]);
+	if (error == 0)
+		return pid > 0 ? 0 : -1;
+	waitpid(pid, NULL, 0);
+	errno = error;
+	return err_set_errno(err, "cannot start %s in %s", agent, job_dir);
 }

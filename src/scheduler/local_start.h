@@ -15,7 +15,8 @@
 int local_start_am(const char *job_id, const char *job_dir, struct err *err);
 
 /* Starts the same for a job whose journal has its last line: it does what the last guardian would
- * have done, and nobody waits for it. */
+ * have done, and nobody waits for it. -1 also where this process may start no program, as those of
+ * a portal. */
 int local_start_last_duty(const char *job_id, const char *job_dir, struct err *err);
 
 /* Whether such a signal is pending. */

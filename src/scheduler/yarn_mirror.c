@@ -443,18 +443,43 @@ static bool is_there(struct store *job_dir)
 	return store_look(job_dir, "", &directory, &missing) == 0 || missing.kind != ERR_NOT_FOUND;
 }
 
+/* By a process that may start none, as those of a portal. Without the job's directory no other tony
+ * would send the notices. */
+static void leave_notices(const struct hadoop_cluster *cluster, const char *mirror,
+			  const struct err *why)
+{
+	const char *id = fs_basename(mirror);
+	struct err err cleanup_err = {0};
+	char *text cleanup_free =
+		mem_printf("%s: the notices of its end wait for `tony status %s`: %s", id, id,
+			   err_message(why));
+
+	log_trouble("notices", text);
+	if (yarn_history_publish(cluster, mirror, &err) < 0)
+		log_debug("%s: %s", id, err_message(&err));
+}
+
 /* Notices may take long: a process of their own sends them, and then publishes (yarn_end.h). */
 static void finish(struct store *job_dir, const struct hadoop_cluster *cluster, const char *mirror)
 {
 	struct err err cleanup_err = {0};
 
-	if (has_notices_due(mirror)) {
-		fetch_files(job_dir, mirror);
-		if (local_start_last_duty(fs_basename(mirror), mirror, &err) == 0)
-			return;
-		log_warning("the notices of the job's end are not sent: %s", err_message(&err));
+	if (!has_notices_due(mirror)) {
+		clear_up(job_dir, cluster, mirror);
+		return;
 	}
-	clear_up(job_dir, cluster, mirror);
+	fetch_files(job_dir, mirror);
+	if (local_start_last_duty(fs_basename(mirror), mirror, &err) < 0)
+		leave_notices(cluster, mirror, &err);
+}
+
+/* Nobody believes an entry that this user publishes of another one's job. */
+static bool is_own(const struct hadoop_cluster *cluster,
+		   const Hadoop__ApplicationReportProto *report)
+{
+	const char *user = yarn_user_of(report);
+
+	return !user || str_equal(user, cluster->user);
 }
 
 /* In place of its AM, which may have come as far as the last line. */
@@ -462,15 +487,12 @@ static int publish_end(struct store *job_dir, const struct hadoop_cluster *clust
 		       const char *mirror, const Hadoop__ApplicationReportProto *report,
 		       struct err *err)
 {
-	const char *user = yarn_user_of(report);
-	/* Nobody believes an entry that this user publishes of another one's job. */
-	bool is_own = !user || str_equal(user, cluster->user), is_final;
-	bool tells = is_own && is_there(job_dir);
+	bool owns = is_own(cluster, report), tells = owns && is_there(job_dir), is_final;
 
 	last_sequence(mirror, &is_final);
 	if (!is_final && conclude(mirror, report, tells, err) < 0)
 		return -1;
-	if (is_own && (tells || !has_notices_due(mirror)))
+	if (owns && (tells || !has_notices_due(mirror)))
 		finish(job_dir, cluster, mirror);
 	return 0;
 }
@@ -506,7 +528,12 @@ static int take_end(struct store *job_dir, const struct hadoop_cluster *cluster,
 	if (append(mirror, bytes, length, 1, err) < 0)
 		return -1;
 	last_sequence(mirror, &is_final);
-	return is_final ? 0 : conclude(mirror, report, false, err);
+	if (!is_final)
+		return conclude(mirror, report, false, err);
+	/* A portal has published it and left the notices. */
+	if (has_notices_due(mirror) && is_own(cluster, report) && is_there(job_dir))
+		finish(job_dir, cluster, mirror);
+	return 0;
 }
 
 static int settle_journal(struct store *job_dir, const struct hadoop_cluster *cluster,

@@ -12,6 +12,7 @@ import schemas
 from conftest import PYTHON, wait_until, write_xml
 from jhist import finished, jhist, started
 from patience import PATIENCE_S
+from portal import Portal
 
 FILES = ("job.json", "tony-final.xml", "events.jsonl", "summary.json")
 
@@ -113,6 +114,20 @@ def test_job_without_am_and_guardian_is_kept_by_who_looks(tony):
     assert said["state"] == "failed" and "application master was killed" in said["message"]
     assert said["types"][0]["max_rss_bytes"] >= said["types"][0]["p95_rss_bytes"] > 0
     assert rows(tony)[0]["id"] == job.id
+
+
+@pytest.mark.promise("R43")
+def test_job_without_am_and_guardian_is_kept_by_a_portal(tony):
+    """Whose processes may start no other program."""
+    portal = Portal(tony)
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 1000")
+    portal.wait_job(job, "running")
+    job.wait_task("worker:0")
+    job.lose_am()
+    portal.wait_kept(job, "failed")
+    said = summary(kept(tony, job))
+    assert said["state"] == "failed" and "application master was killed" in said["message"]
+    portal.stop()
 
 
 def test_of_long_logs_the_end_is_kept(tony):

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from conftest import wait_until
+from portal import Portal
 from receiver import Receiver
 
 WEBHOOK, COMMAND = "tony.application.on-end-webhook", "tony.application.on-end"
@@ -173,6 +174,22 @@ def test_the_next_tony_tells_the_end_of_a_job_whose_am_and_guardian_were_killed(
     assert receiver.wait_requests(1)[0][2]["job"]["state"] == "failed"
     assert "took it" in wait_notices(job)[WEBHOOK]["text"]
     assert job.published()
+
+
+@pytest.mark.promise("R62")
+def test_a_portal_publishes_a_dead_job_and_leaves_its_notice_to_the_next_tony(tony, receive):
+    receiver = receive()
+    portal = Portal(tony)
+    job = submit(tony, {WEBHOOK: receiver.url}, "sleep 600")
+    job.wait_task("worker:0")
+    job.lose_am()
+    portal.wait_kept(job, "failed")
+    assert portal.get(f"v1/jobs/{job.id}/job")["state"] == "failed" and not receiver.requests
+    portal.stop()
+    assert f"{job.id}: the notices of its end wait for `tony status {job.id}`: cannot start " in portal.child.stderr.read()
+    assert job.status()["state"] == "failed"
+    assert "took it" in wait_notices(job)[WEBHOOK]["text"]
+    assert len(receiver.requests) == 1
 
 
 def test_a_command_finds_the_facts_in_its_environment(tony):

@@ -5,6 +5,7 @@ import os
 import signal
 
 import pytest
+from portal import Portal
 from program import find_marked, wait_until
 from receiver import Receiver
 
@@ -122,6 +123,22 @@ def test_the_next_tony_that_lists_jobs_tells_the_end(tony, receive):
     receiver.wait_requests(1)
     wait_notices(job)
     check_recorded(job, receiver, "failed")
+
+
+@pytest.mark.promise("R62")
+def test_a_portal_publishes_a_dead_job_and_leaves_its_notice_to_the_next_tony(tony, receive):
+    receiver = receive()
+    job = start(tony, {WEBHOOK: receiver.url})
+    kill_am(job)
+    portal = Portal(tony)
+    portal.wait_kept(job, "failed")
+    assert not receiver.requests
+    portal.stop()
+    assert f"{job.id}: the notices of its end wait for `tony status {job.id}`: cannot start " in portal.child.stderr.read()
+    assert job.status()["state"] == "failed"
+    receiver.wait_requests(1)
+    assert "took it" in wait_notices(job)[WEBHOOK]["text"]
+    assert len(receiver.requests) == 1
 
 
 @pytest.mark.promise("R62")
