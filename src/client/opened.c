@@ -182,13 +182,6 @@ static void show_journals_waiting(struct opened *opened)
 	opened->shows_engines = false;
 }
 
-/* Another AM goes on with the journal, in a copy of it that is read anew from where we are. */
-static void read_on(struct opened *opened)
-{
-	journal_reader_close(opened->reader);
-	opened->reader = NULL;
-}
-
 static int read_journal(struct opened *opened, journal_visit *on_line, void *data, struct err *err)
 {
 	struct journal_line line;
@@ -196,10 +189,6 @@ static int read_journal(struct opened *opened, journal_visit *on_line, void *dat
 
 	if (pull(opened, err) < 0 || tell_waiting(opened, on_line, data, err) < 0)
 		return -1;
-	/* Another command of this user's may have heard of that AM first. */
-	if (opened->reader && opened->ops->traits->remote_am &&
-	    journal_reader_is_replaced(opened->reader))
-		read_on(opened);
 	if (!opened->reader && opened_rewind(opened, opened->since, err) < 0)
 		return -1;
 	while (opened->reader && (more = journal_reader_next(opened->reader, &line, err)) > 0) {
@@ -285,6 +274,13 @@ int opened_follow(struct opened *opened, int64_t timeout_ms, journal_visit *on_l
 
 /* ---- the AM ------------------------------------------------------------------------------- */
 
+/* Another AM goes on with the journal, in a copy of it that is read anew from where we are. */
+static void read_on(struct opened *opened)
+{
+	journal_reader_close(opened->reader);
+	opened->reader = NULL;
+}
+
 /* Others hold the view. */
 static void forget_journal(struct opened *opened)
 {
@@ -307,12 +303,14 @@ int opened_find_am(struct opened *opened, struct err *err)
 		return -1;
 	bool begins_anew = opened->door.am_attempt > 0 && door.am_attempt > 0 &&
 			   opened->door.am_attempt != door.am_attempt;
+	/* Another command may have put the whole journal in its place. */
+	bool has_ended = door.ended && !opened->door.ended;
 	job_door_finish(&opened->door);
 	opened->door = door;
 	/* What an AM wrote in its first moments may be known to nobody but us. */
 	if (begins_anew && opened->view->running_ms == 0)
 		forget_journal(opened);
-	else if (begins_anew)
+	else if (begins_anew || has_ended)
 		read_on(opened);
 	return 0;
 }

@@ -79,8 +79,6 @@ json_t *journal_line_record(const struct journal_line *line, struct err *err);
 struct journal_reader;
 struct journal_reader *journal_reader_open(const char *path, int64_t since, struct err *err);
 void journal_reader_close(struct journal_reader *reader); /* NULL is fine */
-/* Another file has its path by now. */
-bool journal_reader_is_replaced(const struct journal_reader *reader);
 
 /* 1: `line` is the next one, valid until the next call, and all of its event is there; 0: nothing
  * more yet; -1: a bad line (`err`

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/crc32c.h"
@@ -115,14 +114,6 @@ void journal_reader_close(struct journal_reader *reader)
 	free(reader->path);
 	free(reader->buffer);
 	free(reader);
-}
-
-bool journal_reader_is_replaced(const struct journal_reader *reader)
-{
-	struct stat own, there;
-
-	return fstat(reader->fd, &own) == 0 && stat(reader->path, &there) == 0 &&
-	       (own.st_dev != there.st_dev || own.st_ino != there.st_ino);
 }
 
 int64_t journal_reader_offset(const struct journal_reader *reader)
