@@ -179,7 +179,6 @@ struct api *api_create(struct event_base *base, const struct api_host *host,
 	api_linger_init(api);
 	api->kv = kept_kv_open(KV_TOTAL_MAX, options->kv_file);
 	LIST_INIT(&api->event_followers);
-	LIST_INIT(&api->log_followers);
 	LIST_INIT(&api->waiters);
 	api->kept = INT64_MAX;
 	api->rendezvous = rendezvous_create(&(struct rendezvous_options){

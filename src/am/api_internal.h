@@ -39,6 +39,7 @@ struct api_task {
 	struct usage *usage;	     /* NULL: nothing was measured yet */
 	struct user_series *numbers; /* NULL: its program told none yet */
 	char *log_dir;		     /* NULL: not told */
+	LIST_HEAD(, api_log_follower) log_followers;
 	/* Logs that its executor is ordered to send; NULL: none. */
 	struct log_relays *relays;
 	int64_t *logs_told; /* orders of it that the executor knows of */
@@ -141,7 +142,6 @@ struct api {
 	struct api_advice advice;
 	struct api_ui ui;
 	LIST_HEAD(, api_event_follower) event_followers;
-	LIST_HEAD(, api_log_follower) log_followers;
 	LIST_HEAD(, api_waiter) waiters; /* who is answered when something is kept */
 };
 
@@ -211,6 +211,8 @@ void api_answer_kept(struct api *api); /* more is */
 /* Ends or wakes who follows logs: all of them, when the job ends; those of a task whose container
  * is another one now. */
 void api_logs_wake(struct api *api);
+/* Those of one task: what they wait for may be there. */
+void api_logs_wake_task(struct api_task *task);
 void api_logs_check(struct api_task *task);
 
 /* Which of its containers is the present one. */

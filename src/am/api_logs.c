@@ -330,12 +330,18 @@ static void on_closed(void *data)
 	free_follower(data);
 }
 
-void api_logs_wake(struct api *api)
+void api_logs_wake_task(struct api_task *task)
 {
 	struct api_log_follower *follower;
 
-	LIST_FOREACH(follower, &api->log_followers, link)
+	LIST_FOREACH(follower, &task->log_followers, link)
 	http_stream_wake(follower->stream);
+}
+
+void api_logs_wake(struct api *api)
+{
+	for (size_t i = 0; i < api->task_count; i++)
+		api_logs_wake_task(&api->tasks[i]);
 }
 
 static void begin(struct api_log_follower *follower, struct http_request *request)
@@ -346,7 +352,7 @@ static void begin(struct api_log_follower *follower, struct http_request *reques
 	follower->taker.gone = on_relay_gone;
 	follower->taker.data = follower;
 	event_assign(&follower->poll, api->base, -1, 0, on_poll, follower);
-	LIST_INSERT_HEAD(&api->log_followers, follower, link);
+	LIST_INSERT_HEAD(&api->tasks[follower->task].log_followers, follower, link);
 	follower->stream = http_answer_stream(
 		request, log_question_type(&follower->question),
 		&(struct http_stream_source){.fill = fill, .closed = on_closed, .data = follower});

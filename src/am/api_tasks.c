@@ -182,6 +182,8 @@ static bool take_register(struct api_task *task, struct registration *message)
 	task->executor_pid = message->pid;
 	task->executor_attempt = message->of.attempt;
 	api_logs_check(task);
+	/* A program may end before they look again. */
+	api_logs_wake_task(task);
 	event.host = message->host;
 	event.port = message->port;
 	event.door = message->door;

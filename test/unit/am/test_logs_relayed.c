@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../net/peer.h"
+#include "am/api_internal.h"
 #include "am/log_relay.h"
 #include "base/fs.h"
 #include "base/json.h"
@@ -480,6 +481,25 @@ static void the_next_container_is_followed_from_its_beginning(void **state)
 	reply_finish(&first);
 }
 
+/* Its program may be over before anybody looks again. */
+static void a_container_that_comes_serves_those_who_wait_at_once(void **state)
+{
+	struct far *far = *state;
+	const struct api_task *task = &far->bed->api->tasks[1];
+	struct log_order orders[LOG_ORDERS_MAX];
+	struct reply reply;
+
+	lose_container(far);
+	api_bed_allocate(far->bed, "worker:1");
+	ask_stream(far->bed, &reply, LOGS "stdout?follow=1", NULL);
+	api_bed_run_idle(far->bed);
+	assert_int_equal(log_relays_orders(task->relays, orders), 0);
+	connect_far(far);
+	api_bed_run_idle(far->bed);
+	assert_int_equal(log_relays_orders(task->relays, orders), 1);
+	reply_finish(&reply);
+}
+
 /* ---- why there is none --------------------------------------------------------------------- */
 
 static void expect_status(struct far *far, int status, const char *path, const char *body)
@@ -568,6 +588,7 @@ int main(void)
 		on_far(without_followers_nothing_is_waited_for),
 		on_far(an_executor_that_connects_anew_goes_on),
 		on_far(the_next_container_is_followed_from_its_beginning),
+		on_far(a_container_that_comes_serves_those_who_wait_at_once),
 		on_far(a_log_that_is_missing_says_why),
 		on_far(bad_questions_are_refused),
 		on_far(pieces_that_nobody_wants_or_that_are_none_are_refused),
