@@ -44,6 +44,21 @@ def is_alive(pid):
     return state not in "ZX"
 
 
+def stand_still(*pids):
+    """Until SIGCONT. After the signal one thread of many may run on for a moment."""
+    def stands(pid):
+        try:
+            return all(stat.read_text().rpartition(")")[2].split()[0] == "T"
+                       for stat in Path(f"/proc/{pid}/task").glob("*/stat"))
+        except OSError:
+            return False  # a thread ended meanwhile
+
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    for pid in pids:
+        wait_until(lambda pid=pid: stands(pid), f"process {pid} to stand still")
+
+
 def find_marked(*marks):
     """Every live process whose environment holds one of the marks ("KEY=VALUE")."""
     wanted = {mark.encode() for mark in marks}

@@ -9,7 +9,7 @@ import urllib.parse
 
 import pytest
 from patience import PATIENCE_S, let_pass, wait_until
-from program import is_alive
+from program import is_alive, stand_still
 from receiver import Receiver
 from test_am_restart import NAMES, am_log, am_processes, finish, identity, start, wait_am
 
@@ -33,9 +33,9 @@ def node_manager_of_am(job):
     return daemon(job.tony, f"nm{int(host.rpartition('.')[2]) - 1}")
 
 
-def send(pids, number):
+def go_on(*pids):
     for pid in pids:
-        os.kill(pid, number)
+        os.kill(pid, signal.SIGCONT)
 
 
 def order_kill(url, token):
@@ -55,13 +55,13 @@ def state_at(url, token):
 def go_on_unanswered(job, am, url, connection):
     """For as long as a write to HDFS takes several times over, nobody tells it that it is one too many."""
     resource_manager = daemon(job.tony, "rm")
-    send([resource_manager], signal.SIGSTOP)
+    stand_still(resource_manager)
     try:
-        send(am, signal.SIGCONT)
+        go_on(*am)
         wait_until(lambda: state_at(url, job.token()) == "finishing", "the order to be heard")
         let_pass(2)
     finally:
-        send([resource_manager], signal.SIGCONT)
+        go_on(resource_manager)
     with pytest.raises(ConnectionError):   # who gave the order knows that it was not obeyed
         connection.getresponse()
 
@@ -71,7 +71,7 @@ def test_it_commands_nobody_writes_nothing_and_leaves(tony):
     job, before = start(tony, **{"tony.worker.node-label": "fast"})
     am, node_manager = am_processes(job), node_manager_of_am(job)
     url, token = job.status()["am_url"], job.token()
-    send([*am, node_manager], signal.SIGSTOP)
+    stand_still(*am, node_manager)
     connection = order_kill(url, token)
     try:
         wait_am(job, 2)
@@ -81,7 +81,7 @@ def test_it_commands_nobody_writes_nothing_and_leaves(tony):
         go_on_unanswered(job, am, url, connection)
         wait_until(lambda: not any(map(is_alive, am)), "the AM that stood still to leave")
     finally:
-        send([pid for pid in [*am, node_manager] if is_alive(pid)], signal.SIGCONT)
+        go_on(*filter(is_alive, [*am, node_manager]))
     assert job.tony.cluster.get(f"{job.files}/journal-1.jsonl") == kept
     wait_am(job, 2)
     for name in NAMES:
@@ -105,30 +105,29 @@ def receiver():
 def test_it_tells_no_end_of_a_job_that_another_am_goes_on_with(tony, receiver):
     """It hears the order to kill a job without containers while YARN cannot tell it that it is one too many."""
     node_of_tasks = daemon(tony, "nm3")
-    send([node_of_tasks], signal.SIGSTOP)
+    stand_still(node_of_tasks)
     job = tony.submit({"tony.worker.instances": 1, "tony.worker.node-label": "fast",
                        "tony.application.on-end-webhook": receiver.url},
                       "--executes", "true")
     wait_am(job, 1)
     am, node_manager = am_processes(job), node_manager_of_am(job)
     url, token = job.status()["am_url"], job.token()
-    send([*am, node_manager], signal.SIGSTOP)
+    stand_still(*am, node_manager)
     connection = order_kill(url, token)
     resource_manager = daemon(tony, "rm")
     try:
         wait_am(job, 2)
-        send([resource_manager], signal.SIGSTOP)
-        send(am, signal.SIGCONT)
+        stand_still(resource_manager)
+        go_on(*am)
         wait_until(lambda: state_at(url, token) == "killed", "the order to be heard")
         wait_until(lambda: any("before the end is told" in am_log(pid) for pid in am), "the AM to wait for an answer")
         let_pass(2)
         assert not receiver.requests
-        send([resource_manager], signal.SIGCONT)
+        go_on(resource_manager)
         wait_until(lambda: not any(map(is_alive, am)), "the AM that stood still to leave")
         assert not receiver.requests
     finally:
-        pids = [node_of_tasks, resource_manager, node_manager, *am]
-        send([pid for pid in pids if is_alive(pid)], signal.SIGCONT)
+        go_on(*filter(is_alive, [node_of_tasks, resource_manager, node_manager, *am]))
         connection.close()
     assert job.wait() == 0
     receiver.wait_requests(1)

@@ -7,7 +7,7 @@ import os
 import signal
 
 import pytest
-from program import PATIENCE_S, wait_until
+from program import PATIENCE_S, stand_still, wait_until
 from test_full import WELL_AGAIN, expect_end, metric, submit_writer, told
 
 CLUSTER = {"--nodes": 3, "--heartbeat-ms": 100, "--expiry-ms": 10000, "--recovery": None}
@@ -22,8 +22,7 @@ def tony(own_tony):
 @contextlib.contextmanager
 def silent(*pids):
     """They take connections, and say nothing."""
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
+    stand_still(*pids)
     try:
         yield
     finally:
