@@ -122,17 +122,11 @@ static size_t count_good(const char *bytes, size_t length, int64_t next)
 	return good;
 }
 
-/* Which AM the journal is of. The caller frees; NULL: not known. */
-static char *read_attempt(const char *mirror)
-{
-	char *path cleanup_free = fs_join(mirror, "attempt");
-
-	return fs_exists(path) ? fs_read_file(path, ATTEMPT_CAP, NULL, NULL) : NULL;
-}
-
 int yarn_mirror_attempt(const char *mirror)
 {
-	char *text cleanup_free = read_attempt(mirror);
+	char *path cleanup_free = fs_join(mirror, "attempt");
+	char *text cleanup_free =
+		fs_exists(path) ? fs_read_file(path, ATTEMPT_CAP, NULL, NULL) : NULL;
 	int64_t number = 0;
 
 	if (text)
@@ -162,29 +156,33 @@ static int append(const char *mirror, const char *bytes, size_t length, int64_t 
 	return fs_write_all(fd, start, good, err);
 }
 
-/* How far the journal is. -1: `err`; 1: to its end. */
-static int look(const char *mirror, int64_t *next, struct err *err)
+struct known {
+	int attempt;  /* of the AM that writes the journal */
+	int64_t next; /* the line that is not here yet */
+	bool is_final;
+};
+
+/* How far the journal is. */
+static int look(const char *mirror, struct known *known, struct err *err)
 {
 	int held cleanup_close = lock(mirror, err);
-	bool is_final;
 
 	if (held < 0)
 		return -1;
-	*next = last_sequence(mirror, &is_final) + 1;
-	return is_final;
+	known->attempt = yarn_mirror_attempt(mirror);
+	known->next = last_sequence(mirror, &known->is_final) + 1;
+	return 0;
 }
 
 /* Others may have been faster, or may have found another AM. */
 static int take(const struct job_door *door, const struct str *lines, int64_t first,
 		struct err *err)
 {
-	char *present cleanup_free = mem_printf("%d", door->am_attempt);
 	int held cleanup_close = lock(door->job_dir, err);
 
 	if (held < 0)
 		return -1;
-	char *known cleanup_free = read_attempt(door->job_dir);
-	if (!str_equal(known, present))
+	if (yarn_mirror_attempt(door->job_dir) != door->am_attempt)
 		return 1;
 	return append(door->job_dir, str_text(lines), lines->length, first, err);
 }
@@ -193,16 +191,20 @@ int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err)
 {
 	struct str answer cleanup_str = {0};
 	struct err silence cleanup_err = {0};
-	int64_t next;
+	struct known known;
 	int status;
 
 	if (!door->address || !door->token)
 		return 0;
-	int known = look(door->job_dir, &next, err);
-	if (known != 0)
-		return known < 0 ? -1 : 0;
-	char *path cleanup_free =
-		mem_printf("/v1/events?since=%lld&wait=%lld", (long long)next, (long long)hold_ms);
+	if (look(door->job_dir, &known, err) < 0)
+		return -1;
+	/* Who reads the journal reads an older one. */
+	if (known.attempt != door->am_attempt)
+		return 1;
+	if (known.is_final)
+		return 0;
+	char *path cleanup_free = mem_printf("/v1/events?since=%lld&wait=%lld",
+					     (long long)known.next, (long long)hold_ms);
 	if (job_door_call(door, "GET", path, NULL, PULL_TIMEOUT_MS + hold_ms, &status, &answer,
 			  &silence) < 0)
 		return silence.kind != ERR_INTERRUPTED;
@@ -212,7 +214,7 @@ int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err)
 		/* 503: it is ending, or has much to do. Else it is somebody else's port by now. */
 		return refusal.kind == ERR_UNREACHABLE ? 0 : 1;
 	}
-	return take(door, &answer, next, err);
+	return take(door, &answer, known.next, err);
 }
 
 /* Under the lock. What another process has heard meanwhile of the next AM stays. */

@@ -8,7 +8,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from program import PATIENCE_S, read_environ, wait_until
+from program import PATIENCE_S, read_environ, stand_still, wait_until
 
 NAMES = ["worker:0", "worker:1", "worker:2"]
 
@@ -87,6 +87,24 @@ def test_no_task_notices(tony):
     assert [line["seq"] for line in lines] == list(range(1, len(lines) + 1)), errors
     assert [line["attempt"] for line in lines if line["ev"] == "am"] == [1, 2]
     assert {line["attempt"] for line in lines if line["ev"] == "task"} <= {0, 1}
+
+
+@pytest.mark.promise("R37")
+def test_who_follows_goes_on_when_another_command_has_heard_of_the_next_am_and_of_the_end(tony):
+    job, _ = kept_job(tony, NAMES[:1])
+    waiter = tony.start("wait", job.id)
+    follower = tony.start("events", "--json", "-f", job.id)
+    follower.stdout.readline()
+    stand_still(waiter.pid, follower.pid)
+    try:
+        kill_am(job)
+        wait_am(job, 2)
+        assert finish(job) == 0
+    finally:
+        os.kill(waiter.pid, signal.SIGCONT)
+        os.kill(follower.pid, signal.SIGCONT)
+    assert waiter.wait(PATIENCE_S) == 0
+    assert '"succeeded"' in follower.stdout.read().splitlines()[-1]
 
 
 def test_logs_wait_for_the_next_am(tony):
