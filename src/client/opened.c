@@ -18,12 +18,14 @@
 #include "scheduler/removal.h"
 #include "scheduler/state_dir.h"
 
-#define ASK_TIMEOUT_MS 10000
-#define SILENCE_MS     3000 /* of the journal, after which the AM is looked for */
-#define PULL_MS	       250  /* between two questions to an AM whose journal is elsewhere */
-#define TELL_AFTER_MS  2000 /* since the submission: why the job waits for its AM */
-#define TELL_EVERY_MS  10000
-#define LEAVING_MS     5000 /* for an AM that is there, and tells nothing, to be gone or tell */
+#define ASK_TIMEOUT_MS	10000
+#define SILENCE_MS	3000 /* of the journal, after which the AM is looked for */
+#define PULL_MS		250  /* between two questions to an AM whose journal is elsewhere */
+#define TELL_AFTER_MS	2000 /* since the submission: why the job waits for its AM */
+#define TELL_EVERY_MS	10000
+#define FIND_TIMEOUT_MS 5000 /* for an AM that is being started */
+#define FIND_STEP_MS	100
+#define LEAVING_MS	5000 /* for an AM that is there, and tells nothing, to be gone or tell */
 
 static int read_description(struct opened *opened, struct err *err)
 {
@@ -439,6 +441,26 @@ json_t *opened_ask(const struct opened *opened, const char *method, const char *
 	    http_response_check(status, str_text(&response), response.length, err) < 0)
 		return NULL;
 	return json_parse(str_text(&response), response.length, err);
+}
+
+json_t *opened_ask_soon(struct opened *opened, const char *method, const char *path,
+			const char *body, struct err *err)
+{
+	int64_t until = clock_monotonic_ms() + FIND_TIMEOUT_MS;
+
+	for (;;) {
+		struct err failure cleanup_err = {0};
+		json_t *answer = opened_ask(opened, method, path, body, &failure);
+		if (answer)
+			return answer;
+		if (failure.kind != ERR_UNREACHABLE || clock_monotonic_ms() > until) {
+			err_copy(err, &failure);
+			return NULL;
+		}
+		poll(NULL, 0, FIND_STEP_MS);
+		if (opened_find_am(opened, err) < 0)
+			return NULL;
+	}
 }
 
 /* ---- tasks -------------------------------------------------------------------------------- */

@@ -84,6 +84,10 @@ void opened_look_at_history(struct opened *opened);
 /* Asks the AM: the answer's JSON (NULL on any failure). */
 json_t *opened_ask(const struct opened *opened, const char *method, const char *path,
 		   const char *body, struct err *err);
+/* The same, where an AM may be on its way: that of a new job, or the one that follows a killed
+ * one. */
+json_t *opened_ask_soon(struct opened *opened, const char *method, const char *path,
+			const char *body, struct err *err);
 
 /* ERR_NOT_FOUND unless the job has this task ("worker:1") or type of tasks ("worker"). */
 int opened_check_task(const struct opened *opened, const char *name, struct err *err);

@@ -1,17 +1,12 @@
 /* tony scale: how many tasks of elastic types are wanted. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/opened.h"
 #include "client/report.h"
 #include "client/verbs.h"
-
-#define FIND_TIMEOUT_MS 5000 /* for an AM that is being started */
-#define FIND_STEP_MS	100
 
 /* {"worker": 8} from the operands after the job. */
 static json_t *read_counts(const struct str_list *operands, struct err *err)
@@ -31,29 +26,6 @@ static json_t *read_counts(const struct str_list *operands, struct err *err)
 		json_set_int(counts, type, count);
 	}
 	return counts;
-}
-
-/* An AM may be on its way: that of a new job, or the one that follows a killed one. */
-static json_t *ask_am(struct opened *opened, const json_t *counts, struct err *err)
-{
-	int64_t until = clock_monotonic_ms() + FIND_TIMEOUT_MS;
-	char *body cleanup_free = json_text(counts);
-
-	for (;;) {
-		struct err failure cleanup_err = {0};
-		json_t *answer = opened_ask(opened, "POST", "/v1/job/scale", body, &failure);
-		if (answer)
-			return answer;
-		if (failure.kind != ERR_UNREACHABLE || clock_monotonic_ms() > until) {
-			/* The AM finds the numbers wrong, which the user has typed. */
-			enum err_kind kind = failure.kind == ERR_INPUT ? ERR_USAGE : failure.kind;
-			err_set(err, kind, "%s", err_message(&failure));
-			return NULL;
-		}
-		usleep(FIND_STEP_MS * 1000);
-		if (opened_find_am(opened, err) < 0)
-			return NULL;
-	}
 }
 
 static int check_types(const struct opened *opened, json_t *counts, struct err *err)
@@ -89,6 +61,7 @@ static void say(const struct opened *opened, const char *name, int64_t wanted)
 static int scale(void *data, const struct verb_call *call, struct err *err)
 {
 	struct opened opened cleanup_opened = {0};
+	struct err failure cleanup_err = {0};
 	const char *name;
 	json_t *value;
 
@@ -98,9 +71,14 @@ static int scale(void *data, const struct verb_call *call, struct err *err)
 	if (!counts || opened_find(&opened, call->operands->items[0], err) < 0 ||
 	    check_types(&opened, counts, err) < 0)
 		return -1;
-	json_t *answer cleanup_json = ask_am(&opened, counts, err);
-	if (!answer)
-		return -1;
+	char *body cleanup_free = json_text(counts);
+	json_t *answer cleanup_json =
+		opened_ask_soon(&opened, "POST", "/v1/job/scale", body, &failure);
+	if (!answer) {
+		/* The AM finds the numbers wrong, which the user has typed. */
+		enum err_kind kind = failure.kind == ERR_INPUT ? ERR_USAGE : failure.kind;
+		return err_set(err, kind, "%s", err_message(&failure));
+	}
 	json_object_foreach(counts, name, value)
 	{
 		say(&opened, name, json_integer_value(value));
