@@ -200,6 +200,23 @@ static char *on_log_path(void *data, size_t task, const char *name)
 	return am->scheduler_ops->log_path(am->scheduler, task, name);
 }
 
+static int on_tokens(void *data, const void *bytes, size_t length, struct err *err)
+{
+	static const char note[] = "the job's processes have new tokens for other services";
+	struct am *am = data;
+
+	if (am_is_over(am))
+		return err_set(err, ERR_INPUT, "the job is over");
+	if (!am->scheduler_ops->traits->has_tokens)
+		return err_set(err, ERR_INPUT, "jobs on \"%s\" have no tokens of other services",
+			       am->scheduler_ops->traits->name);
+	if (am->scheduler_ops->take_tokens(am->scheduler, bytes, length, err) < 0)
+		return -1;
+	log_info("%s", note);
+	am_record(am, record_note(am->job, NULL, note), false);
+	return 0;
+}
+
 static int open_api(struct am *am, struct err *err)
 {
 	am->diff_path = fs_join(am->job_dir, HISTORY_DIFF);
@@ -213,6 +230,7 @@ static int open_api(struct am *am, struct err *err)
 				      .output_lost = am_on_output_lost,
 				      .used = am_on_used,
 				      .checkpoint_trouble = am_on_checkpoint_trouble,
+				      .take_tokens = on_tokens,
 				      .log_path = on_log_path};
 	char *address cleanup_free = am->listener > 0 ? NULL : listen_address(am->place.host);
 	/* An AM at another address is none that the ring's processes would ask. */

@@ -53,6 +53,7 @@ static const struct http_route routes[] = {
 	{"*", "/ui/{name}/{path*}", api_handle_ui, READERS, .raw = true},
 	{"POST", "/v1/job/kill", api_handle_kill},
 	{"POST", "/v1/job/scale", api_handle_scale},
+	{"PUT", "/v1/job/tokens", api_handle_tokens},
 	{"POST", "/v1/tasks/{task}/restart", api_handle_restart},
 	{"PUT", "/v1/kv/{key*}", api_handle_kv_put},
 	{"GET", "/v1/kv/{key*}", api_handle_kv_get},
@@ -217,6 +218,7 @@ void api_destroy(struct api *api)
 	audit_refusals_destroy(api->refusals);
 	kept_kv_close(api->kv);
 	json_decref(api->advice.told);
+	new_tokens_finish(&api->tokens);
 	free(api->work.stragglers);
 	free(api->name);
 	free(api->address);

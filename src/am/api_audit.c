@@ -32,6 +32,7 @@ static const char *action_of(const struct http_request *request)
 	} actions[] = {
 		{"/v1/job/kill", "kill"},
 		{"/v1/job/scale", "scale"},
+		{"/v1/job/tokens", "renew"},
 		{"/restart", "restart"},
 	};
 	const struct http_head *head = http_request_head(request);

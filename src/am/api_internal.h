@@ -42,6 +42,7 @@ struct api_task {
 	LIST_HEAD(, api_log_follower) log_followers;
 	/* Logs that its executor is ordered to send; NULL: none. */
 	struct log_relays *relays;
+	int64_t tokens;	    /* number of those that it has, as its beat says */
 	int64_t *logs_told; /* orders of it that the executor knows of */
 	size_t logs_told_count;
 	int64_t beat_at;	       /* monotonic, ms; 0: never */
@@ -132,8 +133,9 @@ struct api {
 	int64_t store_trouble_since_ms;
 	void (*drained)(void *data);
 	void *drained_data;
-	int draining;	       /* servers that are not drained yet */
-	bool concluded;	       /* the journal has its last line */
+	int draining;	/* servers that are not drained yet */
+	bool concluded; /* the journal has its last line */
+	struct new_tokens tokens;
 	struct api_spec *spec; /* the cluster's; NULL: to be built anew */
 	struct api_view view;
 	struct api_linger linger;
@@ -147,6 +149,12 @@ struct api {
 
 /* The task of the path, or NULL when there is none: then 404 is answered. */
 struct api_task *api_find_task(struct api *api, struct http_request *request);
+
+/* ---- api_tokens.c: tokens for other services */
+
+/* Those that an executor has, of an AM before this one: they are for all. */
+void api_tokens_inherit(struct api *api, const struct new_tokens *tokens);
+void api_handle_tokens(void *data, struct http_request *request);
 
 /* ---- api_audit.c: audit lines (web/audit.h) */
 

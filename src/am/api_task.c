@@ -92,13 +92,22 @@ static struct order order_for(const struct api_task *task)
 	return order;
 }
 
+/* Others than its executor has. */
+static bool has_new_tokens(const struct api_task *task)
+{
+	const struct new_tokens *newest = &task->api->tokens;
+
+	return newest->bytes && newest->number != task->tokens;
+}
+
 /* Whether the executor has something to do that its report does not show as done. */
 static bool has_news(const struct api_task *task, const struct order *order)
 {
 	/* It registered with an AM before this one, and does so again when it hears of this one. */
 	if (task->api->host.am_attempt > 1 && task->executor_attempt != task->of.attempt)
 		return true;
-	if (!log_relays_agree(task->relays, task->logs_told, task->logs_told_count))
+	if (!log_relays_agree(task->relays, task->logs_told, task->logs_told_count) ||
+	    has_new_tokens(task))
 		return true;
 	switch (order->kind) {
 	case ORDER_WAIT:
@@ -131,6 +140,8 @@ static void answer_order(struct api_task *task, const struct order *order)
 	struct str front cleanup_str = {0}, rear cleanup_str = {0};
 	bool has_cluster = order->kind == ORDER_RUN && is_to_start(task, order);
 
+	if (has_new_tokens(task))
+		orders.tokens = api->tokens;
 	orders.log_count = log_relays_orders(task->relays, orders.logs);
 	orders_encode(&orders, has_cluster, &front, &rear);
 	if (has_cluster) {

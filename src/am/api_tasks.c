@@ -116,6 +116,7 @@ static void take_beat(struct api_task *task, struct heartbeat *message)
 		api_task_answer(task);
 	task->of = message->of;
 	task->activity = message->activity;
+	task->tokens = message->tokens;
 	note_silence(task, message->of.attempt);
 	if (message->log_count > task->logs_told_count)
 		task->logs_told = mem_realloc_array(task->logs_told, message->log_count,
@@ -181,6 +182,7 @@ static bool take_register(struct api_task *task, struct registration *message)
 	mem_replace(&task->log_dir, mem_steal(&message->log_dir));
 	task->executor_pid = message->pid;
 	task->executor_attempt = message->of.attempt;
+	api_tokens_inherit(task->api, &message->tokens);
 	api_logs_check(task);
 	/* A program may end before they look again. */
 	api_logs_wake_task(task);

@@ -37,7 +37,7 @@ static void clean_up(void)
 {
 	struct settings settings = {0};
 
-	if (settings_read(&settings, NULL) == 0 && settings.scheduler->shares_files) {
+	if (settings_read(&settings, NULL) == 0 && settings.scheduler->traits->shares_files) {
 		take_back(&settings);
 		secrets_remove(&settings);
 	}

@@ -153,9 +153,9 @@ static int open_one(struct mirrors *mirrors, const struct settings *settings,
 		store_close(options.store);
 		return -1;
 	}
-	mirrors->items[mirrors->count++] =
-		(struct named_mirror){mirrors, place->name, mirror,
-				      settings->scheduler->shares_files ? place->directory : NULL};
+	mirrors->items[mirrors->count++] = (struct named_mirror){
+		mirrors, place->name, mirror,
+		settings->scheduler->traits->shares_files ? place->directory : NULL};
 	return 0;
 }
 

@@ -23,7 +23,7 @@ static int find_container(struct settings *settings, struct err *err)
 	struct scheduler_container found = {0};
 	const struct scheduler_ops *ops = scheduler_find_container(&found, err);
 
-	settings->scheduler = ops ? ops->traits : NULL;
+	settings->scheduler = ops;
 	settings->job = found.job;
 	settings->token = found.token;
 	settings->token_file = found.token_file;

@@ -41,8 +41,8 @@ struct settings {
 	const char *cgroup;	/* the task's control group; NULL: none */
 	bool memory_watch;	/* nobody else enforces the memory limit */
 	int lifeline; /* a descriptor that ends when the job's AM is gone for good; -1: none */
-	const struct scheduler_traits *scheduler; /* of the scheduler that started this executor */
-	int64_t kill_notice_ms;			  /* scheduler_container */
+	const struct scheduler_ops *scheduler; /* the one that started this executor */
+	int64_t kill_notice_ms;		       /* scheduler_container */
 };
 
 int settings_read(struct settings *settings, struct err *err);

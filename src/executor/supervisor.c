@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
@@ -208,6 +209,7 @@ static void on_state(void *data, struct heartbeat *heartbeat)
 	heartbeat->pid_count = program_pids(supervisor->program, &heartbeat->pids);
 	if (supervisor->ui_is_served)
 		heartbeat->ui_port = supervisor->ui_port.number;
+	heartbeat->tokens = supervisor->tokens.number;
 	heartbeat->log_count = log_send_numbers(supervisor->logs, heartbeat->logs);
 	fill_account(supervisor, BEAT_NUMBERS_BYTES, &heartbeat->account);
 	if (has_use_to_tell(supervisor))
@@ -229,6 +231,7 @@ static void enter(struct supervisor *supervisor)
 		.pid = getpid(),
 		.log_dir = (char *)supervisor->settings->log_dir,
 		.door = supervisor->door ? door_port(supervisor->door) : 0,
+		.tokens = supervisor->tokens,
 	};
 
 	link_register(supervisor->link, &registration);
@@ -563,6 +566,26 @@ static bool is_ended(const struct supervisor *supervisor, const struct order *or
 	       order->epoch == supervisor->epoch && order->restart == supervisor->restart;
 }
 
+/* The AM sends them once: a refusal would be the same again. */
+static void take_tokens(struct supervisor *supervisor, const struct new_tokens *tokens)
+{
+	struct err err cleanup_err = {0};
+	size_t length;
+	char *bytes = base64_decode(tokens->bytes, strlen(tokens->bytes), &length);
+
+	if (!bytes)
+		err_set(&err, ERR_INPUT, "they are not base64");
+	else if (supervisor->settings->scheduler->traits->has_tokens)
+		supervisor->settings->scheduler->container.take_tokens(bytes, length, &err);
+	if (err.kind)
+		log_error("new tokens cannot be taken: %s", err_message(&err));
+	if (bytes)
+		explicit_bzero(bytes, length);
+	free(bytes);
+	new_tokens_copy(&supervisor->tokens, tokens);
+	link_changed(supervisor->link);
+}
+
 static void on_order(void *data, const struct orders *orders)
 {
 	struct supervisor *supervisor = data;
@@ -575,6 +598,8 @@ static void on_order(void *data, const struct orders *orders)
 		json_decref(supervisor->cluster);
 		supervisor->cluster = json_incref(orders->cluster);
 	}
+	if (orders->tokens.bytes && orders->tokens.number != supervisor->tokens.number)
+		take_tokens(supervisor, &orders->tokens);
 	if (log_send_order(supervisor->logs, orders->logs, orders->log_count))
 		link_changed(supervisor->link);
 	if (orders->order.kind == ORDER_QUIT && orders->preempted && supervisor->program)
@@ -673,9 +698,9 @@ static void open_door(struct supervisor *supervisor)
 		.data = supervisor,
 	};
 
-	if (settings->scheduler->restarts_am)
+	if (settings->scheduler->traits->restarts_am)
 		supervisor->door = door_open(&options, &err);
-	if (settings->scheduler->restarts_am && !supervisor->door)
+	if (settings->scheduler->traits->restarts_am && !supervisor->door)
 		log_warning("an AM that follows will not find this executor: %s",
 			    err_message(&err));
 }
@@ -688,7 +713,7 @@ static void localize(struct supervisor *supervisor)
 	const char *scratch_dir = supervisor->settings->scratch_dir;
 
 	if (localize_files(&type->files, scratch_dir, &supervisor->trouble) < 0 ||
-	    (!supervisor->settings->scheduler->shares_files &&
+	    (!supervisor->settings->scheduler->traits->shares_files &&
 	     imports_check(supervisor->settings, &supervisor->trouble) < 0))
 		log_error("%s", err_message(&supervisor->trouble));
 	else if (type->command && !supervisor->settings->job->work_dir)
@@ -792,6 +817,7 @@ static void finish(struct supervisor *supervisor)
 	}
 	port_release(&supervisor->port);
 	port_release(&supervisor->ui_port);
+	new_tokens_finish(&supervisor->tokens);
 	json_decref(supervisor->cluster);
 	metrics_finish(&supervisor->metrics);
 	output_loss_finish(&supervisor->lost);

@@ -61,6 +61,7 @@ struct supervisor {
 	struct order goal;
 	json_t *cluster; /* of the goal */
 	int am_attempt;
+	struct new_tokens tokens; /* the newest that an AM has given */
 	bool has_metrics;
 	struct metrics metrics; /* the last taken of this program */
 	struct program_use use; /* of this program, once it has ended; 0 ms: it has not */

@@ -221,8 +221,8 @@ static void tell_end(struct hdfs_token *token)
 		return;
 	token->told_age = token->age;
 	log_warning("%s: the job's delegation token has ended, and " TOKEN_FILE_VARIABLE " has no "
-		    "newer one: after dfs.namenode.delegation.token.max-lifetime a job loses HDFS; "
-		    "submit it again",
+		    "newer one: a job loses HDFS after dfs.namenode.delegation.token.max-lifetime, "
+		    "unless `tony renew` has brought it others in time",
 		    token->fs);
 }
 

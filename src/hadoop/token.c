@@ -82,6 +82,17 @@ char *token_owner(const struct hadoop_token *token)
 	return is_hdfs ? owner_in_writable(token) : NULL;
 }
 
+bool token_is_of_files(const struct hadoop_token *token)
+{
+	static const char *const kinds[] = {TOKEN_KIND_HDFS, TOKEN_KIND_SWEBHDFS,
+					    TOKEN_KIND_WEBHDFS, TOKEN_KIND_KMS};
+
+	for (size_t i = 0; i < array_length(kinds); i++)
+		if (str_equal(token->kind, kinds[i]))
+			return true;
+	return false;
+}
+
 char *token_url_string(const struct hadoop_token *token)
 {
 	struct str bytes = {0};

@@ -5,6 +5,7 @@
 #ifndef TONY_HADOOP_TOKEN_H
 #define TONY_HADOOP_TOKEN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -38,6 +39,9 @@ void token_from_proto(struct hadoop_token *token, const Hadoop__TokenProto *from
 /* Whose delegation token this is: "alice@REALM", or the name that a proxy user gave. NULL: the kind
  * is another one, or the identifier is none of its kind. The caller frees. */
 char *token_owner(const struct hadoop_token *token);
+
+/* Of a file system or of its keys: such as a job's tasks have. */
+bool token_is_of_files(const struct hadoop_token *token);
 
 /* As WebHDFS takes it behind "delegation=" (Token.encodeToUrlString): letters, digits, '-' and '_'
  * only. It holds the password. The caller frees. */

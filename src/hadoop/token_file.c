@@ -1,7 +1,9 @@
 #include "hadoop/token_file.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "hadoop/credentials.h"
 
@@ -40,6 +42,74 @@ int token_file_find(const char *const *kinds, size_t kind_count, const struct st
 	if (found)
 		token_copy(token, found);
 	return 0;
+}
+
+/* ---- newer ones --------------------------------------------------------------------------- */
+
+static bool is_same_service(const struct hadoop_token *one, const struct hadoop_token *other)
+{
+	return str_equal(one->kind, other->kind) && str_equal(one->service, other->service);
+}
+
+/* Whatever they are called there. */
+static void put(struct credentials *credentials, const struct credentials_token *new)
+{
+	bool is_known = false;
+
+	for (size_t i = 0; i < credentials->token_count; i++)
+		if (is_same_service(&credentials->tokens[i].token, &new->token)) {
+			token_finish(&credentials->tokens[i].token);
+			token_copy(&credentials->tokens[i].token, &new->token);
+			is_known = true;
+		}
+	if (!is_known)
+		credentials_add_token(credentials, new->alias, &new->token);
+}
+
+static int check_owner(const struct credentials *credentials, const struct hadoop_token *new,
+		       struct err *err)
+{
+	char *user cleanup_free = token_owner(new);
+
+	for (size_t i = 0; i < credentials->token_count; i++) {
+		char *known cleanup_free = token_owner(&credentials->tokens[i].token);
+		if (user && known && token_is_of_files(&credentials->tokens[i].token) &&
+		    !str_equal(known, user))
+			return err_set(err, ERR_INPUT, "a token of %s: the job's are %s's", user,
+				       known);
+	}
+	return 0;
+}
+
+static int merge(const struct credentials *from, struct credentials *credentials, struct err *err)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < from->token_count; i++)
+		if (token_is_of_files(&from->tokens[i].token)) {
+			if (check_owner(credentials, &from->tokens[i].token, err) < 0)
+				return -1;
+			put(credentials, &from->tokens[i]);
+			count++;
+		}
+	return count > 0 ? 0 : err_set(err, ERR_INPUT, "no token of a file system is in it");
+}
+
+int token_file_take(const void *bytes, size_t length, struct err *err)
+{
+	struct credentials from cleanup_credentials = {0}, credentials cleanup_credentials = {0};
+	struct str text cleanup_str = {0};
+	const char *path = token_file_path();
+
+	if (!path)
+		return err_set(err, ERR_CONFIG, TOKEN_FILE_VARIABLE " is not set");
+	if (credentials_parse(bytes, length, &from, err) < 0 || read_file(&credentials, err) < 0 ||
+	    merge(&from, &credentials, err) < 0)
+		return -1;
+	credentials_write(&credentials, &text);
+	int result = fs_write_file(path, text.text, text.length, 0600, err);
+	explicit_bzero(text.text, text.length);
+	return result;
 }
 
 int token_file_owner(char **owner, struct err *err)

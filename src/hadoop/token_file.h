@@ -15,6 +15,11 @@
 int token_file_find(const char *const *kinds, size_t kind_count, const struct str_list *services,
 		    struct hadoop_token *token, struct err *err);
 
+/* The file has these from now on, in place of those of the same services; of "HDTS" bytes those of
+ * file systems and key servers alone. A reader sees the old or the new file. -1: `err`, and
+ * it is as it was; ERR_INPUT: they are no such bytes, or of another user than those in the file. */
+int token_file_take(const void *bytes, size_t length, struct err *err);
+
 /* That file; NULL: there is no variable. */
 const char *token_file_path(void);
 /* *owner: whose delegation tokens they are; NULL where there are none. The caller frees. */

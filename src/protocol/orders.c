@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/log.h"
@@ -49,6 +50,17 @@ static void append_logs(const struct orders *orders, struct str *text)
 	str_append_format(text, ",\"logs\":%s", logs);
 }
 
+/* As the last members of an object that has others. */
+static void append_tokens(const struct new_tokens *tokens, struct str *text)
+{
+	json_t *object cleanup_json = json_object();
+
+	new_tokens_set_member(object, tokens);
+	char *member = json_text(object);
+	str_append_format(text, ",%.*s", (int)strlen(member) - 2, member + 1);
+	mem_free_secret(member);
+}
+
 void orders_encode(const struct orders *orders, bool has_cluster, struct str *front,
 		   struct str *rear)
 {
@@ -62,6 +74,8 @@ void orders_encode(const struct orders *orders, bool has_cluster, struct str *fr
 		str_append(rear, ",\"preempted\":true");
 	if (orders->numbers >= 0)
 		str_append_format(rear, ",\"numbers\":%" PRId64, orders->numbers);
+	if (orders->tokens.bytes)
+		append_tokens(&orders->tokens, rear);
 	str_append(rear, "}");
 }
 
@@ -88,7 +102,8 @@ int orders_decode(struct orders *orders, const char *bytes, size_t length, struc
 	json_t *logs = json_object_get(body, "logs");
 
 	*orders = (struct orders){.numbers = -1};
-	if (!body || job_fields_read(fields, array_length(fields), body, orders, err) < 0)
+	if (!body || job_fields_read(fields, array_length(fields), body, orders, err) < 0 ||
+	    new_tokens_read_member(body, &orders->tokens, err) < 0)
 		return -1;
 	orders->cluster = json_incref(json_object_get(body, "cluster"));
 	for (size_t i = 0; i < json_array_size(logs) && orders->log_count < LOG_ORDERS_MAX; i++)
@@ -99,6 +114,7 @@ int orders_decode(struct orders *orders, const char *bytes, size_t length, struc
 void orders_finish(struct orders *orders)
 {
 	json_decref(orders->cluster);
+	new_tokens_finish(&orders->tokens);
 	for (size_t i = 0; i < orders->log_count; i++)
 		job_fields_finish(log_fields, array_length(log_fields), &orders->logs[i]);
 	*orders = (struct orders){.numbers = -1};

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "job/machine.h"
 #include "logs/search.h"
+#include "protocol/new_tokens.h"
 
 enum { LOG_ORDERS_MAX = 64 }; /* logs of one container at a time */
 
@@ -26,6 +27,7 @@ struct orders {
 	json_t *cluster; /* decoded: of ORDER_RUN, for cluster_from_json(); NULL: none was sent */
 	bool preempted;	 /* of ORDER_QUIT: the scheduler takes its container back */
 	int64_t numbers; /* that the AM has; -1: it does not say */
+	struct new_tokens tokens;
 	struct log_order logs[LOG_ORDERS_MAX]; /* that are wanted */
 	size_t log_count;
 };

@@ -30,6 +30,7 @@ char *registration_encode(const struct registration *registration)
 	json_t *body = json_object();
 
 	job_fields_write(fields, array_length(fields), registration, body);
+	new_tokens_set_member(body, &registration->tokens);
 	return message_text(body);
 }
 
@@ -51,6 +52,7 @@ int registration_decode(struct registration *registration, const char *bytes, si
 
 	*registration = (struct registration){0};
 	if (body && job_fields_read(fields, array_length(fields), body, registration, err) == 0 &&
+	    new_tokens_read_member(body, &registration->tokens, err) == 0 &&
 	    check(registration, err) == 0)
 		return 0;
 	registration_finish(registration);
@@ -60,6 +62,7 @@ int registration_decode(struct registration *registration, const char *bytes, si
 void registration_finish(struct registration *registration)
 {
 	job_fields_finish(fields, array_length(fields), registration);
+	new_tokens_finish(&registration->tokens);
 }
 
 char *registered_encode(const struct registered *registered)

@@ -3,14 +3,16 @@
 #define TONY_PROTOCOL_REGISTRATION_H
 
 #include "protocol/message.h"
+#include "protocol/new_tokens.h"
 
 struct registration {
 	struct program_identity of; /* without `restart` */
 	char *host;
 	int port;
-	int door;      /* where it hears of another AM; 0: nowhere */
-	int pid;       /* of the executor; 0: not given */
-	char *log_dir; /* NULL: not given */
+	int door;		  /* where it hears of another AM; 0: nowhere */
+	int pid;		  /* of the executor; 0: not given */
+	char *log_dir;		  /* NULL: not given */
+	struct new_tokens tokens; /* that an AM before has given it */
 };
 
 char *registration_encode(const struct registration *registration);

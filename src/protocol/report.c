@@ -18,6 +18,7 @@ static const struct job_field beat_fields[] = {
 	MESSAGE_FIELD(heartbeat, "ui_port", ui_port, FIELD_OPTIONAL_INT, 65535),
 	MESSAGE_FIELD(heartbeat, "attempt", of.attempt, FIELD_INT, MESSAGE_COUNT_MAX, .min = 1),
 	MESSAGE_FIELD(heartbeat, "seen", seen, FIELD_KNOWN_INT64, INT64_MAX),
+	MESSAGE_FIELD(heartbeat, "tokens", tokens, FIELD_OPTIONAL_INT64, INT64_MAX),
 };
 enum { UI_PORT = 3, ATTEMPT, BEAT_FIELDS = array_length(beat_fields) };
 

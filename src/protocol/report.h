@@ -36,8 +36,9 @@ struct storing {
 struct heartbeat {
 	struct program_identity of;
 	enum activity activity;
-	int64_t seen; /* orders, so far */
-	int *pids;    /* of the program's processes; owned */
+	int64_t seen;	/* orders, so far */
+	int64_t tokens; /* number of its newest (new_tokens.h); 0: those that it was started with */
+	int *pids;	/* of the program's processes; owned */
 	size_t pid_count;
 	int ui_port;		      /* where its web interface listens; 0: nowhere, or not yet */
 	int64_t logs[LOG_ORDERS_MAX]; /* numbers of the orders for logs that it has */

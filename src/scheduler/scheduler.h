@@ -55,6 +55,9 @@ struct scheduler_traits {
 	bool starts_by_itself;
 	/* People reach the job's page through a proxy of the engine's: web_proxies(), page(). */
 	bool has_proxy;
+	/* Tokens by which a job's processes ask other services come with its containers, and end
+	 * some day: renew() gets others, take_tokens() takes them. */
+	bool has_tokens;
 	/* A service on the network knows the jobs: is_there() tells whether this user has one, and
 	 * answers() whether it can be reached. Not set: every user has the engine. */
 	bool is_service;
@@ -234,6 +237,9 @@ struct scheduler_container_ops {
 	 * TONY_JOB_FILE names the job's description, which says whose it is. */
 	bool (*is_here)(void);
 	int (*find)(struct scheduler_container *container, struct err *err);
+	/* With has_tokens: this container's processes find these from now on, as renew() has got
+	 * them, in place of those of the same services. -1: they are none for it. */
+	int (*take_tokens)(const void *bytes, size_t length, struct err *err);
 };
 
 /* For the AM, and for the two others. */
@@ -286,6 +292,10 @@ struct scheduler_ops {
 	/* With has_proxy: hosts of the scheduler's own web proxy, through which people look at the
 	 * job. *proves: it knows who they are. */
 	const struct str_list *(*web_proxies)(const struct scheduler *scheduler, bool *proves);
+	/* With has_tokens: as scheduler_container_ops.take_tokens(), for the AM, and for containers
+	 * that are yet to be started. */
+	int (*take_tokens)(struct scheduler *scheduler, const void *bytes, size_t length,
+			   struct err *err);
 	/* At the job's end: whether all that its history needs is in `job_dir`. False: something is
 	 * on its way, and `done` is called from the loop once that is there, or will not be. */
 	bool (*await_files)(struct scheduler *scheduler, void (*done)(void *data), void *data);
@@ -464,6 +474,10 @@ struct scheduler_client_ops {
 	/* With has_proxy: the beginning of the address of the engine's own page of a job, whose id
 	 * follows; NULL: no such engine is configured. The caller frees. */
 	char *(*pages)(void);
+	/* With has_tokens: appends new ones for the processes of `job`, as secret as a password, as
+	 * take_tokens() takes them, and names their services in `names`. */
+	int (*renew)(const struct job *job, struct str *tokens, struct str_list *names,
+		     struct err *err);
 	/* With staged: where the file that the tasks of a type found as `name` is kept. 1: it is
 	 * not known. */
 	int (*find_sent)(const struct job *job, size_t type, const char *name,

@@ -22,6 +22,7 @@ const struct scheduler_traits yarn_traits = {
 	.remote_am = true,
 	.restarts_am = true,
 	.has_proxy = true,
+	.has_tokens = true,
 	.is_service = true,
 	.tells_resources = true,
 };

@@ -10,6 +10,7 @@
 #include "hadoop/id.h"
 #include "hadoop/message.h"
 #include "hadoop/placement.h"
+#include "hadoop/token_file.h"
 #include "hadoop/webhdfs.h"
 #include "scheduler/gang.h"
 #include "scheduler/yarn_end.h"
@@ -284,6 +285,13 @@ static void free_container_lists(struct yarn *yarn)
 		yarn_gang_destroy(gang);
 }
 
+static void forget_task_tokens(struct yarn *yarn)
+{
+	if (yarn->task_tokens.text)
+		explicit_bzero(yarn->task_tokens.text, yarn->task_tokens.length);
+	str_finish(&yarn->task_tokens);
+}
+
 static void close_yarn(struct scheduler *scheduler)
 {
 	struct yarn *yarn = yarn_of(scheduler);
@@ -309,9 +317,7 @@ static void close_yarn(struct scheduler *scheduler)
 	map_destroy(yarn->leaving);
 	message_free(yarn->limits);
 	credentials_finish(&yarn->credentials);
-	if (yarn->task_tokens.text)
-		explicit_bzero(yarn->task_tokens.text, yarn->task_tokens.length);
-	str_finish(&yarn->task_tokens);
+	forget_task_tokens(yarn);
 	str_list_finish(&yarn->avoided);
 	hadoop_cluster_destroy(yarn->cluster);
 	free(yarn->placements);
@@ -331,28 +337,21 @@ static void close_yarn(struct scheduler *scheduler)
 /* Not those by which the AM speaks to the ResourceManager. */
 static void add_file_tokens(const struct credentials *from, struct credentials *credentials)
 {
-	static const char *const kinds[] = {TOKEN_KIND_HDFS, TOKEN_KIND_SWEBHDFS,
-					    TOKEN_KIND_WEBHDFS, TOKEN_KIND_KMS};
-
 	for (size_t i = 0; i < from->token_count; i++)
-		for (size_t k = 0; k < array_length(kinds); k++)
-			if (str_equal(from->tokens[i].token.kind, kinds[k]))
-				credentials_add_token(credentials, from->tokens[i].alias,
-						      &from->tokens[i].token);
+		if (token_is_of_files(&from->tokens[i].token))
+			credentials_add_token(credentials, from->tokens[i].alias,
+					      &from->tokens[i].token);
 }
 
-/* The job's token and description, and those of its file systems. */
-static int make_task_tokens(struct yarn *yarn, struct err *err)
+/* The job's token and description, and those of its file systems, `from` this AM's own. */
+static int make_task_tokens(struct yarn *yarn, const struct credentials *from, struct err *err)
 {
 	static const char *const secrets[] = {HADOOP_SECRET_TOKEN, HADOOP_SECRET_JOB};
 	struct credentials credentials cleanup_credentials = {0};
 
-	if (hadoop_container_credentials(&yarn->credentials, err) < 0)
-		return -1;
 	for (size_t i = 0; i < array_length(secrets); i++) {
 		size_t length;
-		const unsigned char *bytes =
-			credentials_find_secret(&yarn->credentials, secrets[i], &length);
+		const unsigned char *bytes = credentials_find_secret(from, secrets[i], &length);
 		if (!bytes)
 			return err_set(err, ERR_DENIED,
 				       "the container's credentials hold no \"%s\": the job was "
@@ -360,9 +359,22 @@ static int make_task_tokens(struct yarn *yarn, struct err *err)
 				       secrets[i]);
 		credentials_add_secret(&credentials, secrets[i], bytes, length);
 	}
-	add_file_tokens(&yarn->credentials, &credentials);
+	add_file_tokens(from, &credentials);
+	forget_task_tokens(yarn);
 	credentials_write(&credentials, &yarn->task_tokens);
 	return 0;
+}
+
+/* Containers that are started from now on begin with the new ones. */
+static int take_tokens(struct scheduler *scheduler, const void *bytes, size_t length,
+		       struct err *err)
+{
+	struct credentials own cleanup_credentials = {0};
+
+	return token_file_take(bytes, length, err) < 0 ||
+			       hadoop_container_credentials(&own, err) < 0
+		       ? -1
+		       : make_task_tokens(yarn_of(scheduler), &own, err);
 }
 
 static int describe_kind(struct yarn *yarn, size_t number, struct err *err)
@@ -490,8 +502,9 @@ static struct scheduler *open_yarn(const struct scheduler_setup *setup, struct e
 	TAILQ_INIT(&yarn->news);
 	yarn->tasks = mem_alloc_array(yarn->task_count, sizeof(*yarn->tasks));
 	yarn->pump = evtimer_new(yarn->base, on_pump, yarn);
-	if (describe_kinds(yarn, err) < 0 || make_task_tokens(yarn, err) < 0 ||
-	    open_master(yarn, err) < 0) {
+	if (describe_kinds(yarn, err) < 0 ||
+	    hadoop_container_credentials(&yarn->credentials, err) < 0 ||
+	    make_task_tokens(yarn, &yarn->credentials, err) < 0 || open_master(yarn, err) < 0) {
 		close_yarn(&yarn->scheduler);
 		return NULL;
 	}
@@ -563,7 +576,9 @@ static const struct str_list *web_proxies(const struct scheduler *scheduler, boo
 const struct scheduler_ops yarn_scheduler = {
 	.traits = &yarn_traits,
 	.guardian = {.find_end = yarn_end_find, .publish = yarn_end_publish},
-	.container = {.is_here = hadoop_container_is_here, .find = yarn_container_find},
+	.container = {.is_here = hadoop_container_is_here,
+		      .find = yarn_container_find,
+		      .take_tokens = token_file_take},
 	.find_place = yarn_find_place,
 	.recover = yarn_recover,
 	.adopt = yarn_adopt,
@@ -577,6 +592,7 @@ const struct scheduler_ops yarn_scheduler = {
 	.avoid = yarn_avoid,
 	.log_path = log_path,
 	.web_proxies = web_proxies,
+	.take_tokens = take_tokens,
 	.standing = yarn_standing,
 	.await_files = yarn_diff_await,
 	.finish = yarn_finish,

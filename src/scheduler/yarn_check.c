@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "hadoop/hdfs_token.h"
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
 #include "hadoop/placement.h"
@@ -305,52 +304,6 @@ static void take_identity(struct hadoop_cluster *cluster, struct job *job,
 		job->tls = true;
 }
 
-/* NodeManagers write to HDFS by RPC, also where a gateway is all that a client reaches. */
-static void get_log_token(const struct hadoop_cluster *cluster)
-{
-	struct err why cleanup_err = {0};
-
-	if (cluster->hdfs.http_fs && cluster->log_dir &&
-	    hdfs_access_open_behind(&cluster->hdfs, &why) < 0)
-		log_warning("the job's logs may be lost with its end: to aggregate them, "
-			    "NodeManagers need a delegation token of %s: %s",
-			    cluster->hdfs.fs, err_message(&why));
-}
-
-/* Programs may want files of HDFS where the job's own are elsewhere. */
-static int get_own_token(const struct hadoop_cluster *cluster, struct err *err)
-{
-	struct err why cleanup_err = {0};
-
-	if (!hadoop_cluster_has_hdfs(cluster) ||
-	    hdfs_token_get(hdfs_access_webhdfs(&cluster->hdfs).token, 0, &why) == 0)
-		return 0;
-	if (!cluster->fs)
-		return err_copy(err, &why);
-	log_warning("the job gets no delegation token of HDFS: %s", err_message(&why));
-	return 0;
-}
-
-/* The job's containers get all that were opened (hdfs_token.h). */
-static int get_tokens(const struct hadoop_cluster *cluster, const struct job *job, struct err *err)
-{
-	const char *text = job_config(job, YARN_OTHERS_KEY);
-	struct str_list urls cleanup_str_list = {0};
-
-	if (!cluster->require_sasl)
-		return 0;
-	if (get_own_token(cluster, err) < 0)
-		return -1;
-	get_log_token(cluster);
-	str_split(&urls, text ? text : "", ',');
-	for (size_t i = 0; i < urls.count; i++) {
-		char *root cleanup_free = mem_printf("%s/", urls.items[i]);
-		if (hdfs_token_get(hdfs_access_webhdfs_of(&cluster->hdfs, root).token, 0, err) < 0)
-			return err_wrap(err, YARN_OTHERS_KEY);
-	}
-	return 0;
-}
-
 int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct share *given,
 		   struct err *err)
 {
@@ -359,7 +312,7 @@ int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct share
 	ProtobufCMessage *response cleanup_message = NULL;
 
 	if (check_tags(job, err) < 0 || check_placements(job, err) < 0 ||
-	    get_tokens(cluster, job, err) < 0 || yarn_check_staging(cluster, err) < 0 ||
+	    yarn_get_tokens(cluster, job, err) < 0 || yarn_check_staging(cluster, err) < 0 ||
 	    resolve_checkpoint_dir(cluster, job, err) < 0 ||
 	    yarn_history_prepare(cluster, job, err) < 0 || describe(cluster, job, err) < 0 ||
 	    yarn_call(cluster, &RM_GET_NEW_APPLICATION, &request.base, &response, NULL, err) < 0)

@@ -110,6 +110,7 @@ const struct scheduler_client_ops yarn_scheduler_client = {
 	.fetch_diff = yarn_fetch_diff,
 	.page = page,
 	.pages = pages,
+	.renew = yarn_renew,
 	.find_sent = yarn_find_sent,
 	.kill = yarn_kill,
 	.kill_waiting = yarn_kill_waiting,

@@ -65,6 +65,11 @@ int yarn_check_total(struct hadoop_cluster *cluster, const struct job *job,
 		     const struct yarn_queue_found *found, const Hadoop__ResourceProto *largest,
 		     struct err *err);
 
+/* Those that the job's containers need, with all that this process has opened so far
+ * (hdfs_token.h); where the cluster does not use Kerberos, none. */
+int yarn_get_tokens(const struct hadoop_cluster *cluster, const struct job *job, struct err *err);
+int yarn_renew(const struct job *job, struct str *tokens, struct str_list *names, struct err *err);
+
 int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct err *err);
 int yarn_find_sent(const struct job *job, size_t type, const char *name,
 		   struct scheduler_sent *sent, struct err *err);

@@ -198,7 +198,7 @@ int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err)
 		return 0;
 	if (look(door->job_dir, &known, err) < 0)
 		return -1;
-	/* Who reads the journal reads an older one. */
+	/* The caller reads an older one. */
 	if (known.attempt != door->am_attempt)
 		return 1;
 	if (known.is_final)

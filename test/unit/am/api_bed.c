@@ -95,6 +95,17 @@ static char *on_log_path(void *data, size_t task, const char *name)
 	return task == 0 ? fs_join(bed->directory, name) : NULL;
 }
 
+/* Any but "bad". */
+static int on_tokens(void *data, const void *bytes, size_t length, struct err *err)
+{
+	struct api_bed *bed = data;
+
+	if (length == 3 && memcmp(bytes, "bad", 3) == 0)
+		return err_set(err, ERR_INPUT, "they are bad");
+	mem_replace(&bed->tokens, mem_strndup(bytes, length));
+	return 0;
+}
+
 static void open_api(struct api_bed *bed)
 {
 	const struct api_host host = {
@@ -107,6 +118,7 @@ static void open_api(struct api_bed *bed)
 		.output_lost = on_output_lost,
 		.used = on_used,
 		.checkpoint_trouble = on_checkpoint_trouble,
+		.take_tokens = on_tokens,
 		.log_path = on_log_path,
 	};
 	const struct api_options options = {.address = "127.0.0.1:0", .token = BED_TOKEN};
@@ -151,6 +163,7 @@ void api_bed_destroy(struct api_bed *bed)
 	free(bed->directory);
 	free(bed->journal_path);
 	free(bed->trouble);
+	free(bed->tokens);
 	free(bed);
 }
 

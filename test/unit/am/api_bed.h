@@ -28,6 +28,7 @@ struct api_bed {
 	size_t troubles;	/* with checkpoints, told so often */
 	char *trouble;		/* ... at last; NULL: none any more */
 	int64_t trouble_since_ms;
+	char *tokens;	  /* that were taken last; NULL: none */
 	size_t delivered; /* events that the interface gave the machine */
 };
 

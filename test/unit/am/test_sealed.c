@@ -142,6 +142,89 @@ static void test_both_ports_are_drained(void **state)
 	peer_close(&looker);
 }
 
+#define NEW_TOKENS "{\"bytes\":\"bmV3\"}"
+
+/* The next beat says that it has them. */
+static void test_new_tokens_come_with_the_answer_to_a_beat(void **state)
+{
+	struct api_bed *bed = *state;
+	struct reply held, reply;
+
+	bring_in(bed, "worker:0", 4000);
+	bring_in(bed, "worker:1", 4001);
+	ask_later(bed, &held, "POST", "/v1/tasks/worker:0/beat", beat_text(1, 1, 0, "running"));
+	assert_false(held.done);
+	ask(bed, &reply, "PUT", "/v1/job/tokens", NEW_TOKENS);
+	assert_int_equal(reply.status, 200);
+	assert_string_equal(bed->tokens, "new");
+	reply_finish(&reply);
+	reply_wait(&held);
+	const json_t *tokens = json_object_get(held.json, "tokens");
+	assert_string_equal(json_string_value(json_object_get(tokens, "bytes")), "bmV3");
+	int64_t number = json_integer_value(json_object_get(tokens, "number"));
+	reply_finish(&held);
+	char *beat cleanup_free = mem_printf("{\"attempt\":1,\"epoch\":1,\"restart\":0,\"state\":"
+					     "\"running\",\"pids\":[],\"tokens\":%lld}",
+					     (long long)number);
+	ask_later(bed, &held, "POST", "/v1/tasks/worker:0/beat", beat);
+	assert_false(held.done);
+	reply_finish(&held);
+}
+
+static void expect_refused(struct api_bed *bed, const char *body)
+{
+	struct reply reply;
+
+	ask(bed, &reply, "PUT", "/v1/job/tokens", body);
+	assert_int_equal(reply.status, 400);
+	assert_null(bed->tokens);
+	reply_finish(&reply);
+}
+
+static void test_what_are_no_tokens_is_refused(void **state)
+{
+	expect_refused(*state, "{\"bytes\":\"YmFk\"}");
+	expect_refused(*state, "{\"bytes\":\"=\"}");
+	expect_refused(*state, "{\"bytes\":7}");
+	expect_refused(*state, "{}");
+	expect_refused(*state, "new");
+}
+
+/* Of its executors one has them of the AM before. */
+static void test_an_am_that_follows_takes_newer_tokens_over(void **state)
+{
+	struct api_bed *bed = *state;
+	struct reply held, reply;
+
+	bring_in(bed, "worker:0", 4000);
+	ask_later(bed, &held, "POST", "/v1/tasks/worker:0/beat", beat_text(1, 0, 0, "waiting"));
+	api_bed_allocate(bed, "worker:1");
+	ask(bed, &reply, "POST", "/v1/tasks/worker:1/register",
+	    "{\"attempt\":1,\"epoch\":0,\"host\":\"127.0.0.1\",\"port\":4001,"
+	    "\"tokens\":{\"number\":7,\"bytes\":\"bmV3\"}}");
+	assert_int_equal(reply.status, 200);
+	assert_string_equal(bed->tokens, "new");
+	reply_finish(&reply);
+	reply_wait(&held);
+	assert_int_equal(
+		json_integer_value(json_object_get(json_object_get(held.json, "tokens"), "number")),
+		7);
+	reply_finish(&held);
+}
+
+/* promise: S94 */
+static void test_without_tls_no_tokens_are_taken(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=2", NULL);
+	struct reply reply;
+
+	ask(bed, &reply, "PUT", "/v1/job/tokens", NEW_TOKENS);
+	assert_int_equal(reply.status, 409);
+	assert_null(bed->tokens);
+	reply_finish(&reply);
+	api_bed_destroy(bed);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -152,6 +235,10 @@ int main(void)
 		TEST(test_no_token_is_good_where_browsers_look),
 		TEST(test_links_lead_browsers_there),
 		TEST(test_both_ports_are_drained),
+		TEST(test_new_tokens_come_with_the_answer_to_a_beat),
+		TEST(test_what_are_no_tokens_is_refused),
+		TEST(test_an_am_that_follows_takes_newer_tokens_over),
+		cmocka_unit_test(test_without_tls_no_tokens_are_taken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

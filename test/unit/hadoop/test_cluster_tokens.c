@@ -356,6 +356,58 @@ static void a_token_that_is_refused_is_read_anew(void **state)
 	hadoop_cluster_destroy(cluster);
 }
 
+static void expect_password(const char *kind, const char *service, const char *wanted)
+{
+	const struct str_list services = {(char *[]){(char *)service}, 1};
+	struct hadoop_token found cleanup_token = {0};
+
+	assert_int_equal(token_file_find(&kind, 1, &services, &found, NULL), 0);
+	if (!wanted)
+		assert_null(found.kind);
+	else
+		assert_memory_equal(found.password, wanted, found.password_length);
+}
+
+static void newer_tokens_take_the_place_of_those_of_the_same_services(void **state)
+{
+	static const char *const old[][2] = {{TOKEN_KIND_AMRM, "rm"},
+					     {TOKEN_KIND_HDFS, "ha-hdfs:ns"},
+					     {TOKEN_KIND_HDFS, "ha-hdfs:other"}};
+	static const char *const new[][2] = {{TOKEN_KIND_HDFS, "ha-hdfs:third"},
+					     {TOKEN_KIND_AMRM, "rm"},
+					     {TOKEN_KIND_RM, "rm"},
+					     {TOKEN_KIND_HDFS, "ha-hdfs:ns"}};
+	struct str bytes cleanup_str = {0};
+	struct err err cleanup_err = {0};
+
+	token_bed_write(scratch_path(state, "tokens"), old, array_length(old));
+	token_bed_encode(new, array_length(new), "newer.", &bytes);
+	assert_success(token_file_take(bytes.text, bytes.length, &err), &err);
+	expect_password(TOKEN_KIND_HDFS, "ha-hdfs:ns", "newer.");
+	expect_password(TOKEN_KIND_HDFS, "ha-hdfs:third", "newer.");
+	expect_password(TOKEN_KIND_HDFS, "ha-hdfs:other", "secret");
+	/* the AM's own, and none that lets programs ask the ResourceManager */
+	expect_password(TOKEN_KIND_AMRM, "rm", "secret");
+	expect_password(TOKEN_KIND_RM, "rm", NULL);
+}
+
+static void what_is_no_newer_token_is_refused(void **state)
+{
+	static const char *const old[][2] = {{TOKEN_KIND_HDFS, "ha-hdfs:ns"}};
+	static const char *const none[][2] = {{TOKEN_KIND_AMRM, "rm"}};
+	struct str bytes cleanup_str = {0};
+	struct err err cleanup_err = {0};
+
+	token_bed_write(scratch_path(state, "tokens"), old, 1);
+	assert_int_equal(token_file_take("HDTS", 4, &err), -1);
+	assert_int_equal(err.kind, ERR_INPUT);
+	err_finish(&err);
+	token_bed_encode(none, 1, NULL, &bytes);
+	assert_int_equal(token_file_take(bytes.text, bytes.length, &err), -1);
+	assert_non_null(strstr(err_message(&err), "no token of a file system"));
+	expect_password(TOKEN_KIND_HDFS, "ha-hdfs:ns", "secret");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,6 +420,8 @@ int main(void)
 		scratch_test(a_token_is_not_got_for_a_request_in_the_clear),
 		scratch_test(a_description_leads_no_token_to_other_servers),
 		scratch_test(a_token_that_is_refused_is_read_anew),
+		scratch_test(newer_tokens_take_the_place_of_those_of_the_same_services),
+		scratch_test(what_is_no_newer_token_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("hadoop cluster tokens", tests, NULL, NULL);

@@ -14,6 +14,9 @@ static const char *const registration_texts[] = {
 	"\":\"/tmp/x\",\"attempt\":1}",
 	"{\"epoch\":2,\"host\":\"node-7.example.com\",\"port\":60949,\"pid\":4218"
 	",\"log_dir\":\"/tmp/logs\",\"door\":36689,\"attempt\":3}",
+	/* With an AM that follows another one. */
+	"{\"epoch\":2,\"host\":\"node-7\",\"port\":60949,\"attempt\":3"
+	",\"tokens\":{\"number\":1795000000000,\"bytes\":\"SERUUw==\"}}",
 };
 
 static const char *const heartbeat_texts[] = {
@@ -38,6 +41,8 @@ static const char *const heartbeat_texts[] = {
 	/* Of an executor that tells nothing of its store but the trouble. */
 	"{\"epoch\":1,\"restart\":0,\"state\":\"running\",\"pids\":[],\"checkpoint_trouble\""
 	":\"no space left\",\"attempt\":2,\"seen\":15}",
+	"{\"epoch\":1,\"restart\":0,\"state\":\"running\",\"pids\":[],\"attempt\":2,\"seen\":15"
+	",\"tokens\":1795000000000}",
 };
 
 static const char *const exit_report_texts[] = {
@@ -122,6 +127,8 @@ static const struct {
 	 "{\"log\":\"stderr\",\"number\":19,\"from\":\"oldest\",\"wait\":false,"
 	 "\"match\":\"error\\nloss\",\"ignore_case\":true,\"begun\":true}],"
 	 "\"preempted\":true,\"numbers\":5}"},
+	{"{\"am_attempt\":3,\"order\":\"run\",\"epoch\":1,\"restart\":0", "",
+	 ",\"tokens\":{\"number\":1795000000000,\"bytes\":\"SERUUw==\"}}"},
 };
 
 static void test_orders(void **state)

@@ -220,13 +220,17 @@ static void test_a_strange_log_is_passed_over(void **state)
 static void test_bad_orders(void **state)
 {
 	static const char good[] = "{\"am_attempt\":3,\"order\":\"run\",\"epoch\":1,\"restart\":0,"
-				   "\"preempted\":false,\"numbers\":7}";
+				   "\"preempted\":false,\"numbers\":7,"
+				   "\"tokens\":{\"number\":1,\"bytes\":\"AA==\"}}";
 	static const struct flaw flaws[] = {
 		{"\"am_attempt\":3,", "", "am_attempt: is missing"},
 		{"\"run\"", "\"go\"", "order"},
 		{"\"epoch\":1", "\"epoch\":-1", "epoch"},
 		{"false", "0", "preempted"},
 		{"7", "-7", "numbers"},
+		{":1,\"bytes\"", ":0,\"bytes\"", "tokens: number"},
+		{"\"AA==\"", "\"\"", "tokens: bytes"},
+		{"{\"number\":1,\"bytes\":\"AA==\"}", "[]", "tokens: "},
 		{good, "[]", "not an object"},
 		{good, "<html>", "line 1"},
 	};

@@ -1,0 +1,82 @@
+/* Tokens by which the job's processes ask other services end some day. Others come from the job's
+ * owner (tony renew), and go to each executor in the answer to its next beat. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "am/api_internal.h"
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+static int take(struct api *api, const char *text, struct err *err)
+{
+	size_t length;
+	char *bytes = base64_decode(text, strlen(text), &length);
+
+	if (!bytes)
+		return err_set(err, ERR_INPUT, "bytes: is not base64");
+	int result = api->host.take_tokens(api->host.data, bytes, length, err);
+	explicit_bzero(bytes, length);
+	free(bytes);
+	return result;
+}
+
+static void keep(struct api *api, const struct new_tokens *tokens)
+{
+	new_tokens_copy(&api->tokens, tokens);
+	for (size_t i = 0; i < api->task_count; i++)
+		api_task_settle(&api->tasks[i]);
+}
+
+/* -1: `err`; the caller finishes `tokens`, whatever the result. An AM that follows counts on. */
+static int read_body(const struct api *api, struct http_request *request, struct new_tokens *tokens,
+		     struct err *err)
+{
+	size_t length;
+	const char *text = http_request_body(request, &length);
+	json_t *body cleanup_json = message_parse(text, length, err);
+	int64_t now = clock_wall_ms();
+
+	tokens->number = now > api->tokens.number ? now : api->tokens.number + 1;
+	if (!body || json_read_text(body, "bytes", &tokens->bytes, err) < 0)
+		return -1;
+	return tokens->bytes && strlen(tokens->bytes) <= NEW_TOKENS_CAP
+		       ? 0
+		       : err_set(err, ERR_INPUT, "bytes: is no text of at most %d bytes",
+				 NEW_TOKENS_CAP);
+}
+
+void api_handle_tokens(void *data, struct http_request *request)
+{
+	struct api *api = data;
+	struct err err cleanup_err = {0};
+	struct new_tokens tokens = {0};
+
+	if (!api->host.job->tls) {
+		http_answer_error(request, 409, "conflict",
+				  "no tokens are taken in the clear (tony.application.tls)");
+	} else if (read_body(api, request, &tokens, &err) < 0 ||
+		   take(api, tokens.bytes, &err) < 0) {
+		api_audit(api, request, "renew", "refused", err_message(&err));
+		api_answer_bad(request, &err);
+	} else {
+		keep(api, &tokens);
+		api_audit(api, request, "renew", "done", NULL);
+		api_answer_empty(request);
+	}
+	new_tokens_finish(&tokens);
+}
+
+void api_tokens_inherit(struct api *api, const struct new_tokens *tokens)
+{
+	struct err err cleanup_err = {0};
+
+	if (!tokens->bytes || tokens->number <= api->tokens.number)
+		return;
+	if (take(api, tokens->bytes, &err) == 0)
+		keep(api, tokens);
+	else
+		log_error("the tokens that an executor has are not taken: %s", err_message(&err));
+}

@@ -1,0 +1,99 @@
+/* Delegation tokens for a job's containers: the first, and those that follow them. */
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "hadoop/credentials.h"
+#include "hadoop/hdfs_token.h"
+#include "scheduler/yarn_client.h"
+
+/* NodeManagers write to HDFS by RPC, also where a gateway is all that a client reaches. */
+static void get_log_token(const struct hadoop_cluster *cluster)
+{
+	struct err why cleanup_err = {0};
+
+	if (cluster->hdfs.http_fs && cluster->log_dir &&
+	    hdfs_access_open_behind(&cluster->hdfs, &why) < 0)
+		log_warning("the job's logs may be lost with its end: to aggregate them, "
+			    "NodeManagers need a delegation token of %s: %s",
+			    cluster->hdfs.fs, err_message(&why));
+}
+
+/* Programs may want files of HDFS where the job's own are elsewhere. */
+static int get_own_token(const struct hadoop_cluster *cluster, struct err *err)
+{
+	struct err why cleanup_err = {0};
+
+	if (!hadoop_cluster_has_hdfs(cluster) ||
+	    hdfs_token_get(hdfs_access_webhdfs(&cluster->hdfs).token, 0, &why) == 0)
+		return 0;
+	if (!cluster->fs)
+		return err_copy(err, &why);
+	log_warning("the job gets no delegation token of HDFS: %s", err_message(&why));
+	return 0;
+}
+
+static bool has_link_to(const struct hdfs_access *hdfs, const char *fs)
+{
+	for (size_t i = 0; i < hdfs->link_count; i++)
+		if (str_starts_with(hdfs->links[i].to, fs))
+			return true;
+	return false;
+}
+
+/* A mount table may lead to what this job never looks at. */
+static void get_link_tokens(const struct hdfs_access *hdfs)
+{
+	for (size_t i = 0; i < hdfs->other_count; i++) {
+		struct err why cleanup_err = {0};
+		char *root cleanup_free = mem_printf("%s/", hdfs->others[i].fs);
+		if (has_link_to(hdfs, root) &&
+		    hdfs_token_get(hdfs_access_webhdfs_of(hdfs, root).token, HDFS_TOKEN_PATIENCE_MS,
+				   &why) < 0)
+			log_warning("the job gets no delegation token of %s, to which a link of %s "
+				    "leads: %s",
+				    hdfs->others[i].fs, hdfs->view, err_message(&why));
+	}
+}
+
+int yarn_get_tokens(const struct hadoop_cluster *cluster, const struct job *job, struct err *err)
+{
+	const char *text = job_config(job, YARN_OTHERS_KEY);
+	struct str_list urls cleanup_str_list = {0};
+
+	if (!cluster->require_sasl)
+		return 0;
+	if (get_own_token(cluster, err) < 0)
+		return -1;
+	get_log_token(cluster);
+	get_link_tokens(&cluster->hdfs);
+	str_split(&urls, text ? text : "", ',');
+	for (size_t i = 0; i < urls.count; i++) {
+		char *root cleanup_free = mem_printf("%s/", urls.items[i]);
+		if (hdfs_token_get(hdfs_access_webhdfs_of(&cluster->hdfs, root).token, 0, err) < 0)
+			return err_wrap(err, YARN_OTHERS_KEY);
+	}
+	return 0;
+}
+
+/* The ResourceManager does not know them, and neither renews nor cancels them. */
+int yarn_renew(const struct job *job, struct str *tokens, struct str_list *names, struct err *err)
+{
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(job, err);
+	struct credentials credentials cleanup_credentials = {0};
+	bool are_own;
+
+	if (!cluster)
+		return -1;
+	if (!cluster->require_sasl)
+		return err_set(err, ERR_USAGE,
+			       "%s has no delegation tokens: its cluster does not use Kerberos",
+			       job->id);
+	if (yarn_get_tokens(cluster, job, err) < 0)
+		return -1;
+	hdfs_tokens_add(&credentials, &are_own);
+	for (size_t i = 0; i < credentials.token_count; i++)
+		str_list_add(names, credentials.tokens[i].token.service);
+	credentials_write(&credentials, tokens);
+	return 0;
+}

@@ -1,0 +1,61 @@
+"""A job outlives its delegation tokens: `tony renew` brings others to its processes."""
+
+from itertools import count
+
+from patience import wait_until
+from test_am_restart import kill_am, wait_am
+from test_hdfs_tokens import hadoop_client
+
+CLUSTER = {"--nodes": 1, "--secure": None, "--https": None, "--protection": "privacy", "--token-life-sec": 90}
+
+RENEWALS = 5
+
+# For each file go-N: how the tokens of its beginning do, and those that it has then.
+PROGRAM = """
+use() {{ hdfs -put -f file $1 >/dev/null 2>error && echo good || {{ grep -q InvalidToken error && echo ended || cat error; }}; }}
+cp $HADOOP_TOKEN_FILE_LOCATION first
+for ((n = 1; ; n++)); do
+    while ! test -e {directory}/go-$n; do test -e {directory}/stop && break 2; sleep 0.1; done
+    echo $n >file
+    echo "$n: $(HADOOP_TOKEN_FILE_LOCATION=$PWD/first use /tmp/first), $(use /tmp/renewed)"
+done
+cp file $TONY_CHECKPOINT_DIR/last
+"""
+
+
+def renew(tony, job):
+    answer = tony.run("renew", job.id)
+    assert (answer.returncode, answer.stdout.partition(": ")[0]) == (0, f"{job.id} has new delegation tokens"), answer.stderr
+
+
+def renew_and_use(tony, job, number):
+    renew(tony, job)
+    (tony.directory / f"go-{number}").touch()
+    wait_until(lambda: f"\n{number}: " in "\n" + job.logs("worker:0"), f"use {number} of HDFS")
+    return job.logs("worker:0").splitlines()[-1].partition(": ")[2]
+
+
+def test_five_renewals_and_a_killed_am(own_cluster, own_tony):
+    job = own_tony.submit({"tony.worker.instances": 1, "tony.worker.memory": "512m"}, "--executes",
+                          hadoop_client(own_cluster) + PROGRAM.format(directory=own_tony.directory))
+    task = job.wait_task("worker:0")
+    assert renew_and_use(own_tony, job, 1).startswith("good, ")
+    kill_am(job)
+    wait_am(job, 2)   # with the tokens of the first, and then those that the executor has
+    good = 0
+    for number in count(2):
+        how = renew_and_use(own_tony, job, number)
+        good += how.endswith(", good")   # a machine that is slow may not use them in time
+        if good >= RENEWALS and how == "ended, good":
+            break
+    renew(own_tony, job)
+    (own_tony.directory / "stop").touch()
+    assert job.wait() == 0
+    assert job.wait_task("worker:0", "done")["attempt"] == task["attempt"] == 1
+    place = f"/user/{own_cluster.user}/.tony/checkpoints/{job.id}"
+    assert own_cluster.get(f"{place}/last") == own_cluster.get("/tmp/renewed")
+    job.wait_final("SUCCEEDED")
+    own_tony.forget()
+    assert job.status()["state"] == "succeeded"
+
+
