@@ -226,6 +226,7 @@ static int open_api(struct am *am, struct err *err)
 				      .journal_path = am->place.journal,
 				      .diff_path = am->diff_path,
 				      .am_attempt = am->place.am_attempt,
+				      .one_host = am->scheduler_ops->traits->one_host,
 				      .deliver = on_message,
 				      .output_lost = am_on_output_lost,
 				      .used = am_on_used,

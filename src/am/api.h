@@ -27,6 +27,7 @@ struct api_host {
 	const char *journal_path;
 	const char *diff_path; /* source.diff, once it is there; NULL: it never is */
 	int am_attempt;
+	bool one_host; /* all executors are on this machine */
 	/* machine_handle() and everything that follows from it, api_order_changed() included. */
 	bool (*deliver)(void *data, const struct machine_event *event);
 	/* Output of the task's present container is lost. */

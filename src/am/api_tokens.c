@@ -54,7 +54,7 @@ void api_handle_tokens(void *data, struct http_request *request)
 	struct err err cleanup_err = {0};
 	struct new_tokens tokens = {0};
 
-	if (!api->host.job->tls) {
+	if (!api->host.job->tls && !api->host.one_host) {
 		http_answer_error(request, 409, "conflict",
 				  "no tokens are taken in the clear (tony.application.tls)");
 	} else if (read_body(api, request, &tokens, &err) < 0 ||

@@ -15,7 +15,7 @@ static int check(const struct opened *opened, struct err *err)
 	if (!opened->ops->traits->has_tokens)
 		return err_set(err, ERR_USAGE,
 			       "%s has no delegation tokens: it does not run on YARN", opened->id);
-	if (opened->door.address && !opened->door.is_sealed)
+	if (opened->door.address && !opened->door.is_sealed && !opened->ops->traits->one_host)
 		return err_set(err, ERR_CONFIG,
 			       "%s would get its tokens in the clear: submit it with "
 			       "tony.application.tls=true",

@@ -7,6 +7,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "hadoop/token_file.h"
 #include "scheduler/gang.h"
 #include "scheduler/local.h"
 #include "scheduler/local_end.h"
@@ -323,17 +324,31 @@ static char *log_path(struct scheduler *scheduler, size_t task, const char *name
 	return fs_is_directory(directory) ? fs_join(directory, name) : NULL;
 }
 
+/* The AM and all executors have one file, which its AM has replaced by then. */
+static int take_tokens_here(const void *bytes, size_t length, struct err *err)
+{
+	return 0;
+}
+
+static int take_tokens(struct scheduler *scheduler, const void *bytes, size_t length,
+		       struct err *err)
+{
+	return token_file_take(bytes, length, err);
+}
+
 /* Whatever holds the history's place, the standard input does not wait for it. */
 static void publish(const struct job *job, const char *job_dir)
 {
 	local_end_stdin(job_dir);
 	local_history_conclude(job, job_dir);
+	char *tokens cleanup_free = fs_join(job_dir, LOCAL_TOKENS_FILE);
+	unlink(tokens);
 }
 
 const struct scheduler_ops local_scheduler = {
 	.traits = &local_traits,
 	.guardian = {.hold = local_hold, .clean = local_clean, .publish = publish},
-	.container = {.find = local_container_find},
+	.container = {.find = local_container_find, .take_tokens = take_tokens_here},
 	.find_place = local_find_place,
 	.open = open_local,
 	.adopt = local_adopt,
@@ -342,6 +357,7 @@ const struct scheduler_ops local_scheduler = {
 	.launch = launch,
 	.release = release,
 	.log_path = log_path,
+	.take_tokens = take_tokens,
 	.finish = local_finish,
 	.close = close_local,
 };

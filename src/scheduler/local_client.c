@@ -4,9 +4,11 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "hadoop/hdfs_ticket.h"
 #include "scheduler/agent.h"
 #include "scheduler/gang.h"
 #include "scheduler/job_stores.h"
+#include "scheduler/job_tokens.h"
 #include "scheduler/local.h"
 #include "scheduler/local_history.h"
 #include "scheduler/local_job.h"
@@ -143,6 +145,22 @@ static int kill_job(const struct job_door *door, const char *reason, struct err 
 
 /* ---- the interface ------------------------------------------------------------------------ */
 
+static int renew(const struct job *job, struct str *tokens, struct str_list *names, struct err *err)
+{
+	struct hdfs_access access cleanup_hdfs_access = {0};
+
+	if (hdfs_access_read(&access, job->stores, NULL) < 0 || !access.needs_token)
+		return err_set(err, ERR_USAGE,
+			       "%s has no delegation tokens: nothing of it goes to an HDFS that "
+			       "uses Kerberos",
+			       job->id);
+	hdfs_ticket_trust(&access);
+	if (job_tokens_get(&access, job, err) < 0)
+		return -1;
+	job_tokens_encode(tokens, names);
+	return 0;
+}
+
 const struct scheduler_client_ops local_scheduler_client = {
 	.traits = &local_traits,
 	.directories = &local_engine,
@@ -155,6 +173,7 @@ const struct scheduler_client_ops local_scheduler_client = {
 	.prepare = local_job_prepare,
 	.start = start,
 	.upkeep = local_upkeep,
+	.renew = renew,
 	.logs = local_logs,
 	.logs_shown = local_logs_shown,
 	.history_trouble = local_history_trouble,

@@ -19,8 +19,11 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "hadoop/token_file.h"
 #include "scheduler/agent.h"
+#include "scheduler/job_tokens.h"
 #include "scheduler/launch.h"
+#include "scheduler/local.h"
 #include "scheduler/local_job.h"
 
 enum {
@@ -72,6 +75,9 @@ static _Noreturn void become_am(const char *agent, const char *job_id, const cha
 	if (signs->ready >= 0 && dup2(signs->ready, READY_FD) == signs->ready)
 		fcntl(READY_FD, F_SETFD, 0);
 	setenv("TONY_JOB_ID", job_id, 1);
+	char *tokens cleanup_free = fs_join(job_dir, LOCAL_TOKENS_FILE);
+	if (fs_exists(tokens))
+		setenv(TOKEN_FILE_VARIABLE, tokens, 1);
 	if (chdir(job_dir) == 0)
 		execv(agent, argv);
 	fail_exec(agent, job_dir, signs->failed);
@@ -85,6 +91,8 @@ static pid_t start(const char *agent, const char *job_id, const char *job_dir,
 
 	if (output < 0)
 		return err_set_errno(err, "%s", log);
+	if (job_tokens_write(job_dir, err) < 0)
+		return -1;
 	pid_t pid = fork();
 	if (pid == 0)
 		become_am(agent, job_id, job_dir, output, signs);

@@ -9,6 +9,7 @@ const struct scheduler_traits local_traits = {
 	.folder = "jobs",
 	.one_host = true,
 	.shares_files = true,
+	.has_tokens = true,
 	.tells_neighbours = true,
 	.tells_resources = true,
 	.tells_history_trouble = true,

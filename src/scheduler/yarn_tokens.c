@@ -3,8 +3,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "hadoop/credentials.h"
 #include "hadoop/hdfs_token.h"
+#include "scheduler/job_tokens.h"
 #include "scheduler/yarn_client.h"
 
 /* NodeManagers write to HDFS by RPC, also where a gateway is all that a client reaches. */
@@ -80,8 +80,6 @@ int yarn_get_tokens(const struct hadoop_cluster *cluster, const struct job *job,
 int yarn_renew(const struct job *job, struct str *tokens, struct str_list *names, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(job, err);
-	struct credentials credentials cleanup_credentials = {0};
-	bool are_own;
 
 	if (!cluster)
 		return -1;
@@ -89,11 +87,8 @@ int yarn_renew(const struct job *job, struct str *tokens, struct str_list *names
 		return err_set(err, ERR_USAGE,
 			       "%s has no delegation tokens: its cluster does not use Kerberos",
 			       job->id);
-	if (yarn_get_tokens(cluster, job, err) < 0)
+	if (yarn_get_tokens(cluster, job, err) < 0 || job_tokens_get(&cluster->hdfs, job, err) < 0)
 		return -1;
-	hdfs_tokens_add(&credentials, &are_own);
-	for (size_t i = 0; i < credentials.token_count; i++)
-		str_list_add(names, credentials.tokens[i].token.service);
-	credentials_write(&credentials, tokens);
+	job_tokens_encode(tokens, names);
 	return 0;
 }

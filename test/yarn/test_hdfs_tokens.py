@@ -5,6 +5,7 @@ import os
 
 import pytest
 from patience import wait_until
+from program import Job
 from test_https import SCRIPT
 from test_queues import told
 
@@ -83,3 +84,27 @@ def test_nothing_is_sent_in_the_clear(own_cluster, own_tony):
     answer = own_tony.run(*own_tony.arguments({"tony.worker.instances": 1}, "--executes", "true"),
                           env=own_tony.change_site("hdfs-site.xml", "HTTPS_ONLY", "HTTP_ONLY"))
     assert answer.returncode != 0 and "set dfs.http.policy to HTTPS_ONLY" in answer.stderr, answer.stderr
+
+
+def test_a_job_of_one_machine_whose_checkpoints_and_history_are_in_hdfs(own_cluster, own_tony):
+    """The client has a ticket and its processes have none; `tony renew` brings them other tokens."""
+    place = f"{own_cluster.env['HDFS_URI']}/tmp/one-machine"
+    script = (f"sha1sum <$HADOOP_TOKEN_FILE_LOCATION; while ! test -e {own_tony.directory}/go; do sleep 0.1; done; "
+              "sha1sum <$HADOOP_TOKEN_FILE_LOCATION; echo step >$TONY_CHECKPOINT_DIR/step")
+    verb, *rest = own_tony.arguments({"tony.worker.instances": 1, "tony.application.checkpoint-dir": f"{place}/checkpoints",
+                                      "tony.history.location": f"{place}/history"}, "--scheduler", "local", "--executes", script)
+    answer = own_tony.run(verb, "--detach", *rest)
+    assert answer.returncode == 0, answer.stderr
+    job = Job(own_tony, answer.stdout.strip())
+    job.wait_log("worker:0", "  -")
+    answer = own_tony.run("renew", job.id)
+    assert answer.returncode == 0, answer.stderr
+    assert "new delegation tokens" in answer.stdout
+    wait_until(lambda: any("new tokens" in event.get("text", "") for event in job.events()), "the job to have them")
+    (own_tony.directory / "go").touch()
+    assert job.wait() == 0
+    first, second = job.logs("worker:0").splitlines()
+    assert first != second
+    assert own_cluster.get("/tmp/one-machine/checkpoints/step") == b"step\n"
+    wait_until(lambda: job.id in own_cluster.kit("hdfs", "dfs", "-find", "/tmp/one-machine/history", "-name", "*.json*").stdout,
+               "the history to be published")

@@ -1,0 +1,18 @@
+/* Delegation tokens of HDFS (hadoop/hdfs_token.h) for a job's processes, on the client's side. */
+#ifndef TONY_SCHEDULER_JOB_TOKENS_H
+#define TONY_SCHEDULER_JOB_TOKENS_H
+
+#include "hadoop/hdfs_access.h"
+#include "job/job.h"
+
+/* Of the file systems of the job's checkpoints, results and history, as far as `access` leads
+ * there. */
+int job_tokens_get(const struct hdfs_access *access, const struct job *job, struct err *err);
+
+/* Appends all that this process has got so far, as scheduler_client_ops.renew(). */
+void job_tokens_encode(struct str *tokens, struct str_list *names);
+
+/* Writes them to LOCAL_TOKENS_FILE, if there are some. */
+int job_tokens_write(const char *job_dir, struct err *err);
+
+#endif
