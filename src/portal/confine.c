@@ -31,7 +31,9 @@ static const unsigned denied[] = {
 	/* other programs, and the memory of other processes */
 	SYS_execve,
 	SYS_execveat,
+#ifndef CONFINE_LETS_TRACE
 	SYS_ptrace,
+#endif
 	SYS_process_vm_readv,
 	SYS_process_vm_writev,
 	SYS_kcmp,

@@ -36,6 +36,8 @@ def forms(value):
         yield text[4 * bool(shift):len(text) // 4 * 4 - 4]
 
 
+SHADOW_BYTES = 1 << 30   # more are AddressSanitizer's notes on all others
+
 class Canary:
     """The marks of one job: those of its user from the start, and tony's own once the job is there."""
 
@@ -90,6 +92,8 @@ class Canary:
             for bounds, rights, *_ in areas:
                 if rights.startswith("rw"):
                     start, end = (int(bound, 16) for bound in bounds.split("-"))
+                    if end - start > SHADOW_BYTES:
+                        continue
                     memory.seek(start)
                     self.search(name, memory.read(end - start))
 
