@@ -74,13 +74,24 @@ static char *tell_neighbours(const struct job *job)
 			       has_gpus && share_wants_gpus(job) ? &capacity.gpus : NULL);
 }
 
+/* For its AM and executors, which have no ticket (local_start.c). 1: it needs none. */
+static int get_tokens(const struct job *job, struct err *err)
+{
+	struct hdfs_access access cleanup_hdfs_access = {0};
+
+	if (hdfs_access_read(&access, job->stores, NULL) < 0 || !access.needs_token)
+		return 1;
+	hdfs_ticket_trust(&access);
+	return job_tokens_get(&access, job, err);
+}
+
 static int preflight(struct job *job, struct share *given, struct err *err)
 {
 	struct capacity capacity cleanup_capacity = {0};
 
 	char *agent cleanup_free = agent_find(err);
 
-	if (!agent || job_stores_prepare(job, err) < 0 ||
+	if (!agent || job_stores_prepare(job, err) < 0 || get_tokens(job, err) < 0 ||
 	    capacity_find("", job->config, &capacity, err) < 0)
 		return -1;
 	warn_of_ignored(job);
@@ -147,18 +158,16 @@ static int kill_job(const struct job_door *door, const char *reason, struct err 
 
 static int renew(const struct job *job, struct str *tokens, struct str_list *names, struct err *err)
 {
-	struct hdfs_access access cleanup_hdfs_access = {0};
+	int result = get_tokens(job, err);
 
-	if (hdfs_access_read(&access, job->stores, NULL) < 0 || !access.needs_token)
+	if (result > 0)
 		return err_set(err, ERR_USAGE,
 			       "%s has no delegation tokens: nothing of it goes to an HDFS that "
 			       "uses Kerberos",
 			       job->id);
-	hdfs_ticket_trust(&access);
-	if (job_tokens_get(&access, job, err) < 0)
-		return -1;
-	job_tokens_encode(tokens, names);
-	return 0;
+	if (result == 0)
+		job_tokens_encode(tokens, names);
+	return result;
 }
 
 const struct scheduler_client_ops local_scheduler_client = {
