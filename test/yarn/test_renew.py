@@ -51,7 +51,7 @@ def test_five_renewals_and_a_killed_am(own_cluster, own_tony):
     renew(own_tony, job)
     (own_tony.directory / "stop").touch()
     assert job.wait() == 0
-    assert job.wait_task("worker:0", "done")["attempt"] == task["attempt"] == 1
+    assert job.task("worker:0")["attempt"] == task["attempt"] == 1
     place = f"/user/{own_cluster.user}/.tony/checkpoints/{job.id}"
     assert own_cluster.get(f"{place}/last") == own_cluster.get("/tmp/renewed")
     job.wait_final("SUCCEEDED")

@@ -145,11 +145,18 @@ class YarnTony(Tony):
             report = job.application()
             print("==", job.id, report["state"], report["finalStatus"], report.get("diagnostics"))
             print(self.run("events", job.id).stdout)
+            self.tell_daemons(job.id.removeprefix("application"))
             try:
                 done = self.cluster.kit("yarn", "logs", "-applicationId", job.id, check=False, timeout=PATIENCE_S)
                 print(done.stdout[-12000:])
             except subprocess.TimeoutExpired as late:   # what failed is told all the same
                 print(late)
+
+    def tell_daemons(self, number):
+        """What YARN's daemons wrote of the application `number`, its attempts and containers."""
+        for log in sorted((self.cluster.directory / "log").glob("[rn]m*.log")):
+            lines = [line for line in log.read_text(errors="replace").splitlines() if number in line]
+            print(f"== {log.name}", *(line[:300] for line in lines[-60:]), sep="\n")
 
     def forget(self):
         """From now on this is another machine. What looks after others' jobs in the background still writes here."""
