@@ -166,7 +166,6 @@ async def run_seed(seed, directory, proxy, cluster, is_told):
     begun = time.monotonic()
     told = sys.stdout if is_told else io.StringIO()
     place = YarnWorld(schedules.make(seed), directory / f"seed-{seed}", proxy, cluster)
-    place.directory.mkdir()
     with contextlib.redirect_stdout(told):
         try:
             code = await place.run()
