@@ -13,7 +13,7 @@
 enum {
 	PAGES_CONNECTIONS = 128, /* of browsers */
 	/* Of a job with TLS these may go on at once: of others, and of its executors'. Of a larger
-	 * job the oldest make way, and their executors come again. */
+	 * job the next ones wait in the kernel. */
 	HANDSHAKES = 256,
 	EXECUTORS_HANDSHAKES = 1024,
 };

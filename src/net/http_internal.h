@@ -77,6 +77,10 @@ struct http_server {
 	char *host;	 /* the config's */
 	struct evconnlistener *listener;
 	struct event resume; /* listening again after accept failed */
+	/* So many agree on TLS that no other is let in for now, unless none of them gets through.
+	 */
+	bool is_crowded, is_stuck;
+	struct event patience; /* with a crowd */
 	/* By time of arrival: the first stranger is the first to go when room is needed. */
 	struct http_connection_list strangers, known;
 	/* Streams that may have something to write. Each time around the loop one of them has its

@@ -29,6 +29,7 @@ enum {
 	TLS_BYTES = 16 * 1024, /* of a connection that is agreed on */
 	FDS_LEFT = 64,	       /* for the rest of the process */
 	ACCEPT_PAUSE_MS = 100,
+	CROWD_PATIENCE_MS = 1000,
 };
 
 static void set_limits(struct http_limits *limits)
@@ -92,6 +93,43 @@ static bool make_room(struct http_server *server)
 	return true;
 }
 
+/* ---- a crowd ------------------------------------------------------------------------------ */
+
+static bool has_no_room(const struct http_server *server)
+{
+	return server->tls &&
+	       server->stranger_bytes + HTTP_HANDSHAKE_BYTES > server->config.limits.stranger_bytes;
+}
+
+/* All executors of a large job come at once: if each new one pushed out another, few would ever get
+ * through. So the kernel keeps those who come meanwhile. */
+static void wait_if_crowded(struct http_server *server)
+{
+	if (!has_no_room(server) || server->is_stuck || server->draining)
+		return;
+	server->is_crowded = true;
+	evconnlistener_disable(server->listener);
+	timer_start(&server->patience, CROWD_PATIENCE_MS);
+}
+
+static void let_in(struct http_server *server)
+{
+	server->is_crowded = false;
+	event_del(&server->patience);
+	if (!server->draining)
+		evconnlistener_enable(server->listener);
+}
+
+/* They know no secret, or have much to do: the next ones push out the oldest of them, until one
+ * gets through. */
+static void on_patience_over(evutil_socket_t fd, short what, void *data)
+{
+	struct http_server *server = data;
+
+	server->is_stuck = true;
+	let_in(server);
+}
+
 static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *peer,
 		      int peer_length, void *data)
 {
@@ -103,6 +141,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 		return;
 	}
 	http_connection_open(server, fd);
+	wait_if_crowded(server);
 }
 
 /* Out of descriptors or memory: the listener would stay readable and spin. */
@@ -191,6 +230,7 @@ struct http_server *http_server_create(struct event_base *base,
 	TAILQ_INIT(&server->streams);
 	event_assign(&server->turn, base, -1, 0, on_turn, server);
 	event_assign(&server->resume, base, -1, 0, on_resume, server);
+	event_assign(&server->patience, base, -1, 0, on_patience_over, server);
 	event_assign(&server->drain_timer, base, -1, 0, on_drain_timer, server);
 	if (start_listening(server, err) < 0) {
 		http_server_destroy(server);
@@ -209,6 +249,19 @@ size_t http_server_connection_count(const struct http_server *server)
 	return server->connection_count;
 }
 
+/* The oldest of those that agree on TLS and have not proved that they know the secret; not the one
+ * that has just come. NULL: there is none. */
+static struct http_connection *find_unproved(const struct http_server *server)
+{
+	struct http_connection *connection;
+
+	TAILQ_FOREACH(connection, &server->strangers, link)
+	if (TAILQ_NEXT(connection, link) && connection->wire.tls &&
+	    !tls_is_answered(connection->wire.tls))
+		return connection;
+	return NULL;
+}
+
 static struct http_connection *find_heaviest(const struct http_server *server)
 {
 	struct http_connection *connection, *heaviest = TAILQ_FIRST(&server->strangers);
@@ -218,7 +271,10 @@ static struct http_connection *find_heaviest(const struct http_server *server)
 		if (connection->weight > heaviest->weight)
 			heaviest = connection;
 	}
-	return heaviest;
+	if (heaviest->weight >= 2 * HTTP_HANDSHAKE_BYTES)
+		return heaviest;
+	connection = find_unproved(server);
+	return connection ? connection : heaviest;
 }
 
 static void set_weight(struct http_server *server, struct http_connection *connection,
@@ -226,6 +282,8 @@ static void set_weight(struct http_server *server, struct http_connection *conne
 {
 	server->stranger_bytes += weight - connection->weight;
 	connection->weight = weight;
+	if (server->is_crowded && !has_no_room(server))
+		let_in(server);
 }
 
 void http_server_weigh(struct http_server *server, struct http_connection *connection)
@@ -250,6 +308,7 @@ void http_server_know(struct http_server *server, struct http_connection *connec
 		return;
 	set_weight(server, connection, 0);
 	connection->is_known = true;
+	server->is_stuck = false;
 	TAILQ_REMOVE(&server->strangers, connection, link);
 	TAILQ_INSERT_TAIL(&server->known, connection, link);
 }
@@ -299,6 +358,7 @@ void http_server_destroy(struct http_server *server)
 	while (!TAILQ_EMPTY(&server->known))
 		http_connection_free(TAILQ_FIRST(&server->known));
 	event_del(&server->resume);
+	event_del(&server->patience);
 	event_del(&server->turn);
 	event_del(&server->drain_timer);
 	if (server->listener)

@@ -358,6 +358,13 @@ void tls_destroy(struct tls *tls)
 	free(tls);
 }
 
+bool tls_is_answered(const struct tls *tls)
+{
+	OSSL_HANDSHAKE_STATE state = SSL_get_state(tls->ssl);
+
+	return state != TLS_ST_BEFORE && state != TLS_ST_SR_CLNT_HELLO;
+}
+
 bool tls_is_open(const struct tls *tls)
 {
 	return SSL_is_init_finished(tls->ssl);

@@ -40,6 +40,8 @@ void tls_destroy(struct tls *tls); /* NULL is fine */
  * the two ends have no way in common. */
 int tls_take(struct tls *tls, const void *bytes, size_t length, struct evbuffer *input,
 	     struct err *err);
+/* At the server's end: the peer has begun as one does that knows the secret. */
+bool tls_is_answered(const struct tls *tls);
 /* The handshake is done. */
 bool tls_is_open(const struct tls *tls);
 /* The peer said that nothing more will come. What ends without that may have been cut off. */

@@ -582,6 +582,33 @@ static void test_recorded_call_is_sealed_and_of_no_use(void **state)
 
 /* ---- many --------------------------------------------------------------------------------- */
 
+/* As the executors of a large job do, they come at once: more than may agree on TLS at a time. */
+static void test_crowd_gets_through(void **state)
+{
+	enum { CROWD = 60 };
+	const struct http_limits limits = {.stranger_bytes = 4 * HTTP_HANDSHAKE_BYTES};
+	struct http_client *clients[CROWD];
+	struct outcome outcomes[CROWD] = {0};
+	struct fixture fixture;
+
+	fixture_open_sealed(&fixture, &limits);
+	for (size_t i = 0; i < CROWD; i++) {
+		clients[i] =
+			connect_to(fixture.base, http_server_address(fixture.server), TEST_TOKEN);
+		http_client_start(clients[i], &(struct http_question){.method = "GET",
+								      .path = "/echo?text=hello",
+								      .done = on_done,
+								      .data = &outcomes[i]});
+	}
+	for (size_t i = 0; i < CROWD; i++) {
+		run_until(fixture.base, &outcomes[i].is_done);
+		assert_int_equal(outcomes[i].status, 200);
+		forget(&outcomes[i]);
+		http_client_destroy(clients[i]);
+	}
+	fixture_close(&fixture);
+}
+
 /* promise: S92 */
 static void test_junk_keeps_nobody_out(void **state)
 {
@@ -642,6 +669,7 @@ int main(void)
 		cmocka_unit_test(test_greeting_that_claims_much),
 		cmocka_unit_test(test_oversized_handshake),
 		cmocka_unit_test(test_recorded_call_is_sealed_and_of_no_use),
+		cmocka_unit_test(test_crowd_gets_through),
 		cmocka_unit_test(test_junk_keeps_nobody_out),
 	};
 
