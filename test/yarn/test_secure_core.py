@@ -1,4 +1,4 @@
-"""What jobs do on any cluster they do on one with Kerberos, all of whose wires are sealed: tests of the open cluster once more."""
+"""Tests of the open cluster once more, on one with Kerberos, all of whose wires are sealed: jobs do the same there."""
 
 import pytest
 from test_am_restart import (test_logs_wait_for_the_next_am,  # noqa: F401

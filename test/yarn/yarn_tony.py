@@ -153,7 +153,7 @@ class YarnTony(Tony):
                 print(late)
 
     def tell_daemons(self, number):
-        """What YARN's daemons wrote of the application `number`, its attempts and containers."""
+        """Lines of the logs of YARN's daemons that name the application `number`, its attempts and containers."""
         for log in sorted((self.cluster.directory / "log").glob("[rn]m*.log")):
             lines = [line for line in log.read_text(errors="replace").splitlines() if number in line]
             print(f"== {log.name}", *(line[:300] for line in lines[-60:]), sep="\n")
