@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/timer.h"
 #include "net/http_internal.h"
@@ -356,6 +357,7 @@ void http_connection_open(struct http_server *server, int fd)
 	struct http_connection *connection = mem_alloc(sizeof(*connection));
 
 	connection->server = server;
+	connection->opened_ms = clock_monotonic_ms();
 	connection->wire.input_cap = INPUT_CAP;
 	if (connection->wire.input_cap < server->config.limits.head_bytes)
 		connection->wire.input_cap = server->config.limits.head_bytes;

@@ -24,12 +24,13 @@ struct http_connection {
 	struct http_server *server;
 	struct wire wire;
 	enum http_phase phase;
-	bool is_known;	  /* presented the token: not a stranger any more */
-	bool close_after; /* the answer in progress is the last */
-	bool peer_ended;  /* no more input */
-	bool advancing;	  /* handlers run: who answers within need not wake it */
-	size_t looked;	  /* bytes of the incomplete head looked at */
-	size_t weight;	  /* its part of the server's stranger_bytes */
+	bool is_known;	   /* presented the token: not a stranger any more */
+	bool close_after;  /* the answer in progress is the last */
+	bool peer_ended;   /* no more input */
+	bool advancing;	   /* handlers run: who answers within need not wake it */
+	size_t looked;	   /* bytes of the incomplete head looked at */
+	size_t weight;	   /* its part of the server's stranger_bytes */
+	int64_t opened_ms; /* monotonic */
 	struct http_chunks chunks;
 	struct http_request *request; /* while there is one */
 	struct http_stream *stream;
@@ -77,10 +78,11 @@ struct http_server {
 	char *host;	 /* the config's */
 	struct evconnlistener *listener;
 	struct event resume; /* listening again after accept failed */
-	/* So many agree on TLS that no other is let in for now, unless none of them gets through.
-	 */
+	/* is_crowded: so many agree on TLS that no other is let in. is_stuck: since none of them
+	 * got through within `patience`, others are. */
 	bool is_crowded, is_stuck;
-	struct event patience; /* with a crowd */
+	struct event patience;
+	unsigned accepted; /* while it is stuck */
 	/* By time of arrival: the first stranger is the first to go when room is needed. */
 	struct http_connection_list strangers, known;
 	/* Streams that may have something to write. Each time around the loop one of them has its

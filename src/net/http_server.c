@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/timer.h"
@@ -30,6 +31,7 @@ enum {
 	FDS_LEFT = 64,	       /* for the rest of the process */
 	ACCEPT_PAUSE_MS = 100,
 	CROWD_PATIENCE_MS = 1000,
+	ACCEPTED_IN_TURN = 64,
 };
 
 static void set_limits(struct http_limits *limits)
@@ -101,33 +103,47 @@ static bool has_no_room(const struct http_server *server)
 	       server->stranger_bytes + HTTP_HANDSHAKE_BYTES > server->config.limits.stranger_bytes;
 }
 
-/* All executors of a large job come at once: if each new one pushed out another, few would ever get
- * through. So the kernel keeps those who come meanwhile. */
-static void wait_if_crowded(struct http_server *server)
+/* The first words of those who have just come are heard before the next ones push them out. */
+static void pause_for_a_turn(struct http_server *server)
 {
-	if (!has_no_room(server) || server->is_stuck || server->draining)
-		return;
-	server->is_crowded = true;
 	evconnlistener_disable(server->listener);
-	timer_start(&server->patience, CROWD_PATIENCE_MS);
+	timer_start(&server->resume, 0);
 }
 
-static void let_in(struct http_server *server)
+/* All executors of a large job come at once: if each new one pushed out another, few would ever get
+ * through. So the kernel keeps those who come meanwhile. */
+static void pause_if_crowded(struct http_server *server)
+{
+	if (!has_no_room(server) || server->draining)
+		return;
+	if (server->is_stuck) {
+		if (++server->accepted % ACCEPTED_IN_TURN == 0)
+			pause_for_a_turn(server);
+		return;
+	}
+	server->is_crowded = true;
+	evconnlistener_disable(server->listener);
+	if (!event_pending(&server->patience, EV_TIMEOUT, NULL))
+		timer_start(&server->patience, CROWD_PATIENCE_MS);
+}
+
+static void end_crowd(struct http_server *server)
 {
 	server->is_crowded = false;
-	event_del(&server->patience);
 	if (!server->draining)
 		evconnlistener_enable(server->listener);
 }
 
-/* They know no secret, or have much to do: the next ones push out the oldest of them, until one
- * gets through. */
+/* Nobody has shown the token since it began: those of the crowd do not know it, or they or we have
+ * much to do. The next ones push out the oldest of them, until one gets through. */
 static void on_patience_over(evutil_socket_t fd, short what, void *data)
 {
 	struct http_server *server = data;
 
+	if (!server->is_crowded)
+		return;
 	server->is_stuck = true;
-	let_in(server);
+	end_crowd(server);
 }
 
 static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *peer,
@@ -141,7 +157,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 		return;
 	}
 	http_connection_open(server, fd);
-	wait_if_crowded(server);
+	pause_if_crowded(server);
 }
 
 /* Out of descriptors or memory: the listener would stay readable and spin. */
@@ -159,7 +175,7 @@ static void on_resume(evutil_socket_t fd, short what, void *data)
 {
 	struct http_server *server = data;
 
-	if (!server->draining)
+	if (!server->draining && !server->is_crowded)
 		evconnlistener_enable(server->listener);
 }
 
@@ -249,15 +265,24 @@ size_t http_server_connection_count(const struct http_server *server)
 	return server->connection_count;
 }
 
-/* The oldest of those that agree on TLS and have not proved that they know the secret; not the one
- * that has just come. NULL: there is none. */
-static struct http_connection *find_unproved(const struct http_server *server)
+/* A greeting that was heard before may be repeated by who does not know the secret, and goes no
+ * further. */
+static bool is_silent(const struct http_connection *connection)
+{
+	const struct tls *tls = connection->wire.tls;
+
+	return tls && !tls_is_open(tls) &&
+	       (!tls_is_answered(tls) ||
+		clock_monotonic_ms() - connection->opened_ms >= CROWD_PATIENCE_MS);
+}
+
+/* The oldest; not the one that has just come. NULL: there is none. */
+static struct http_connection *find_silent(const struct http_server *server)
 {
 	struct http_connection *connection;
 
 	TAILQ_FOREACH(connection, &server->strangers, link)
-	if (TAILQ_NEXT(connection, link) && connection->wire.tls &&
-	    !tls_is_answered(connection->wire.tls))
+	if (TAILQ_NEXT(connection, link) && is_silent(connection))
 		return connection;
 	return NULL;
 }
@@ -271,9 +296,9 @@ static struct http_connection *find_heaviest(const struct http_server *server)
 		if (connection->weight > heaviest->weight)
 			heaviest = connection;
 	}
-	if (heaviest->weight >= 2 * HTTP_HANDSHAKE_BYTES)
+	if (heaviest->weight >= 2 * HTTP_HANDSHAKE_BYTES) /* it has said much, of whatever kind */
 		return heaviest;
-	connection = find_unproved(server);
+	connection = find_silent(server);
 	return connection ? connection : heaviest;
 }
 
@@ -283,7 +308,7 @@ static void set_weight(struct http_server *server, struct http_connection *conne
 	server->stranger_bytes += weight - connection->weight;
 	connection->weight = weight;
 	if (server->is_crowded && !has_no_room(server))
-		let_in(server);
+		end_crowd(server);
 }
 
 void http_server_weigh(struct http_server *server, struct http_connection *connection)
@@ -309,6 +334,9 @@ void http_server_know(struct http_server *server, struct http_connection *connec
 	set_weight(server, connection, 0);
 	connection->is_known = true;
 	server->is_stuck = false;
+	event_del(&server->patience);
+	if (server->is_crowded)
+		timer_start(&server->patience, CROWD_PATIENCE_MS);
 	TAILQ_REMOVE(&server->strangers, connection, link);
 	TAILQ_INSERT_TAIL(&server->known, connection, link);
 }

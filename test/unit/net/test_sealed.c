@@ -609,6 +609,40 @@ static void test_crowd_gets_through(void **state)
 	fixture_close(&fixture);
 }
 
+/* Some strangers leave, and others take their places: who knows the token need not wait until the
+ * last of them has come. */
+static void test_junk_that_comes_and_goes_keeps_nobody_out(void **state)
+{
+	const struct http_limits limits = {.stranger_bytes = 8 * HTTP_HANDSHAKE_BYTES};
+	const struct timeval pause = {.tv_usec = 100000};
+	struct peer *junk cleanup_free = mem_alloc_array(JUNK, sizeof(*junk));
+	struct outcome outcome = {0};
+	struct fixture fixture;
+	size_t gone = 0;
+
+	fixture_open_sealed(&fixture, &limits);
+	for (size_t i = 0; i < JUNK; i++)
+		peer_open(&junk[i], fixture.base, http_server_address(fixture.server));
+	struct http_client *client =
+		connect_to(fixture.base, http_server_address(fixture.server), TEST_TOKEN);
+	http_client_start(client, &(struct http_question){.method = "GET",
+							  .path = "/echo?text=hello",
+							  .done = on_done,
+							  .data = &outcome});
+	while (!outcome.is_done) {
+		assert_in_range(gone, 0, JUNK / 2);
+		peer_close(&junk[gone++]);
+		event_base_loopexit(fixture.base, &pause); /* patience: they leave so slowly */
+		event_base_dispatch(fixture.base);
+	}
+	assert_int_equal(outcome.status, 200);
+	while (gone < JUNK)
+		peer_close(&junk[gone++]);
+	forget(&outcome);
+	http_client_destroy(client);
+	fixture_close(&fixture);
+}
+
 /* promise: S92 */
 static void test_junk_keeps_nobody_out(void **state)
 {
@@ -670,6 +704,7 @@ int main(void)
 		cmocka_unit_test(test_oversized_handshake),
 		cmocka_unit_test(test_recorded_call_is_sealed_and_of_no_use),
 		cmocka_unit_test(test_crowd_gets_through),
+		cmocka_unit_test(test_junk_that_comes_and_goes_keeps_nobody_out),
 		cmocka_unit_test(test_junk_keeps_nobody_out),
 	};
 
