@@ -206,7 +206,7 @@ static int on_tokens(void *data, const void *bytes, size_t length, struct err *e
 	struct am *am = data;
 
 	if (am_is_over(am))
-		return err_set(err, ERR_INPUT, "the job is over");
+		return err_set(err, ERR_STALE, "the job is over");
 	if (!am->scheduler_ops->traits->has_tokens)
 		return err_set(err, ERR_INPUT, "jobs on \"%s\" have no tokens of other services",
 			       am->scheduler_ops->traits->name);

@@ -97,7 +97,7 @@ static bool has_new_tokens(const struct api_task *task)
 {
 	const struct new_tokens *newest = &task->api->tokens;
 
-	return newest->bytes && newest->number != task->tokens;
+	return newest->bytes && newest->number > task->tokens;
 }
 
 /* Whether the executor has something to do that its report does not show as done. */

@@ -4,19 +4,24 @@
 #include <string.h>
 
 #include "am/api_internal.h"
-#include "base/base64.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 
+/* Not over a network in the clear. */
+static bool takes_tokens(const struct api *api)
+{
+	return api->host.job->tls || api->host.one_host;
+}
+
 static int take(struct api *api, const char *text, struct err *err)
 {
 	size_t length;
-	char *bytes = base64_decode(text, strlen(text), &length);
+	char *bytes = new_tokens_decode(text, &length, err);
 
 	if (!bytes)
-		return err_set(err, ERR_INPUT, "bytes: is not base64");
+		return -1;
 	int result = api->host.take_tokens(api->host.data, bytes, length, err);
 	explicit_bzero(bytes, length);
 	free(bytes);
@@ -30,7 +35,8 @@ static void keep(struct api *api, const struct new_tokens *tokens)
 		api_task_settle(&api->tasks[i]);
 }
 
-/* -1: `err`; the caller finishes `tokens`, whatever the result. An AM that follows counts on. */
+/* -1: `err`; the caller finishes `tokens`, whatever the result. The number is of the clock, since
+ * an AM that follows may not know those that this one has given. */
 static int read_body(const struct api *api, struct http_request *request, struct new_tokens *tokens,
 		     struct err *err)
 {
@@ -48,19 +54,32 @@ static int read_body(const struct api *api, struct http_request *request, struct
 				 NEW_TOKENS_CAP);
 }
 
+static void refuse(struct api *api, struct http_request *request, const struct err *err)
+{
+	bool is_over = err->kind == ERR_STALE;
+
+	api_audit(api, request, "renew", is_over ? "conflict" : "refused", err_message(err));
+	if (err->kind == ERR_INPUT)
+		api_answer_bad(request, err);
+	else if (is_over)
+		http_answer_error(request, 409, "conflict", "%s", err_message(err));
+	else
+		http_answer_error(request, 500, "failed", "%s", err_message(err));
+}
+
 void api_handle_tokens(void *data, struct http_request *request)
 {
 	struct api *api = data;
 	struct err err cleanup_err = {0};
 	struct new_tokens tokens = {0};
 
-	if (!api->host.job->tls && !api->host.one_host) {
+	if (!takes_tokens(api)) {
+		api_audit(api, request, "renew", "conflict", NULL);
 		http_answer_error(request, 409, "conflict",
 				  "no tokens are taken in the clear (tony.application.tls)");
 	} else if (read_body(api, request, &tokens, &err) < 0 ||
 		   take(api, tokens.bytes, &err) < 0) {
-		api_audit(api, request, "renew", "refused", err_message(&err));
-		api_answer_bad(request, &err);
+		refuse(api, request, &err);
 	} else {
 		keep(api, &tokens);
 		api_audit(api, request, "renew", "done", NULL);
@@ -73,7 +92,8 @@ void api_tokens_inherit(struct api *api, const struct new_tokens *tokens)
 {
 	struct err err cleanup_err = {0};
 
-	if (!tokens->bytes || tokens->number <= api->tokens.number)
+	if (!tokens->bytes || tokens->number <= api->tokens.number || !takes_tokens(api) ||
+	    api->host.am_attempt == 1)
 		return;
 	if (take(api, tokens->bytes, &err) == 0)
 		keep(api, tokens);

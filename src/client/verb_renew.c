@@ -8,19 +8,16 @@
 #include "client/opened.h"
 #include "client/verbs.h"
 
-static int check(const struct opened *opened, struct err *err)
+static int check(struct opened *opened, struct err *err)
 {
 	if (opened->view->is_final)
 		return opened_say_ended(opened, err);
 	if (!opened->ops->traits->has_tokens)
-		return err_set(err, ERR_USAGE,
-			       "%s has no delegation tokens: it does not run on YARN", opened->id);
-	if (opened->door.address && !opened->door.is_sealed && !opened->ops->traits->one_host)
-		return err_set(err, ERR_CONFIG,
-			       "%s would get its tokens in the clear: submit it with "
-			       "tony.application.tls=true",
-			       opened->id);
-	return 0;
+		return err_set(err, ERR_USAGE, "%s has no delegation tokens", opened->id);
+	/* Nobody would cancel tokens that were got for no AM. */
+	json_t *job = opened_ask_soon(opened, "GET", "/v1/job", NULL, err);
+	json_decref(job);
+	return job ? 0 : -1;
 }
 
 static int send_tokens(struct opened *opened, const struct str *tokens, struct err *err)

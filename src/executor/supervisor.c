@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/base64.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
@@ -566,17 +565,16 @@ static bool is_ended(const struct supervisor *supervisor, const struct order *or
 	       order->epoch == supervisor->epoch && order->restart == supervisor->restart;
 }
 
-/* The AM sends them once: a refusal would be the same again. */
+/* A container that cannot keep them goes on with its own: its executor's log says why. */
 static void take_tokens(struct supervisor *supervisor, const struct new_tokens *tokens)
 {
+	const struct scheduler_ops *scheduler = supervisor->settings->scheduler;
 	struct err err cleanup_err = {0};
 	size_t length;
-	char *bytes = base64_decode(tokens->bytes, strlen(tokens->bytes), &length);
+	char *bytes = new_tokens_decode(tokens->bytes, &length, &err);
 
-	if (!bytes)
-		err_set(&err, ERR_INPUT, "they are not base64");
-	else if (supervisor->settings->scheduler->traits->has_tokens)
-		supervisor->settings->scheduler->container.take_tokens(bytes, length, &err);
+	if (bytes && scheduler->traits->has_tokens)
+		scheduler->container.take_tokens(bytes, length, &err);
 	if (err.kind)
 		log_error("new tokens cannot be taken: %s", err_message(&err));
 	if (bytes)
@@ -598,7 +596,7 @@ static void on_order(void *data, const struct orders *orders)
 		json_decref(supervisor->cluster);
 		supervisor->cluster = json_incref(orders->cluster);
 	}
-	if (orders->tokens.bytes && orders->tokens.number != supervisor->tokens.number)
+	if (orders->tokens.bytes && orders->tokens.number > supervisor->tokens.number)
 		take_tokens(supervisor, &orders->tokens);
 	if (log_send_order(supervisor->logs, orders->logs, orders->log_count))
 		link_changed(supervisor->link);

@@ -220,10 +220,10 @@ static void tell_end(struct hdfs_token *token)
 	if (token->told_age == token->age)
 		return;
 	token->told_age = token->age;
-	log_warning("%s: the job's delegation token has ended, and " TOKEN_FILE_VARIABLE " has no "
-		    "newer one: a job loses HDFS after dfs.namenode.delegation.token.max-lifetime, "
-		    "unless `tony renew` has brought it others in time",
-		    token->fs);
+	log_warning(
+		"%s: the job's delegation token has ended, and " TOKEN_FILE_VARIABLE " has no "
+		"newer one: run `tony renew JOB`, which gets others, and again before those end",
+		token->fs);
 }
 
 bool hdfs_token_renew(struct hdfs_token *token, unsigned age)

@@ -1,12 +1,14 @@
 #include "protocol/new_tokens.h"
 
+#include <string.h>
+
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/secret.h"
 #include "protocol/message.h"
 
 static const struct job_field fields[] = {
-	MESSAGE_FIELD(new_tokens, "number", number, FIELD_INT64, INT64_MAX, .min = 1),
+	MESSAGE_FIELD(new_tokens, "number", number, FIELD_INT64, NEW_TOKENS_NUMBER_MAX, .min = 1),
 	MESSAGE_FIELD(new_tokens, "bytes", bytes, FIELD_TEXT, NEW_TOKENS_CAP, .min = 1),
 };
 
@@ -34,6 +36,15 @@ void new_tokens_copy(struct new_tokens *to, const struct new_tokens *from)
 {
 	new_tokens_finish(to);
 	*to = (struct new_tokens){from->number, mem_strdup(from->bytes)};
+}
+
+char *new_tokens_decode(const char *base64, size_t *length, struct err *err)
+{
+	char *bytes = base64_decode(base64, strlen(base64), length);
+
+	if (!bytes)
+		err_set(err, ERR_INPUT, "bytes: is not base64");
+	return bytes;
 }
 
 void new_tokens_finish(struct new_tokens *tokens)

@@ -103,8 +103,10 @@ int orders_decode(struct orders *orders, const char *bytes, size_t length, struc
 
 	*orders = (struct orders){.numbers = -1};
 	if (!body || job_fields_read(fields, array_length(fields), body, orders, err) < 0 ||
-	    new_tokens_read_member(body, &orders->tokens, err) < 0)
+	    new_tokens_read_member(body, &orders->tokens, err) < 0) {
+		orders_finish(orders);
 		return -1;
+	}
 	orders->cluster = json_incref(json_object_get(body, "cluster"));
 	for (size_t i = 0; i < json_array_size(logs) && orders->log_count < LOG_ORDERS_MAX; i++)
 		read_log(json_array_get(logs, i), orders);

@@ -12,7 +12,4 @@ int job_tokens_get(const struct hdfs_access *access, const struct job *job, stru
 /* Appends all that this process has got so far, as scheduler_client_ops.renew(). */
 void job_tokens_encode(struct str *tokens, struct str_list *names);
 
-/* Writes them to LOCAL_TOKENS_FILE, if there are some. */
-int job_tokens_write(const char *job_dir, struct err *err);
-
 #endif

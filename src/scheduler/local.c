@@ -325,7 +325,7 @@ static char *log_path(struct scheduler *scheduler, size_t task, const char *name
 }
 
 /* The AM and all executors have one file, which its AM has replaced by then. */
-static int take_tokens_here(const void *bytes, size_t length, struct err *err)
+static int ignore_tokens(const void *bytes, size_t length, struct err *err)
 {
 	return 0;
 }
@@ -333,6 +333,11 @@ static int take_tokens_here(const void *bytes, size_t length, struct err *err)
 static int take_tokens(struct scheduler *scheduler, const void *bytes, size_t length,
 		       struct err *err)
 {
+	char *own cleanup_free = fs_join(local_of(scheduler)->job_dir, LOCAL_TOKENS_FILE);
+
+	/* Else it is the file of the user who submitted the job. */
+	if (!str_equal(token_file_path(), own))
+		return err_set(err, ERR_INPUT, "the job has no tokens of other services");
 	return token_file_take(bytes, length, err);
 }
 
@@ -341,14 +346,12 @@ static void publish(const struct job *job, const char *job_dir)
 {
 	local_end_stdin(job_dir);
 	local_history_conclude(job, job_dir);
-	char *tokens cleanup_free = fs_join(job_dir, LOCAL_TOKENS_FILE);
-	unlink(tokens);
 }
 
 const struct scheduler_ops local_scheduler = {
 	.traits = &local_traits,
 	.guardian = {.hold = local_hold, .clean = local_clean, .publish = publish},
-	.container = {.find = local_container_find, .take_tokens = take_tokens_here},
+	.container = {.find = local_container_find, .take_tokens = ignore_tokens},
 	.find_place = local_find_place,
 	.open = open_local,
 	.adopt = local_adopt,

@@ -10,8 +10,8 @@
 
 #include "scheduler/scheduler.h"
 
-/* In the directory of a job whose files go to an HDFS that uses Kerberos: its delegation tokens, for
- * all of its processes (HADOOP_TOKEN_FILE_LOCATION). */
+/* In the directory of a job whose files go to an HDFS that uses Kerberos: its delegation tokens,
+ * for all of its processes (HADOOP_TOKEN_FILE_LOCATION). */
 #define LOCAL_TOKENS_FILE "hdfs-tokens"
 
 extern const struct scheduler_ops local_scheduler;

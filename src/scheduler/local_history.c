@@ -18,6 +18,7 @@
 #include "history/upload.h"
 #include "job/journal.h"
 #include "job/record.h"
+#include "scheduler/local.h"
 #include "store/access.h"
 #include "store/location.h"
 
@@ -162,8 +163,11 @@ static int tell(const char *job_dir, const char *trouble, struct err *err)
 void local_history_conclude(const struct job *job, const char *job_dir)
 {
 	struct err err cleanup_err = {0}, why cleanup_err = {0};
+	char *tokens cleanup_free = fs_join(job_dir, LOCAL_TOKENS_FILE);
 
-	if (local_history_publish(job, job_dir, NULL, &err) == 0)
+	int result = local_history_publish(job, job_dir, NULL, &err);
+	unlink(tokens); /* nothing of the job asks its stores any more */
+	if (result == 0)
 		return;
 	log_warning("%s", err_message(&err));
 	if (tell(job_dir, err_message(&err), &why) < 0)

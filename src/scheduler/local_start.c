@@ -19,9 +19,10 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "hadoop/credentials.h"
+#include "hadoop/hdfs_token.h"
 #include "hadoop/token_file.h"
 #include "scheduler/agent.h"
-#include "scheduler/job_tokens.h"
 #include "scheduler/launch.h"
 #include "scheduler/local.h"
 #include "scheduler/local_job.h"
@@ -91,8 +92,6 @@ static pid_t start(const char *agent, const char *job_id, const char *job_dir,
 
 	if (output < 0)
 		return err_set_errno(err, "%s", log);
-	if (job_tokens_write(job_dir, err) < 0)
-		return -1;
 	pid_t pid = fork();
 	if (pid == 0)
 		become_am(agent, job_id, job_dir, output, signs);
@@ -163,10 +162,38 @@ static void end_am(const char *job_id)
 	proc_end_all(getpid(), mark, NULL, 0, SIGTERM, END_GRACE_MS);
 }
 
+static int write_credentials(const char *path, const struct credentials *credentials,
+			     struct err *err)
+{
+	struct str bytes cleanup_str = {0};
+
+	credentials_write(credentials, &bytes);
+	int result = fs_write_file(path, bytes.text, bytes.length, 0600, err);
+	explicit_bzero(bytes.text, bytes.length);
+	return result;
+}
+
+/* Those that the job's stores want, beside what its programs would find otherwise. */
+static int write_tokens(const char *job_dir, struct err *err)
+{
+	char *path cleanup_free = fs_join(job_dir, LOCAL_TOKENS_FILE);
+	struct credentials own cleanup_credentials = {0}, all cleanup_credentials = {0};
+	bool are_own;
+
+	hdfs_tokens_add(&own, &are_own);
+	if (own.token_count == 0)
+		return 0;
+	if (token_file_path() && credentials_read_file(token_file_path(), &all, err) < 0)
+		return -1;
+	for (size_t i = 0; i < own.token_count; i++)
+		credentials_add_token(&all, own.tokens[i].alias, &own.tokens[i].token);
+	return write_credentials(path, &all, err);
+}
+
 int local_start_am(const char *job_id, const char *job_dir, struct err *err)
 {
 	char *agent cleanup_free = agent_find(err);
-	if (!agent)
+	if (!agent || write_tokens(job_dir, err) < 0)
 		return -1;
 	int ready cleanup_close = eventfd(0, EFD_CLOEXEC);
 	if (ready < 0)

@@ -475,7 +475,8 @@ struct scheduler_client_ops {
 	 * follows; NULL: no such engine is configured. The caller frees. */
 	char *(*pages)(void);
 	/* With has_tokens: appends new ones for the processes of `job`, as secret as a password, as
-	 * take_tokens() takes them, and names their services in `names`. */
+	 * take_tokens() takes them, and names their services in `names`. ERR_USAGE: it has none;
+	 * ERR_CONFIG: they would cross the network in the clear. */
 	int (*renew)(const struct job *job, struct str *tokens, struct str_list *names,
 		     struct err *err);
 	/* With staged: where the file that the tasks of a type found as `name` is kept. 1: it is

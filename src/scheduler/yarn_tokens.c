@@ -87,6 +87,11 @@ int yarn_renew(const struct job *job, struct str *tokens, struct str_list *names
 		return err_set(err, ERR_USAGE,
 			       "%s has no delegation tokens: its cluster does not use Kerberos",
 			       job->id);
+	if (!job->tls)
+		return err_set(err, ERR_CONFIG,
+			       "%s runs without TLS: it gets no tokens in the clear; of a job that "
+			       "was submitted with tony.application.tls=true they can be renewed",
+			       job->id);
 	if (yarn_get_tokens(cluster, job, err) < 0 || job_tokens_get(&cluster->hdfs, job, err) < 0)
 		return -1;
 	job_tokens_encode(tokens, names);

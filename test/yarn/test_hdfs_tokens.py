@@ -100,6 +100,8 @@ def test_a_job_of_one_machine_whose_checkpoints_and_history_are_in_hdfs(own_clus
     answer = own_tony.run("renew", job.id)
     assert answer.returncode == 0, answer.stderr
     assert "new delegation tokens" in answer.stdout
+    tokens = own_tony.state / "jobs" / job.id / "hdfs-tokens"
+    assert tokens.stat().st_mode & 0o777 == 0o600
     wait_until(lambda: any("new tokens" in event.get("text", "") for event in job.events()), "the job to have them")
     (own_tony.directory / "go").touch()
     assert job.wait() == 0
@@ -108,3 +110,4 @@ def test_a_job_of_one_machine_whose_checkpoints_and_history_are_in_hdfs(own_clus
     assert own_cluster.get("/tmp/one-machine/checkpoints/step") == b"step\n"
     wait_until(lambda: job.id in own_cluster.kit("hdfs", "dfs", "-find", "/tmp/one-machine/history", "-name", "*.json*").stdout,
                "the history to be published")
+    wait_until(lambda: not tokens.exists(), "the tokens to be removed")

@@ -28,6 +28,11 @@ def renew(tony, job):
     assert (answer.returncode, answer.stdout.partition(": ")[0]) == (0, f"{job.id} has new delegation tokens"), answer.stderr
 
 
+def has_inherited(job):
+    lines = [event.get("text", event["ev"]) for event in job.events()]
+    return any("new tokens" in text for text in lines[len(lines) - lines[::-1].index("am"):])
+
+
 def renew_and_use(tony, job, number):
     renew(tony, job)
     (tony.directory / f"go-{number}").touch()
@@ -41,7 +46,8 @@ def test_five_renewals_and_a_killed_am(own_cluster, own_tony):
     task = job.wait_task("worker:0")
     assert renew_and_use(own_tony, job, 1).startswith("good, ")
     kill_am(job)
-    wait_am(job, 2)   # with the tokens of the first, and then those that the executor has
+    wait_am(job, 2)
+    wait_until(lambda: has_inherited(job), "the tokens to be taken over from the executor")
     good = 0
     for number in count(2):
         how = renew_and_use(own_tony, job, number)
@@ -57,5 +63,3 @@ def test_five_renewals_and_a_killed_am(own_cluster, own_tony):
     job.wait_final("SUCCEEDED")
     own_tony.forget()
     assert job.status()["state"] == "succeeded"
-
-
