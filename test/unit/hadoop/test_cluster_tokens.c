@@ -15,6 +15,7 @@
 #include "hadoop/kerberos_user.h"
 #include "hadoop/sasl.h"
 #include "hadoop/token_file.h"
+#include "hadoop/writable.h"
 
 static struct hadoop_site *load(void **state, const char *use_ip)
 {
@@ -408,6 +409,36 @@ static void what_is_no_newer_token_is_refused(void **state)
 	expect_password(TOKEN_KIND_HDFS, "ha-hdfs:ns", "secret");
 }
 
+/* Appends the bytes of a file with a token of HDFS that is `owner`'s. */
+static void encode_owned(const char *owner, struct str *bytes)
+{
+	struct credentials credentials cleanup_credentials = {0};
+	struct hadoop_token token cleanup_token = {0};
+	struct str identifier cleanup_str = {0};
+
+	str_append_bytes(&identifier, "", 1);
+	writable_put_text(&identifier, owner);
+	token_set(&token, identifier.text, identifier.length, "p", 1, TOKEN_KIND_HDFS,
+		  "ha-hdfs:ns");
+	credentials_add_token(&credentials, "ha-hdfs:ns", &token);
+	credentials_write(&credentials, bytes);
+}
+
+static void a_newer_token_is_of_the_same_user(void **state)
+{
+	struct str alices cleanup_str = {0}, bobs cleanup_str = {0};
+	const char *path = scratch_path(state, "tokens");
+	struct err err cleanup_err = {0};
+
+	encode_owned("alice", &alices);
+	encode_owned("bob", &bobs);
+	assert_int_equal(fs_write_file(path, alices.text, alices.length, 0600, NULL), 0);
+	setenv(TOKEN_FILE_VARIABLE, path, 1);
+	assert_int_equal(token_file_take(bobs.text, bobs.length, &err), -1);
+	assert_string_equal(err_message(&err), "a token of bob: the job's are alice's");
+	assert_int_equal(token_file_take(alices.text, alices.length, NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -422,6 +453,7 @@ int main(void)
 		scratch_test(a_token_that_is_refused_is_read_anew),
 		scratch_test(newer_tokens_take_the_place_of_those_of_the_same_services),
 		scratch_test(what_is_no_newer_token_is_refused),
+		scratch_test(a_newer_token_is_of_the_same_user),
 	};
 
 	return cmocka_run_group_tests_name("hadoop cluster tokens", tests, NULL, NULL);

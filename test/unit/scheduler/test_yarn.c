@@ -638,6 +638,30 @@ static void a_task_gets_the_tokens_of_its_files_alone(void **state)
 	close_bed(bed);
 }
 
+static void containers_that_start_later_begin_with_the_new_tokens(void **state)
+{
+	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
+	const struct str *tokens = &((const struct yarn *)bed->scheduler)->task_tokens;
+	struct credentials new cleanup_credentials = {0}, later cleanup_credentials = {0};
+	struct hadoop_token token cleanup_token = {0};
+	struct str bytes cleanup_str = {0};
+	struct err err cleanup_err = {0};
+	size_t length;
+
+	token_set(&token, "y", 1, "new", 3, TOKEN_KIND_HDFS, "s");
+	credentials_add_token(&new, "s", &token);
+	credentials_write(&new, &bytes);
+	assert_success(yarn_scheduler.take_tokens(bed->scheduler, bytes.text, bytes.length, &err),
+		       &err);
+	assert_int_equal(credentials_parse(tokens->text, tokens->length, &later, NULL), 0);
+	assert_int_equal(later.token_count, 2);
+	assert_memory_equal(credentials_find_kind(&later, TOKEN_KIND_HDFS)->password, "new", 3);
+	assert_memory_equal(credentials_find_kind(&later, TOKEN_KIND_KMS)->password, "p", 1);
+	assert_non_null(credentials_find_secret(&later, HADOOP_SECRET_TOKEN, &length));
+	assert_int_equal(length, 64);
+	close_bed(bed);
+}
+
 /* The ResourceManager hears of it with the node's next heartbeat only. */
 static void the_node_manager_tells_the_end_of_what_is_released(void **state)
 {
@@ -886,6 +910,7 @@ int main(void)
 		scratch_test(a_container_that_lacks_something_is_refused),
 		scratch_test(a_task_finds_itself_in_its_environment),
 		scratch_test(a_task_gets_the_tokens_of_its_files_alone),
+		scratch_test(containers_that_start_later_begin_with_the_new_tokens),
 		scratch_test(the_node_manager_tells_the_end_of_what_is_released),
 		scratch_test(the_end_is_told_before_anything_is_published),
 		scratch_test(a_lost_node_says_why),
