@@ -5,6 +5,7 @@ One cluster serves the whole run, also one with several workers (-n): the proces
 brings it up. Tests that break daemons have a cluster of their own, see `own_cluster`.
 """
 
+import fcntl
 import os
 import shutil
 import signal
@@ -91,6 +92,14 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "own_cluster" in item.fixturenames and not item.get_closest_marker("fast"):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture
+def labelled_node(cluster):
+    """Nobody else's: some tests fill it, or have it decommissioned, and others count what there is."""
+    with open(cluster.directory / "labelled-node.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture

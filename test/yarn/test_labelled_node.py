@@ -10,6 +10,8 @@ from program import PATIENCE_S, wait_until
 from test_am_restart import identity, kill_am, wait_am
 from tony_rows import NO_RETRIES
 
+pytestmark = pytest.mark.usefixtures("labelled_node")
+
 HOST = f"127.0.0.{kit.LABELLED_NODE + 1}"
 LABELLED = {"tony.worker.node-label": "fast", **NO_RETRIES}
 

@@ -2,8 +2,11 @@
 
 import json
 
+import pytest
 import schemas
 from program import wait_until
+
+pytestmark = pytest.mark.usefixtures("labelled_node")
 
 GPU = "yarn.io/gpu"
 
