@@ -6,7 +6,7 @@ import signal
 
 import pytest
 from portal import Portal
-from program import find_marked, wait_until
+from program import describe, find_marked, wait_until
 from receiver import Receiver
 
 WEBHOOK, COMMAND = "tony.application.on-end-webhook", "tony.application.on-end"
@@ -161,7 +161,7 @@ def test_an_end_that_the_last_am_wrote_down_is_told_as_it_was(tony, receive):
 def tellers_of(job):
     """The guardian of no AM, which tells the end, and its child."""
     mirror = str(job.tony.state / "yarn" / job.id)
-    return [pid for pid in job.processes() if mirror.encode() in open(f"/proc/{pid}/cmdline", "rb").read()]
+    return [pid for pid in job.processes() if mirror in describe(pid)]
 
 
 @pytest.mark.promise("R62")
