@@ -84,6 +84,13 @@ void str_finish(struct str *str)
 	*str = (struct str){0};
 }
 
+void str_finish_secret(struct str *str)
+{
+	if (str->text)
+		explicit_bzero(str->text, str->length);
+	str_finish(str);
+}
+
 void str_list_take(struct str_list *list, char *text)
 {
 	/* Grows at powers of two only, counting the NULL at the end. */

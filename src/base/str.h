@@ -19,7 +19,8 @@ struct str {
 	size_t length;
 	size_t capacity;
 };
-#define cleanup_str __attribute__((cleanup(str_finish)))
+#define cleanup_str	   __attribute__((cleanup(str_finish)))
+#define cleanup_str_secret __attribute__((cleanup(str_finish_secret)))
 
 void str_append(struct str *str, const char *text);
 void str_append_bytes(struct str *str, const void *bytes, size_t length);
@@ -32,6 +33,8 @@ void str_truncate(struct str *str, size_t length);
 const char *str_text(const struct str *str); /* "" when nothing was appended */
 char *str_steal(struct str *str); /* the caller owns the text ("" if none); str is empty again */
 void str_finish(struct str *str);
+/* Wipes it first; blocks that it has outgrown are not wiped. */
+void str_finish_secret(struct str *str);
 
 /* A list of owned strings. Initialise with {0}. */
 struct str_list {

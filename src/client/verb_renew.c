@@ -1,6 +1,5 @@
 /* tony renew: others in place of the tokens by which a job's processes ask other services. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/base64.h"
 #include "base/json.h"
@@ -37,17 +36,12 @@ static int send_tokens(struct opened *opened, const struct str *tokens, struct e
 static int renew(void *data, const struct verb_call *call, struct err *err)
 {
 	struct opened *opened = call->opened;
-	struct str tokens cleanup_str = {0};
+	struct str tokens cleanup_str_secret = {0};
 	struct str_list names cleanup_str_list = {0};
 
-	if (check(opened, err) < 0)
-		return -1;
-	int result = opened->ops->renew(opened->view->job, &tokens, &names, err);
-	if (result == 0)
-		result = send_tokens(opened, &tokens, err);
-	if (tokens.text)
-		explicit_bzero(tokens.text, tokens.length);
-	if (result < 0)
+	if (check(opened, err) < 0 ||
+	    opened->ops->renew(opened->view->job, &tokens, &names, err) < 0 ||
+	    send_tokens(opened, &tokens, err) < 0)
 		return -1;
 	char *list cleanup_free = str_list_join(&names, ", ");
 	printf("%s has new delegation tokens: %s\n", opened->id, list);

@@ -348,3 +348,11 @@ void credentials_write(const struct credentials *credentials, struct str *out)
 		writable_put_bytes(out, entry->bytes, entry->length);
 	}
 }
+
+int credentials_write_file(const struct credentials *credentials, const char *path, struct err *err)
+{
+	struct str bytes cleanup_str_secret = {0};
+
+	credentials_write(credentials, &bytes);
+	return fs_write_file(path, bytes.text, bytes.length, 0600, err);
+}

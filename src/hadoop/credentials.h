@@ -44,6 +44,9 @@ int credentials_read_file(const char *path, struct credentials *credentials, str
 
 /* Appends version 0. */
 void credentials_write(const struct credentials *credentials, struct str *out);
+/* For its owner only; a reader sees the old or the new file. */
+int credentials_write_file(const struct credentials *credentials, const char *path,
+			   struct err *err);
 
 /* Copied; what had the alias is replaced. */
 void credentials_add_token(struct credentials *credentials, const char *alias,

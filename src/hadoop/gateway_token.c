@@ -11,19 +11,11 @@
 
 #define TIMEOUT_MS 60000
 
-/* The body has a token in it, as secret as a password. */
-static void forget(struct str *body)
-{
-	if (body->text)
-		explicit_bzero(body->text, body->length);
-	str_finish(body);
-}
-
 static int ask(const struct http_site *site, const struct webhdfs_question *question,
 	       const char *renewer, struct hadoop_token *token, struct err *err)
 {
 	struct str target cleanup_str = {0};
-	struct str body __attribute__((cleanup(forget))) = {0};
+	struct str body cleanup_str_secret = {0}; /* it has the token in it */
 	int status = 0;
 
 	webhdfs_target(&target, &(struct webhdfs_options){0}, question);

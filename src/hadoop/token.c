@@ -95,16 +95,13 @@ bool token_is_of_files(const struct hadoop_token *token)
 
 char *token_url_string(const struct hadoop_token *token)
 {
-	struct str bytes = {0};
+	struct str bytes cleanup_str_secret = {0};
 
 	writable_put_bytes(&bytes, token->identifier, token->identifier_length);
 	writable_put_bytes(&bytes, token->password, token->password_length);
 	writable_put_text(&bytes, token->kind);
 	writable_put_text(&bytes, token->service);
-	char *text = base64_encode_url(bytes.text, bytes.length);
-	explicit_bzero(bytes.text, bytes.length);
-	str_finish(&bytes);
-	return text;
+	return base64_encode_url(bytes.text, bytes.length);
 }
 
 static bool take_token(struct writable from, struct hadoop_token *token)
@@ -124,7 +121,7 @@ static bool take_token(struct writable from, struct hadoop_token *token)
 
 int token_from_url_string(struct hadoop_token *token, const char *text, struct err *err)
 {
-	struct str padded cleanup_str = {0};
+	struct str padded cleanup_str_secret = {0};
 	size_t length = 0;
 
 	str_append(&padded, text);
@@ -137,8 +134,6 @@ int token_from_url_string(struct hadoop_token *token, const char *text, struct e
 	if (bytes)
 		explicit_bzero(bytes, length);
 	free(bytes);
-	if (padded.text)
-		explicit_bzero(padded.text, padded.length);
 	return is_token ? 0 : err_set(err, ERR_INPUT, "this is no delegation token");
 }
 

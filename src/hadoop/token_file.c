@@ -1,9 +1,7 @@
 #include "hadoop/token_file.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/fs.h"
 #include "base/mem.h"
 #include "hadoop/credentials.h"
 
@@ -98,7 +96,6 @@ static int merge(const struct credentials *from, struct credentials *credentials
 int token_file_take(const void *bytes, size_t length, struct err *err)
 {
 	struct credentials from cleanup_credentials = {0}, credentials cleanup_credentials = {0};
-	struct str text cleanup_str = {0};
 	const char *path = token_file_path();
 
 	if (!path)
@@ -106,10 +103,7 @@ int token_file_take(const void *bytes, size_t length, struct err *err)
 	if (credentials_parse(bytes, length, &from, err) < 0 || read_file(&credentials, err) < 0 ||
 	    merge(&from, &credentials, err) < 0)
 		return -1;
-	credentials_write(&credentials, &text);
-	int result = fs_write_file(path, text.text, text.length, 0600, err);
-	explicit_bzero(text.text, text.length);
-	return result;
+	return credentials_write_file(&credentials, path, err);
 }
 
 int token_file_owner(char **owner, struct err *err)

@@ -580,7 +580,7 @@ static void ask(struct webhdfs_call *call, const struct net_url *url)
 	bool moves = is_move(call);
 	bool sends = moves && webhdfs_op_sends(call->question.op);
 	bool by_file = moves && call->fd >= 0;
-	struct str target cleanup_str = {0};
+	struct str target cleanup_str_secret = {0}; /* it may have a token in it */
 	struct err err cleanup_err = {0};
 
 	if (by_file && rewind_file(call, !sends, &err) < 0) {
@@ -615,8 +615,6 @@ static void ask(struct webhdfs_call *call, const struct net_url *url)
 				  .done = on_answer,
 				  .data = call,
 			  });
-	/* It may have a token in it. */
-	explicit_bzero(target.text, target.length);
 }
 
 /* False: there is none, and the try has failed. */

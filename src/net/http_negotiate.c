@@ -35,9 +35,7 @@ struct http_negotiation {
 
 static void free_secret(void *text)
 {
-	if (text)
-		explicit_bzero(text, strlen(text));
-	free(text);
+	mem_free_secret(text);
 }
 
 /* ---- challenges --------------------------------------------------------------------------- */
@@ -155,7 +153,7 @@ bool http_cookie_read(const struct http_head *head, const char *name, char **val
 			end--;
 		bool is_empty = end == 2 && strncmp(text, "\"\"", 2) == 0;
 		is_there = true;
-		free_secret(*value);
+		mem_free_secret(*value);
 		*value = is_value(text, end) && !is_empty ? mem_strndup(text, end) : NULL;
 	}
 	return is_there;
@@ -268,7 +266,7 @@ static int err_offers(const struct http_negotiation *negotiation,
 static int answer(struct http_negotiation *negotiation, const struct http_challenge *challenge,
 		  struct err *err)
 {
-	struct str token cleanup_str = {0};
+	struct str token cleanup_str_secret = {0};
 
 	if (!challenge->is_negotiate)
 		return err_offers(negotiation, challenge, err);
@@ -286,8 +284,7 @@ static int answer(struct http_negotiation *negotiation, const struct http_challe
 			       negotiation->negotiator->mechanism->name);
 	char *text = base64_encode(token.text, token.length);
 	str_append_format(&negotiation->headers, "Authorization: Negotiate %s\r\n", text);
-	explicit_bzero(token.text, token.length);
-	free_secret(text);
+	mem_free_secret(text);
 	negotiation->sent++;
 	return 0;
 }

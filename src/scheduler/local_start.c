@@ -162,17 +162,6 @@ static void end_am(const char *job_id)
 	proc_end_all(getpid(), mark, NULL, 0, SIGTERM, END_GRACE_MS);
 }
 
-static int write_credentials(const char *path, const struct credentials *credentials,
-			     struct err *err)
-{
-	struct str bytes cleanup_str = {0};
-
-	credentials_write(credentials, &bytes);
-	int result = fs_write_file(path, bytes.text, bytes.length, 0600, err);
-	explicit_bzero(bytes.text, bytes.length);
-	return result;
-}
-
 /* Those that the job's stores want, beside what its programs would find otherwise. */
 static int write_tokens(const char *job_dir, struct err *err)
 {
@@ -187,7 +176,7 @@ static int write_tokens(const char *job_dir, struct err *err)
 		return -1;
 	for (size_t i = 0; i < own.token_count; i++)
 		credentials_add_token(&all, own.tokens[i].alias, &own.tokens[i].token);
-	return write_credentials(path, &all, err);
+	return credentials_write_file(&all, path, err);
 }
 
 int local_start_am(const char *job_id, const char *job_dir, struct err *err)

@@ -285,13 +285,6 @@ static void free_container_lists(struct yarn *yarn)
 		yarn_gang_destroy(gang);
 }
 
-static void forget_task_tokens(struct yarn *yarn)
-{
-	if (yarn->task_tokens.text)
-		explicit_bzero(yarn->task_tokens.text, yarn->task_tokens.length);
-	str_finish(&yarn->task_tokens);
-}
-
 static void close_yarn(struct scheduler *scheduler)
 {
 	struct yarn *yarn = yarn_of(scheduler);
@@ -317,7 +310,7 @@ static void close_yarn(struct scheduler *scheduler)
 	map_destroy(yarn->leaving);
 	message_free(yarn->limits);
 	credentials_finish(&yarn->credentials);
-	forget_task_tokens(yarn);
+	str_finish_secret(&yarn->task_tokens);
 	str_list_finish(&yarn->avoided);
 	hadoop_cluster_destroy(yarn->cluster);
 	free(yarn->placements);
@@ -360,7 +353,7 @@ static int make_task_tokens(struct yarn *yarn, const struct credentials *from, s
 		credentials_add_secret(&credentials, secrets[i], bytes, length);
 	}
 	add_file_tokens(from, &credentials);
-	forget_task_tokens(yarn);
+	str_finish_secret(&yarn->task_tokens);
 	credentials_write(&credentials, &yarn->task_tokens);
 	return 0;
 }

@@ -285,9 +285,7 @@ static void submission_finish(struct submission *submission)
 	str_list_finish(&submission->values);
 	message_free(submission->agent);
 	str_list_finish(&submission->tags);
-	if (submission->credentials.text)
-		explicit_bzero(submission->credentials.text, submission->credentials.length);
-	str_finish(&submission->credentials);
+	str_finish_secret(&submission->credentials);
 }
 #define cleanup_submission __attribute__((cleanup(submission_finish)))
 
