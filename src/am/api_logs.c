@@ -32,6 +32,7 @@ struct api_log_follower {
 	struct log_question question;
 	int read;	/* the attempt whose executor was asked last, or that there was at first */
 	int whole;	/* the attempt whose log was delivered to its end; 0: none */
+	int told;	/* the last attempt of which anything was told; 0: none */
 	bool knows_end; /* was told that there is nothing more for now */
 
 	/* Of a file here. */
@@ -124,6 +125,20 @@ static bool send_piece(struct api_log_follower *follower)
 	return sent;
 }
 
+/* The executor has left before it could be asked: its node alone has what the container wrote. */
+static bool send_missed(struct api_log_follower *follower)
+{
+	const struct log_question *question = &follower->question;
+	int of = follower->api->tasks[follower->task].executor_attempt;
+
+	if (follower->reader || !question->follows || of <= follower->told ||
+	    (question->attempt > 0 && question->attempt != of))
+		return false;
+	follower->told = of;
+	return log_question_send(&follower->question, follower->stream,
+				 &(struct log_span){.part = LOG_FRAME_MISSED, .offset = of});
+}
+
 /* ---- where they come from ----------------------------------------------------------------- */
 
 static void on_relay_changed(void *data)
@@ -136,6 +151,7 @@ static void on_piece(void *data, struct log_piece *piece)
 	struct api_log_follower *follower = data;
 
 	follower->piece = piece;
+	follower->told = follower->read;
 	snprintf(follower->question.from, sizeof(follower->question.from), "%s", piece->after);
 	follower->rest = piece->frames;
 	follower->rest_length = piece->length;
@@ -301,7 +317,7 @@ static void fill(void *data, struct http_stream *stream)
 		return;
 	switch (look_for_more(follower)) {
 	case OUTLOOK_LATER:
-		if (send_end(follower))
+		if ((!is_heard_of(follower) && send_missed(follower)) || send_end(follower))
 			http_stream_wake(stream);
 		timer_start(&follower->poll, POLL_MS);
 		break;
@@ -310,7 +326,7 @@ static void fill(void *data, struct http_stream *stream)
 		break;
 	case OUTLOOK_NONE:
 		send_begun(follower);
-		if (is_cut(follower))
+		if (!send_missed(follower) && is_cut(follower))
 			log_question_send(&follower->question, follower->stream,
 					  &(struct log_span){.part = LOG_FRAME_CUT});
 		free_follower(follower);
@@ -407,6 +423,8 @@ void api_handle_logs(void *data, struct http_request *request)
 		return;
 	asked.task = task->number;
 	asked.read = task_of(&asked)->attempt;
+	if (str_starts_with(asked.question.from, "at:")) /* by an AM before this one */
+		asked.told = asked.read;
 	if (!asked.question.file || (!asked.question.follows && !is_there(&asked))) {
 		answer_missing(request, &asked);
 		log_question_finish(&asked.question);

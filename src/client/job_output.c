@@ -30,7 +30,7 @@ struct job_output {
 	job_output_visit *visit;
 	void *data;
 	struct log_merge *merge;
-	struct map *added; /* names of logs of this machine that are in it */
+	struct map *added; /* names of logs that are in it, but for those that the AM sends */
 	struct label **labels;
 	size_t label_count;
 	struct job_logs *logs;
@@ -214,7 +214,7 @@ static void add_opened(struct job_output *output, struct log_source *opened, con
 	}
 }
 
-/* A log that is here is opened once: reading it goes on. */
+/* A log is opened once: one that is here is read on. */
 static void add_once(struct job_output *output, const struct container_logs *of, const char *log)
 {
 	char *key cleanup_free = mem_printf("%s %d %s", of->name, of->place.attempt, log);
@@ -225,7 +225,7 @@ static void add_once(struct job_output *output, const struct container_logs *of,
 		return;
 	struct log_source *opened =
 		output->logs->ops->open(output->logs, &of->place, file, &problem);
-	if (opened && output->logs->are_here)
+	if (opened)
 		map_set(output->added, key, output);
 	add_opened(output, opened, log, of->name, &problem);
 }
@@ -313,6 +313,34 @@ static void note_unstarted(struct job_output *output, const char *task)
 	note_missing(output, name, is_final ? LOG_NO_SUCH : LOG_NOT_YET, &why);
 }
 
+/* As the journal has them now. */
+static int read_places(struct job_output *output, struct err *err)
+{
+	struct log_places *places = log_places_read(output->opened, err);
+
+	if (!places)
+		return -1;
+	log_places_destroy(output->places);
+	output->places = places;
+	return 0;
+}
+
+static struct container_logs container_of(const struct job_output *output, size_t number,
+					  const char *name, int attempt)
+{
+	const struct task_view *task = &output->opened->view->tasks[number];
+	struct container_logs of = {
+		.place = {.type = output->opened->view->job->types[task->type].name,
+			  .index = task->index,
+			  .attempt = attempt},
+		.task = number,
+		.name = name};
+
+	if (output->places)
+		log_places_find(output->places, (int64_t)number, &of.place);
+	return of;
+}
+
 static void add_task(struct job_output *output, size_t number)
 {
 	const struct job_view *view = output->opened->view;
@@ -327,14 +355,37 @@ static void add_task(struct job_output *output, size_t number)
 	if (last == 0 && wants_own(output->choice))
 		note_unstarted(output, name);
 	for (int attempt = 1; attempt <= last; attempt++) {
-		struct container_logs of = {
-			.place = {.type = type->name, .index = task->index, .attempt = attempt},
-			.task = number,
-			.name = name};
-		if (output->places)
-			log_places_find(output->places, (int64_t)number, &of.place);
+		const struct container_logs of = container_of(output, number, name, attempt);
 		add_attempt(output, &of, type->processes);
 	}
+}
+
+/* Of a log of which the AM has sent nothing: nodes have what its containers wrote. */
+static void add_missed_log(struct job_output *output, const struct log_missed *missed)
+{
+	const struct job_view *view = output->opened->view;
+	size_t number = (size_t)job_find_task(view->job, missed->task);
+	int last = missed->attempt > 0 ? missed->attempt : view->tasks[number].attempt;
+
+	for (int attempt = missed->attempt > 0 ? last : 1; attempt <= last; attempt++) {
+		const struct container_logs of =
+			container_of(output, number, missed->task, attempt);
+		add_once(output, &of, missed->log);
+	}
+}
+
+static int add_missed(struct job_output *output, struct err *err)
+{
+	struct log_missed missed;
+	bool is_known = false;
+
+	while (log_live_take_missed(output->live, &missed)) {
+		if (!is_known && read_places(output, err) < 0)
+			return -1;
+		is_known = true;
+		add_missed_log(output, &missed);
+	}
+	return 0;
 }
 
 /* Each AM on a cluster had a container of its own; on one machine all write one file. */
@@ -427,17 +478,21 @@ bool job_output_begun(struct job_output *output, struct job_output_line *told)
 }
 
 /* What the AM sends once the job has ended is not waited for longer than this. */
-static void visit_rest(struct job_output *output)
+static int visit_rest(struct job_output *output, struct err *err)
 {
 	int64_t end = clock_monotonic_ms() + REST_MS;
 
+	log_live_conclude(output->live);
 	for (int64_t left = REST_MS; left > 0; left = end - clock_monotonic_ms()) {
 		visit_lines(output, false);
 		if (!log_live_wait(output->live, left))
 			break;
 	}
-	log_live_hurry(output->live);
+	log_live_give_up(output->live);
+	if (add_missed(output, err) < 0)
+		return -1;
 	visit_lines(output, true);
+	return 0;
 }
 
 /* Some kept logs may be missing while others were told; a task that has left none is worth
@@ -459,8 +514,7 @@ static int check_missing(const struct job_output *output, struct err *err)
  * containers come and go. */
 static int find_remote(struct job_output *output, bool is_last, struct err *err)
 {
-	output->places = log_places_read(output->opened, err);
-	if (!output->places)
+	if (read_places(output, err) < 0)
 		return -1;
 	if (!is_last)
 		output->live = log_live_create();
@@ -495,15 +549,18 @@ int job_output_turn(struct job_output *output, struct err *err)
 		output->lacks_am = true;
 	if (output->lacks_am)
 		return err_set(err, ERR_UNREACHABLE, "the job has no application master now");
-	if (is_last && output->live)
-		visit_rest(output);
-	else
+	if (is_last && output->live) {
+		if (visit_rest(output, err) < 0)
+			return -1;
+	} else {
 		visit_lines(output, is_last);
+	}
 	if (is_last)
 		return check_missing(output, err);
-	if (output->live)
-		log_live_ask(output->live, &output->am);
-	return 0;
+	if (!output->live)
+		return 0;
+	log_live_ask(output->live, &output->am);
+	return add_missed(output, err);
 }
 
 /* ---- what is not left --------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 #include "logs/live.h"
 
 #include <event2/event.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,8 @@ struct live_source {
 	bool is_paused;		      /* enough has come for now */
 	int64_t heard_ms;	      /* monotonic: of bytes, or since when they are waited for */
 	bool has_ended;		      /* nothing more comes */
+	bool is_missed;		      /* nothing came of its container, and nobody was told */
+	int missed_attempt;	      /* that one; 0: of none */
 	struct log_position from;     /* behind the piece that was read last */
 	struct str frames;	      /* what is read; it stays where it is until all of it was */
 	size_t used;		      /* bytes of it that were read */
@@ -41,8 +44,9 @@ struct log_live {
 	struct event_base *base;
 	struct live_source *sources;
 	struct event *timer;
-	bool is_over;	 /* the present wait */
-	bool is_hurried; /* nothing is waited for */
+	bool is_over;	   /* the present wait */
+	bool is_concluded; /* the job has ended */
+	bool is_hurried;   /* nothing is waited for */
 };
 
 static char *make_path(const struct live_source *source)
@@ -85,6 +89,23 @@ static void note_cut(struct live_source *source)
 
 	source->base.is_away = true;
 	break_off(source, why);
+}
+
+static void note_missed(struct live_source *source, int attempt)
+{
+	source->is_missed = true;
+	source->missed_attempt = attempt;
+}
+
+/* Nothing comes any more. The rest of a log that had begun is in a file that is not known here. */
+static void give_up(struct live_source *source)
+{
+	if (source->has_ended)
+		return;
+	source->has_ended = true;
+	if (source->from.kind != LOG_AT_PART && source->frames.length == 0 &&
+	    source->come.length == 0)
+		note_missed(source, 0);
 }
 
 /* ---- what there is now -------------------------------------------------------------------- */
@@ -150,6 +171,8 @@ static bool parse_piece(struct live_source *source)
 		if (span.length == 0) {
 			if (span.part == LOG_FRAME_CUT)
 				note_cut(source);
+			else if (span.part == LOG_FRAME_MISSED && span.offset <= INT_MAX)
+				note_missed(source, (int)span.offset);
 			source->is_quiet = true;
 			source->has_ended = source->has_ended || !source->live;
 			continue;
@@ -288,8 +311,11 @@ static void on_done(void *data, const struct http_response *response, const stru
 
 	source->is_asked = false;
 	source->live->is_over = true;
-	if (!response)
+	if (!response) {
+		if (source->live->is_concluded)
+			give_up(source);
 		return;
+	}
 	if (http_response_check(response->status, response->body, response->length, &problem) < 0 &&
 	    problem.kind != ERR_NOT_FOUND)
 		break_off(source, err_message(&problem));
@@ -328,6 +354,20 @@ void log_live_ask(struct log_live *live, const struct http_target *am)
 	}
 }
 
+bool log_live_take_missed(struct log_live *live, struct log_missed *missed)
+{
+	for (struct live_source *source = live->sources; source; source = source->next) {
+		if (!source->is_missed)
+			continue;
+		source->is_missed = false;
+		*missed = (struct log_missed){.task = source->task,
+					      .log = source->log,
+					      .attempt = source->missed_attempt};
+		return true;
+	}
+	return false;
+}
+
 static void on_timeout(evutil_socket_t fd, short what, void *data)
 {
 	((struct log_live *)data)->is_over = true;
@@ -354,9 +394,19 @@ bool log_live_wait(struct log_live *live, int64_t timeout_ms)
 	return true;
 }
 
-void log_live_hurry(struct log_live *live)
+void log_live_conclude(struct log_live *live)
+{
+	live->is_concluded = true;
+	for (struct live_source *source = live->sources; source; source = source->next)
+		if (!source->is_asked)
+			give_up(source);
+}
+
+void log_live_give_up(struct log_live *live)
 {
 	live->is_hurried = true;
+	for (struct live_source *source = live->sources; source; source = source->next)
+		give_up(source);
 }
 
 struct log_source *log_live_follow(struct log_live *live, const char *task, const char *log,

@@ -32,7 +32,19 @@ void log_live_ask(struct log_live *live, const struct http_target *am);
 /* Waits until bytes come, or an answer ends or breaks off, at most so long. False, at once: all
  * logs have ended. */
 bool log_live_wait(struct log_live *live, int64_t timeout_ms);
-/* From now on none of its logs is waited for while it is read. */
-void log_live_hurry(struct log_live *live);
+/* The job has ended: nobody is asked any more. Answers to earlier questions may still come. */
+void log_live_conclude(struct log_live *live);
+/* Nor is that waited for any longer. */
+void log_live_give_up(struct log_live *live);
+
+/* A followed log of which nothing came, though a container may have written some. The texts are
+ * its own. */
+struct log_missed {
+	const char *task, *log;
+	int attempt; /* of the task: its container had ended before the AM was asked; 0: no AM has
+		      * answered */
+};
+/* Each is told once; false: there is none. */
+bool log_live_take_missed(struct log_live *live, struct log_missed *missed);
 
 #endif

@@ -425,11 +425,37 @@ static void a_search_that_is_cut_says_so(void **state)
 	reply_wait(&followed);
 	reply_wait(&all);
 	assert_string_equal(str_text(&now.text), "0 1 0 0\n");
-	assert_string_equal(str_text(&followed.text), "0 1 0 0\n");
-	assert_string_equal(str_text(&all.text), "");
+	assert_string_equal(str_text(&followed.text), "0 2 1 0\n");
+	assert_string_equal(str_text(&all.text), "0 2 1 0\n");
 	reply_finish(&now);
 	reply_finish(&followed);
 	reply_finish(&all);
+	api_bed_allocate(far->bed, "worker:1");
+	connect_far(far);
+}
+
+/* They came too late, and what it wrote is on its node. A follower that has some of it knows where
+ * the rest is.
+ */
+static void whom_an_executor_never_answered_is_told(void **state)
+{
+	struct far *far = *state;
+	struct reply whole, rest, bytes;
+
+	write_log(far, "stdout", "text\n");
+	lose_container(far);
+	ask_stream(far->bed, &whole, LOGS "stdout?frames=1&follow=1&from=oldest", NULL);
+	ask_stream(far->bed, &rest, LOGS "stdout?frames=1&follow=1&from=at:a:2", NULL);
+	ask_stream(far->bed, &bytes, LOGS "stdout?follow=1", NULL);
+	reply_wait_text(&whole, "0 2 1 0\n0 0 0 0\n");
+	reply_wait_text(&rest, "0 0 0 0\n");
+	api_bed_run_idle(far->bed);
+	assert_string_equal(str_text(&whole.text), "0 2 1 0\n0 0 0 0\n");
+	assert_string_equal(str_text(&rest.text), "0 0 0 0\n");
+	assert_string_equal(str_text(&bytes.text), "");
+	reply_finish(&whole);
+	reply_finish(&rest);
+	reply_finish(&bytes);
 	api_bed_allocate(far->bed, "worker:1");
 	connect_far(far);
 }
@@ -585,6 +611,7 @@ int main(void)
 		on_far(who_does_not_read_is_not_sent_more),
 		on_far(the_last_bytes_come_before_the_executor_leaves),
 		on_far(a_search_that_is_cut_says_so),
+		on_far(whom_an_executor_never_answered_is_told),
 		on_far(without_followers_nothing_is_waited_for),
 		on_far(an_executor_that_connects_anew_goes_on),
 		on_far(the_next_container_is_followed_from_its_beginning),

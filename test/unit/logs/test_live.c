@@ -233,6 +233,64 @@ static void a_broken_answer_goes_on_where_it_was(void **state)
 			    "/v1/tasks/worker:0/logs/stdout?frames=1&from=at:a:4&follow=1");
 }
 
+/* Its executor left before the AM was asked. The next container's log goes on in the same answer.
+ */
+static void a_container_of_which_nothing_came_is_told_once(void **state)
+{
+	struct str text cleanup_str = {0};
+	struct server server = {
+		.replies = {STREAM "1a\r\n0 2 3 0\n0 0 0 0\n10 a 0 1\nb\r\n0\r\n\r\n"}, .count = 1};
+	struct log_missed missed;
+
+	server_start(&server);
+	struct log_live *live = log_live_create();
+	struct log_source *source = log_live_follow(live, "worker:0", "stdout", &everything);
+	struct log_lines *lines = log_lines_create(source);
+	assert_false(log_live_take_missed(live, &missed));
+	log_live_ask(live, &server.door);
+	while (log_live_wait(live, PATIENCE_MS))
+		read_lines(lines, false, &text);
+	assert_true(log_live_take_missed(live, &missed));
+	assert_string_equal(missed.task, "worker:0");
+	assert_string_equal(missed.log, "stdout");
+	assert_int_equal(missed.attempt, 3);
+	assert_false(log_live_take_missed(live, &missed));
+	read_lines(lines, true, &text);
+	assert_string_equal(text.text, "10 b");
+	assert_null(source->problem);
+	log_lines_destroy(lines);
+	log_live_destroy(live);
+	server_end(&server);
+}
+
+/* Of the one log something came before the AM was gone, of the other nothing. */
+static void at_the_end_a_log_that_nobody_sent_is_told(void **state)
+{
+	struct str text cleanup_str = {0};
+	struct server server = {.replies = {STREAM "b\r\n10 a 0 2\na\n\r\n"}, .count = 1};
+	struct log_missed missed;
+
+	server_start(&server);
+	struct log_live *live = log_live_create();
+	struct log_source *begun = log_live_follow(live, "worker:0", "stdout", &everything);
+	struct log_lines *lines = log_lines_create(begun);
+	wait_until(str_equal(follow(live, &server, lines, &text), "10 a"));
+	server_end(&server);
+	struct log_source *never = log_live_follow(live, "worker:1", "stdout", &everything);
+	struct log_lines *never_lines = log_lines_create(never);
+	log_live_ask(live, &server.door);
+	log_live_conclude(live);
+	while (log_live_wait(live, PATIENCE_MS))
+		continue;
+	assert_true(log_live_take_missed(live, &missed));
+	assert_string_equal(missed.task, "worker:1");
+	assert_int_equal(missed.attempt, 0);
+	assert_false(log_live_take_missed(live, &missed));
+	log_lines_destroy(lines);
+	log_lines_destroy(never_lines);
+	log_live_destroy(live);
+}
+
 static void nonsense_ends_the_log(void **state)
 {
 	struct str text cleanup_str = {0};
@@ -261,6 +319,8 @@ int main(void)
 		cmocka_unit_test(a_log_that_is_not_there_is_empty),
 		cmocka_unit_test(an_answer_that_is_cut_is_none),
 		cmocka_unit_test(a_broken_answer_goes_on_where_it_was),
+		cmocka_unit_test(a_container_of_which_nothing_came_is_told_once),
+		cmocka_unit_test(at_the_end_a_log_that_nobody_sent_is_told),
 		cmocka_unit_test(nonsense_ends_the_log),
 	};
 
