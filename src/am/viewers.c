@@ -35,7 +35,7 @@ struct viewers *viewers_create(struct event_base *base, const struct job *job)
 
 	viewers->base = base;
 	viewers->job = job;
-	viewers->sessions = web_sessions_create(cookie);
+	viewers->sessions = web_sessions_create(cookie, false);
 	return viewers;
 }
 

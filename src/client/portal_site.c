@@ -9,39 +9,80 @@
 #include "conf/conf.h"
 #include "net/address.h"
 
-#define PORT_KEY    "tony.http.port"
-#define PROXIES_KEY "tony.portal.trusted-proxies"
+#define PORT_KEY       "tony.http.port"
+#define HTTPS_PORT_KEY "tony.https.port"
+#define KEYSTORE_KEY   "tony.https.keystore.path"
+#define PROXIES_KEY    "tony.portal.trusted-proxies"
 
 void portal_site_finish(struct portal_site *site)
 {
 	free(site->listen);
+	free(site->keystore);
+	mem_free_secret(site->password);
 	free(site->user_header);
 	free(site->administrators);
 	str_list_finish(&site->proxies);
 	*site = (struct portal_site){0};
 }
 
-/* NULL: the site names none, or a bad one, which is told. */
-static char *read_listen(const struct conf *conf, struct problems *problems)
+/* Of a key that names a port or says "disabled": as 0. -1: it is bad, which is told. */
+static int64_t read_port(const struct conf *conf, const char *key, struct problems *problems)
 {
-	const char *port = conf_text(conf, PORT_KEY);
-	int64_t number;
+	const char *port = conf_text(conf, "%s", key);
+	int64_t number = 0;
 
-	if (!port)
-		return NULL;
-	char *label cleanup_free = conf_locate(conf, PORT_KEY);
-	if (str_equal(port, "disabled"))
+	if (!port || str_equal(port, "disabled") || str_parse_int(port, 1, 65535, &number) == 0)
+		return number;
+	char *label cleanup_free = conf_locate(conf, "%s", key);
+	problems_error(problems, PROBLEM_FILE,
+		       "%s: \"%s\" is not a port; write a number from 1 to 65535", label, port);
+	return -1;
+}
+
+/* Where others reach it: HTTPS keeps what they say to it. NULL: said elsewhere, or bad. */
+static char *read_https_listen(const struct conf *conf, struct problems *problems)
+{
+	int64_t port = read_port(conf, HTTPS_PORT_KEY, problems);
+	int64_t plain = read_port(conf, PORT_KEY, problems);
+
+	if (plain > 0) {
+		char *label cleanup_free = conf_locate(conf, PORT_KEY);
+		problems_error(
+			problems, PROBLEM_FILE,
+			"%s: tony portal listens at one port, and " KEYSTORE_KEY
+			" says that it speaks HTTPS there; write \"disabled\", or leave it out",
+			label);
+	}
+	return port > 0 ? mem_printf("0.0.0.0:%lld", (long long)port) : NULL;
+}
+
+static char *read_plain_listen(const struct conf *conf, struct problems *problems)
+{
+	const char *text = conf_text(conf, PORT_KEY);
+	int64_t port = read_port(conf, PORT_KEY, problems);
+
+	if (text && port == 0) {
+		char *label cleanup_free = conf_locate(conf, PORT_KEY);
 		problems_error(problems, PROBLEM_FILE,
-			       "%s: \"disabled\": tony portal speaks plain HTTP alone; write a "
-			       "port, or --listen HOST:PORT on the command line",
+			       "%s: \"disabled\": without a certificate (" KEYSTORE_KEY
+			       ") tony portal speaks plain HTTP alone; write a port, or --listen "
+			       "HOST:PORT on the command line",
 			       label);
-	else if (str_parse_int(port, 1, 65535, &number) < 0)
-		problems_error(problems, PROBLEM_FILE,
-			       "%s: \"%s\" is not a port; write a number from 1 to 65535", label,
-			       port);
-	else
-		return mem_printf("127.0.0.1:%lld", (long long)number);
-	return NULL;
+	}
+	return port > 0 ? mem_printf("127.0.0.1:%lld", (long long)port) : NULL;
+}
+
+/* A keystore without a port for it is of no use, as in TonY. */
+static void read_https(const struct conf *conf, struct portal_site *site)
+{
+	const char *port = conf_text(conf, HTTPS_PORT_KEY);
+
+	if (!conf_text(conf, KEYSTORE_KEY) || str_equal(port, "disabled"))
+		return;
+	site->keystore = mem_strdup(conf_text(conf, KEYSTORE_KEY));
+	site->password = mem_strdup(conf_text(conf, "tony.https.keystore.password"));
+	site->https = (struct tls_identity_files){.certificate = site->keystore,
+						  .password = site->password};
 }
 
 /* As http_request_peer() writes them. */
@@ -65,14 +106,17 @@ static void read_proxies(const struct conf *conf, struct str_list *proxies,
 	}
 }
 
-static int read_conf(const struct conf *conf, bool has_listen, struct portal_site *site,
-		     struct err *err)
+static int read_conf(const struct conf *conf, bool has_listen, bool has_certificate,
+		     struct portal_site *site, struct err *err)
 {
 	struct problems problems = {0};
 
 	conf_check_portal(conf, &problems);
+	if (!has_certificate)
+		read_https(conf, site);
 	if (!has_listen)
-		site->listen = read_listen(conf, &problems);
+		site->listen = site->keystore ? read_https_listen(conf, &problems)
+					      : read_plain_listen(conf, &problems);
 	read_proxies(conf, &site->proxies, &problems);
 	site->user_header = mem_strdup(conf_text(conf, "tony.portal.user-header"));
 	site->administrators = mem_strdup(conf_text(conf, "tony.admin.acl"));
@@ -83,7 +127,8 @@ static int read_conf(const struct conf *conf, bool has_listen, struct portal_sit
 	return result;
 }
 
-int portal_site_read(bool has_listen, struct portal_site *site, struct err *err)
+int portal_site_read(bool has_listen, bool has_certificate, struct portal_site *site,
+		     struct err *err)
 {
 	struct conf *conf cleanup_conf = conf_create();
 
@@ -91,7 +136,7 @@ int portal_site_read(bool has_listen, struct portal_site *site, struct err *err)
 		return -1;
 	conf_resolve(conf, true);
 	site->retain_interval_ms = conf_ms(conf, "tony.history.purger-interval-ms");
-	return read_conf(conf, has_listen, site, err) < 0 ||
+	return read_conf(conf, has_listen, has_certificate, site, err) < 0 ||
 			       prune_read_site(&site->retention, err) < 0
 		       ? -1
 		       : 0;

@@ -7,9 +7,12 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "history/retain.h"
+#include "net/tls_identity.h"
 
 struct portal_site {
-	char *listen;			    /* HOST:PORT of tony.http.port; NULL: it says nothing */
+	char *listen; /* HOST:PORT of tony.https.port or tony.http.port; NULL: they say nothing */
+	struct tls_identity_files https;    /* tony.https.keystore.*; without a certificate: none */
+	char *keystore, *password;	    /* of it */
 	struct history_retention retention; /* as prune_read_site() */
 	int64_t retain_interval_ms;	    /* tony.history.purger-interval-ms */
 	struct str_list proxies;	    /* tony.portal.trusted-proxies */
@@ -20,8 +23,9 @@ void portal_site_finish(struct portal_site *site);
 #define cleanup_portal_site __attribute__((cleanup(portal_site_finish)))
 
 /* Warns of keys of TonY's portal that this one has no use for. ERR_CONFIG: a value is bad, or a key
- * would promise what this portal does not do (HTTPS, Kerberos). `has_listen`: a user has said where
- * to listen, so tony.http.port says nothing. */
-int portal_site_read(bool has_listen, struct portal_site *site, struct err *err);
+ * would promise what this portal does not do (Kerberos). `has_listen`: a user has said where to
+ * listen, so no port is read. `has_certificate`: and with what certificate. */
+int portal_site_read(bool has_listen, bool has_certificate, struct portal_site *site,
+		     struct err *err);
 
 #endif

@@ -11,16 +11,17 @@
 #include "client/schedulers.h"
 #include "client/verbs.h"
 #include "net/address.h"
-#include "net/listen.h"
 #include "portal/link_socket.h"
 #include "portal/portal.h"
 #include "scheduler/state_dir.h"
 
-#define LISTEN "127.0.0.1:19886"
+#define LISTEN	     "127.0.0.1:19886"
+#define PASSWORD_CAP 4096 /* bytes of a file */
 
 struct portal_verb {
 	bool link;
 	char *history, *listen, *token_file, *auth_header, *tensorboard, *ui_origin;
+	char *certificate, *key, *password_file;
 	struct str_list auth_from, names;
 };
 
@@ -31,13 +32,24 @@ static const struct opt options[] = {
 		"this history alone: a directory, hdfs://NAMESERVICE/PATH or s3://BUCKET/PATH",
 		.argument = "PLACE", .completion = OPT_COMPLETE_DIRECTORY),
 	OPT_ROW("listen", struct portal_verb, listen,
-		"where browsers find it (" LISTEN ", or the port of tony.http.port)",
+		"where browsers find it (" LISTEN ", or the port of tony.https.port or "
+		"tony.http.port)",
 		.argument = "HOST:PORT"),
 	OPT_ROW("link", struct portal_verb, link,
 		"print another link that opens the portal which listens there"),
 	OPT_ROW("token-file", struct portal_verb, token_file,
 		"the token of those who may see all; made where there is none (portal/token in the "
 		"state directory)",
+		.argument = "FILE", .completion = OPT_COMPLETE_FILE),
+	OPT_ROW("certificate", struct portal_verb, certificate,
+		"speak HTTPS with the certificate in this file: PEM, with those that lead to an "
+		"authority behind it, or PKCS #12 (tony.https.keystore.path)",
+		.argument = "FILE", .completion = OPT_COMPLETE_FILE),
+	OPT_ROW("key", struct portal_verb, key,
+		"its key, in PEM (it is in the file of --certificate)", .argument = "FILE",
+		.completion = OPT_COMPLETE_FILE),
+	OPT_ROW("key-password-file", struct portal_verb, password_file,
+		"the password of the key, or of the PKCS #12 file, in this file's first line",
 		.argument = "FILE", .completion = OPT_COMPLETE_FILE),
 	OPT_ROW("auth-header", struct portal_verb, auth_header,
 		"the header in which a proxy names its user, such as X-Forwarded-User "
@@ -133,6 +145,9 @@ static int check(const struct portal_verb *chosen, struct err *err)
 				"a port",
 				name);
 	}
+	if (!chosen->certificate && (chosen->key || chosen->password_file))
+		return err_set(err, ERR_USAGE, "--%s: say with --certificate FILE whose it is",
+			       chosen->key ? "key" : "key-password-file");
 	if (chosen->auth_header && chosen->auth_from.count == 0)
 		return err_set(
 			err, ERR_USAGE,
@@ -169,8 +184,38 @@ static const char *site_header(const struct portal_site *site)
 	return site->proxies.count > 0 ? site->user_header : NULL;
 }
 
+/* The first line of a file; the caller frees, with mem_free_secret(). NULL: `err`. */
+static char *read_password(const char *path, struct err *err)
+{
+	size_t length;
+	char *text = fs_read_file(path, PASSWORD_CAP, &length, err);
+
+	if (text)
+		text[strcspn(text, "\r\n")] = '\0';
+	return text;
+}
+
+/* 0: `https` says with what certificate; without one the portal speaks plain HTTP. */
+static int choose_https(const struct portal_verb *chosen, const struct portal_site *site,
+			struct tls_identity_files *https, char **password, struct err *err)
+{
+	*https = site->https;
+	if (!chosen->certificate)
+		return 0;
+	*https = (struct tls_identity_files){chosen->certificate, chosen->key, NULL};
+	if (!chosen->password_file)
+		return 0;
+	*password = read_password(chosen->password_file, err);
+	https->password = *password;
+	return *password ? 0 : err_wrap(err, "--key-password-file");
+}
+
 static int serve(const struct portal_verb *chosen, const struct portal_site *site, struct err *err)
 {
+	char *password cleanup_secret = NULL;
+	struct tls_identity_files https;
+	if (choose_https(chosen, site, &https, &password, err) < 0)
+		return -1;
 	char *token cleanup_free = find_token(chosen, err);
 	char *folder cleanup_free = token ? portal_folder(err) : NULL;
 	char *index cleanup_free = folder ? index_path(chosen->history, err) : NULL;
@@ -181,6 +226,7 @@ static int serve(const struct portal_verb *chosen, const struct portal_site *sit
 		.folder = folder,
 		.user = user,
 		.names = &chosen->names,
+		.https = https.certificate ? &https : NULL,
 		.shares_origin = str_equal(chosen->ui_origin, "shared-origin"),
 		.auth_header = chosen->auth_header ? chosen->auth_header : site_header(site),
 		.proxies = chosen->auth_header ? &chosen->auth_from : &site->proxies,
@@ -210,11 +256,10 @@ static int print_link(const struct portal_verb *chosen, const struct portal_site
 	if (!folder || net_address_parse(listen, &address, err) < 0)
 		return -1;
 	char *where cleanup_free = net_address_text(&address);
-	char *path cleanup_free = link_socket_ask(folder, where, err);
-	if (!path)
+	char *link cleanup_free = link_socket_ask(folder, where, err);
+	if (!link)
 		return err_wrap(err, "no link from your portal at %s of this machine", where);
-	char *told cleanup_free = net_listen_advertise(where);
-	printf("http://%s/%s\n", told, path);
+	puts(link);
 	return 0;
 }
 
@@ -223,7 +268,8 @@ static int run(void *data, const struct verb_call *call, struct err *err)
 	const struct portal_verb *chosen = data;
 	struct portal_site site cleanup_portal_site = {0};
 
-	if (check(chosen, err) < 0 || portal_site_read(chosen->listen, &site, err) < 0)
+	if (check(chosen, err) < 0 ||
+	    portal_site_read(chosen->listen, chosen->certificate, &site, err) < 0)
 		return -1;
 	return chosen->link ? print_link(chosen, &site, err) : serve(chosen, &site, err);
 }

@@ -21,8 +21,6 @@
 #define TEST_HOOK    "these programs have no hooks for tests"
 #define FOR_PORTAL   "only the history portal reads it; it belongs in tony-site.xml"
 #define FOR_HISTORY  "only tony history and the portal read it; it belongs in tony-site.xml"
-#define NO_HTTPS                                                                                   \
-	"tony portal speaks plain HTTP; let a proxy with TLS stand before it (docs/portal.md)"
 #define NO_KERBEROS                                                                                \
 	"this version does not log in to Kerberos; tony portal reads as the user that runs it"
 #define MAX_INSTANCES 100000
@@ -629,21 +627,27 @@ static const struct key site_keys[] = {
 	 .note = NO_KERBEROS, .doc = "In TonY, the portal's Kerberos principal."},
 	{"tony.keytab.location", KEY_TEXT, .since = TONY_L, .status = KEY_SITE_REFUSED,
 	 .note = NO_KERBEROS, .doc = "In TonY, the portal's keytab."},
-	{"tony.https.port", KEY_TEXT, "19886", .since = TONY_L, .status = KEY_SITE_REFUSED,
-	 .note = NO_HTTPS, .doc = "In TonY, the portal's port for HTTPS, or disabled."},
-	{"tony.https.keystore.path", KEY_TEXT, .since = TONY_L, .status = KEY_SITE_REFUSED,
-	 .note = NO_HTTPS, .doc = "In TonY, the portal's certificate and key."},
-	{"tony.https.keystore.type", KEY_TEXT, "JKS", .since = TONY_L, .status = KEY_SITE_REFUSED,
-	 .note = NO_HTTPS, .doc = "In TonY, their format."},
+	{"tony.https.port", KEY_TEXT, "19886", .since = TONY_L, .status = KEY_SITE,
+	 .note = FOR_PORTAL,
+	 .doc = "The port at which the portal speaks HTTPS, at every address of its machine, if "
+		"there is a tony.https.keystore.path. \"disabled\": it does not."},
+	{"tony.https.keystore.path", KEY_TEXT, .since = TONY_L, .status = KEY_SITE,
+	 .note = FOR_PORTAL,
+	 .doc = "The portal's certificate and its key: a file in PKCS #12, or in PEM with the key, "
+		"the certificate, and those that lead to an authority. A JKS file is refused, with "
+		"the command that converts it."},
+	{"tony.https.keystore.type", KEY_TEXT, "JKS", .since = TONY_L, .status = KEY_SITE_IGNORED,
+	 .note = "the file itself tells it", .doc = "In TonY, their format."},
 	{"tony.https.keystore.password", KEY_TEXT, .secret = true, .since = TONY_L,
-	 .status = KEY_SITE_REFUSED, .note = NO_HTTPS, .doc = "In TonY, their password."},
+	 .status = KEY_SITE, .note = FOR_PORTAL, .doc = "The password of that file."},
 	{"tony.https.keystore.algorithm", KEY_TEXT, "SunX509", .since = TONY_L,
-	 .status = KEY_SITE_REFUSED, .note = NO_HTTPS,
+	 .status = KEY_SITE_IGNORED, .note = "the certificate itself tells it",
 	 .doc = "In TonY, the key manager's algorithm."},
 	{"tony.http.port", KEY_TEXT, .since = TONY_L, .status = KEY_SITE, .note = FOR_PORTAL,
 	 .doc = "The port of 127.0.0.1 at which the portal listens without --listen, which can "
 		"name "
-		"another address. \"disabled\", TonY's default, needs --listen. Unset: 19886."},
+		"another address. \"disabled\", TonY's default, needs HTTPS or --listen. Unset: "
+		"19886."},
 	{"tony.secret.key", KEY_TEXT, "changeme", .secret = true, .since = TONY_L,
 	 .status = KEY_SITE_IGNORED,
 	 .note = "the portal makes its own secrets, new ones at each start",

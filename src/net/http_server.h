@@ -72,6 +72,8 @@ struct http_server_config {
 	/* It speaks TLS, by which both ends prove that they know the token (tls.h), and answers
 	 * nothing that comes without. The token is to be shown all the same. */
 	bool is_sealed;
+	/* It speaks TLS with a certificate (HTTPS). Shared; NULL: it does not. */
+	struct tls_context *tls;
 	const struct http_route *routes; /* borrowed */
 	size_t route_count;
 	void *data; /* for the handlers */

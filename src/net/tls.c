@@ -4,6 +4,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,13 +13,16 @@
 #include "base/secret.h"
 #include "base/str.h"
 #include "net/address.h"
+#include "net/tls_identity.h"
 
 enum {
 	RECORD = 16 * 1024,	   /* the most bytes that one record of TLS carries */
 	SEALED_CAP = 64 * 1024,	   /* no more is sealed while so much waits to be sent */
 	NAMES_CAP = 4,		   /* of a certificate, in an error */
 	HANDSHAKE_CAP = 16 * 1024, /* bytes, where a secret is shared: no certificate comes */
-	GREETING_CAP = 2048,	   /* bytes of a ClientHello; tony's own has 250 */
+	BROWSERS_HANDSHAKE_CAP = 32 * 1024,
+	GREETING_CAP = 2048,		       /* bytes of a ClientHello; tony's own has 250 */
+	BROWSERS_GREETING_CAP = 16 * 1024 - 4, /* with keys for quantum computers to come */
 	RECORD_HEAD = 5,
 	MESSAGE_HEAD = 4, /* of a message of the handshake */
 	IN_HANDSHAKE = 0x16,
@@ -224,7 +228,7 @@ void tls_context_destroy(struct tls_context *context)
 /* ---- a secret that both ends know --------------------------------------------------------- */
 
 /* RFC 8446, 4.2.11: an external key. It has no names: who knows it is one of us. */
-static const unsigned char identity[] = {'t', 'o', 'n', 'y'};
+static const unsigned char psk_identity[] = {'t', 'o', 'n', 'y'};
 static const unsigned char suite[] = {0x13, 0x01};
 #define SUITE_NAME "TLS_AES_128_GCM_SHA256"
 
@@ -258,15 +262,15 @@ static SSL_SESSION *new_session(SSL *ssl)
 static int on_offer(SSL *ssl, const EVP_MD *digest, const unsigned char **id, size_t *length,
 		    SSL_SESSION **session)
 {
-	*id = identity;
-	*length = sizeof(identity);
+	*id = psk_identity;
+	*length = sizeof(psk_identity);
 	*session = new_session(ssl);
 	return 1;
 }
 
 static int on_offered(SSL *ssl, const unsigned char *id, size_t length, SSL_SESSION **session)
 {
-	bool is_known = length == sizeof(identity) && memcmp(id, identity, length) == 0;
+	bool is_known = length == sizeof(psk_identity) && memcmp(id, psk_identity, length) == 0;
 
 	*session = is_known ? new_session(ssl) : NULL;
 	return 1;
@@ -297,6 +301,41 @@ struct tls_context *tls_context_create_shared(const char *secret)
 	context->socket = new_socket();
 	derive_key(secret, context->key);
 	ERR_clear_error();
+	return context;
+}
+
+/* ---- a server with a certificate ----------------------------------------------------------- */
+
+int tls_context_renew(struct tls_context *context, const struct tls_identity *identity,
+		      struct err *err)
+{
+	int result = SSL_CTX_use_cert_and_key(context->ssl, identity->certificate, identity->key,
+					      identity->chain, true);
+	const char *words = ERR_reason_error_string(ERR_peek_error());
+
+	if (result != 1) /* as of a key of 1,024 bits */
+		err_set(err, ERR_CONFIG, "OpenSSL refuses the certificate: %s",
+			words ? words : "it says not why");
+	ERR_clear_error();
+	return result == 1 ? 0 : -1;
+}
+
+struct tls_context *tls_context_create_server(const struct tls_identity *identity, struct err *err)
+{
+	struct tls_context *context = mem_alloc(sizeof(*context));
+
+	context->users = 1;
+	context->ssl = new_context(TLS_server_method(), TLS1_2_VERSION);
+	context->socket = new_socket();
+	if (tls_context_renew(context, identity, err) == 0)
+		return context;
+	tls_context_destroy(context);
+	return NULL;
+}
+
+struct tls_context *tls_context_share(struct tls_context *context)
+{
+	context->users++;
 	return context;
 }
 
@@ -441,13 +480,19 @@ static bool is_welcome(struct tls *tls)
 	size_t size = (size_t)head[3] << 8 | head[4];
 	size_t claim = (size_t)head[6] << 16 | (size_t)head[7] << 8 | head[8];
 	bool is_first = !tls->has_begun;
+	bool is_shared = tls->context->is_shared;
 
 	tls->has_begun = true;
 	tls->rest = size;
 	if (head[0] != IN_HANDSHAKE)
 		return !is_first;
+	if (size < MESSAGE_HEAD)
+		return false;
 	tls->rest = size - MESSAGE_HEAD;
-	return head[5] == CLIENT_HELLO && claim <= GREETING_CAP && size == claim + MESSAGE_HEAD;
+	if (!is_first && !is_shared) /* TLS 1.2 has further messages, some of them sealed */
+		return true;
+	return head[5] == CLIENT_HELLO && size == claim + MESSAGE_HEAD &&
+	       claim <= (is_shared ? GREETING_CAP : BROWSERS_GREETING_CAP);
 }
 
 /* False: the peer wants more than a client of ours. */
@@ -471,6 +516,14 @@ static bool hear_greeting(struct tls *tls, const unsigned char *bytes, size_t le
 	return true;
 }
 
+/* A client hears certificates. */
+static size_t handshake_cap(const struct tls *tls)
+{
+	if (tls->context->is_shared)
+		return HANDSHAKE_CAP;
+	return tls->is_server ? BROWSERS_HANDSHAKE_CAP : SIZE_MAX;
+}
+
 int tls_take(struct tls *tls, const void *bytes, size_t length, struct evbuffer *input,
 	     struct err *err)
 {
@@ -488,7 +541,7 @@ int tls_take(struct tls *tls, const void *bytes, size_t length, struct evbuffer 
 	int why = SSL_get_error(tls->ssl, got);
 	int result = why == SSL_ERROR_WANT_READ || why == SSL_ERROR_ZERO_RETURN ? 0 : say(tls, err);
 	tls->heard += tls_is_open(tls) ? 0 : length;
-	if (result == 0 && tls->context->is_shared && tls->heard > HANDSHAKE_CAP)
+	if (result == 0 && tls->heard > handshake_cap(tls))
 		result = err_set(err, ERR_INPUT, "TLS: the handshake is too large");
 	tls->fresh_length = 0;
 	ERR_clear_error();

@@ -14,8 +14,9 @@
 #define TLS_AUTHORITIES_CAP (1u << 20) /* bytes of PEM */
 
 struct evbuffer;
-struct tls_context; /* what connections of one kind have in common */
-struct tls;	    /* one end of one connection */
+struct tls_identity; /* tls_identity.h */
+struct tls_context;  /* what connections of one kind have in common */
+struct tls;	     /* one end of one connection */
 
 /* The client's end: whom it asks must prove with a certificate of one of the authorities that it is
  * the host that was to be asked. `authorities`: PEM; NULL: those that this machine trusts. `remedy`
@@ -26,12 +27,19 @@ struct tls_context *tls_context_create_client(const char *authorities, const cha
  * HKDF-SHA256 of the secret, with X25519), and neither has a certificate. `secret` has to be as
  * good as 128 random bits: a server hears enough to try guesses. */
 struct tls_context *tls_context_create_shared(const char *secret);
+/* The server's end, for clients that trust the authority of its certificate: TLS 1.2 and 1.3. */
+struct tls_context *tls_context_create_server(const struct tls_identity *identity, struct err *err);
+/* Takes another certificate for connections to come. */
+int tls_context_renew(struct tls_context *context, const struct tls_identity *identity,
+		      struct err *err);
+/* One more that holds it. */
+struct tls_context *tls_context_share(struct tls_context *context);
 /* Connections that were made with it go on. NULL is fine. */
 void tls_context_destroy(struct tls_context *context);
 
 /* `host`: a name or a numeric address, without brackets. A secret that is shared asks for none. */
 struct tls *tls_create(struct tls_context *context, const char *host);
-/* The server's end. The context is one of a secret that is shared. */
+/* The server's end. The context is one of a secret that is shared, or of a server. */
 struct tls *tls_accept(struct tls_context *context);
 void tls_destroy(struct tls *tls); /* NULL is fine */
 

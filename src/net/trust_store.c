@@ -2,13 +2,12 @@
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
-#include <openssl/pkcs12.h>
-#include <openssl/provider.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "net/pkcs12.h"
 #include "net/tls.h"
 
 static int add(struct str *pem, X509 *certificate)
@@ -136,82 +135,17 @@ static int parse_jks(const void *bytes, size_t length, struct str *pem, struct e
 
 /* ---- PKCS #12 ----------------------------------------------------------------------------- */
 
-enum { ITERATIONS_MAX = 1000000 };
-
-typedef STACK_OF(X509) X509_LIST;
-
-static X509_LIST *open_with(PKCS12 *store, const char *password)
-{
-	X509_LIST *certificates = NULL;
-	EVP_PKEY *key = NULL;
-	X509 *own = NULL;
-
-	if (PKCS12_parse(store, password, &key, &own, &certificates) != 1)
-		return NULL;
-	EVP_PKEY_free(key);
-	X509_free(own);
-	return certificates ? certificates : sk_X509_new_null();
-}
-
-/* One that was made without a password is not opened with one. */
-static X509_LIST *open_pkcs12(PKCS12 *store, const char *password)
-{
-	X509_LIST *certificates = open_with(store, password);
-
-	return certificates || !password ? certificates : open_with(store, NULL);
-}
-
-/* Older versions of Java use ciphers that OpenSSL keeps aside. */
-static X509_LIST *open_old_pkcs12(PKCS12 *store, const char *password)
-{
-	OSSL_PROVIDER *usual = OSSL_PROVIDER_load(NULL, "default");
-	OSSL_PROVIDER *old = OSSL_PROVIDER_load(NULL, "legacy");
-	X509_LIST *certificates = usual && old ? open_pkcs12(store, password) : NULL;
-
-	OSSL_PROVIDER_unload(old);
-	OSSL_PROVIDER_unload(usual);
-	return certificates;
-}
-
-/* A password is hashed that often; keytool has it done 100,000 times at most, which takes a second.
- * A file could ask for hours. */
-static int check_iterations(const PKCS12 *store, struct err *err)
-{
-	const ASN1_INTEGER *iterations = NULL;
-	int64_t count = 1;
-
-	PKCS12_get0_mac(NULL, NULL, NULL, &iterations, store);
-	if (!iterations ||
-	    (ASN1_INTEGER_get_int64(&count, iterations) == 1 && count <= ITERATIONS_MAX))
-		return 0;
-	return err_set(err, ERR_CONFIG,
-		       "this PKCS #12 store has its password hashed more than %d times",
-		       ITERATIONS_MAX);
-}
-
 static int parse_pkcs12(const void *bytes, size_t length, const char *password, struct str *pem,
 			struct err *err)
 {
-	const unsigned char *at = bytes;
-	PKCS12 *store = d2i_PKCS12(NULL, &at, (long)length);
+	struct pkcs12_content content;
 
-	if (!store)
-		return err_set(err, ERR_CONFIG, "it is neither PEM nor PKCS #12 nor JKS");
-	if (check_iterations(store, err) < 0) {
-		PKCS12_free(store);
+	if (pkcs12_read(bytes, length, password, &content, err) < 0)
 		return -1;
-	}
-	X509_LIST *certificates = open_pkcs12(store, password);
-	if (!certificates)
-		certificates = open_old_pkcs12(store, password);
-	PKCS12_free(store);
-	if (!certificates)
-		return err_set(err, ERR_CONFIG, "this PKCS #12 store cannot be opened %s password",
-			       password ? "with the" : "without a");
-	for (int i = 0; i < sk_X509_num(certificates); i++)
-		if (add(pem, sk_X509_value(certificates, i)) < 0)
+	for (int i = 0; i < sk_X509_num(content.others); i++)
+		if (add(pem, sk_X509_value(content.others, i)) < 0)
 			break;
-	sk_X509_pop_free(certificates, X509_free);
+	pkcs12_content_finish(&content);
 	return 0;
 }
 

@@ -17,16 +17,15 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/str.h"
+#include "net/listen.h"
 
 enum { BACKLOG = 16, LINE_CAP = 256, ANSWER_S = 10 };
-
-static const char path_begin[] = "login?code=";
 
 struct link_socket {
 	struct evconnlistener *listener;
 	int folder;
 	char *name;
-	char *(*make_path)(void *data);
+	char *(*make_link)(void *data);
 	void *data;
 };
 
@@ -56,8 +55,8 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 		      int peer_length, void *data)
 {
 	struct link_socket *link = data;
-	char *path cleanup_free = link->make_path(link->data);
-	char *line cleanup_free = mem_printf("%s\n", path);
+	char *made cleanup_free = link->make_link(link->data);
+	char *line cleanup_free = mem_printf("%s\n", made);
 
 	send(fd, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL);
 	close(fd);
@@ -90,7 +89,7 @@ static int open_folder(const char *folder, struct err *err)
 }
 
 struct link_socket *link_socket_open(struct event_base *base, const char *folder,
-				     const char *address, char *(*make_path)(void *data),
+				     const char *address, char *(*make_link)(void *data),
 				     void *data, struct err *err)
 {
 	int opened = open_folder(folder, err);
@@ -100,7 +99,7 @@ struct link_socket *link_socket_open(struct event_base *base, const char *folder
 	struct link_socket *link = mem_alloc(sizeof(*link));
 	link->folder = opened;
 	link->name = name_of(address);
-	link->make_path = make_path;
+	link->make_link = make_link;
 	link->data = data;
 	if (listen_in(link, base, err) == 0)
 		return link;
@@ -149,13 +148,21 @@ static int connect_in(const char *folder, const char *name, struct err *err)
 	return mem_steal_fd(&fd);
 }
 
-static bool is_link(const char *line, size_t length)
+static const char *skip(const char *text, const char *beginning)
 {
-	size_t begin = strlen(path_begin);
+	return text && str_starts_with(text, beginning) ? text + strlen(beginning) : NULL;
+}
 
-	return length > begin + 1 && str_starts_with(line, path_begin) &&
-	       begin + strspn(line + begin, "0123456789abcdef") == length - 1 &&
-	       line[length - 1] == '\n';
+/* To the portal that listens at `address`, and of nothing that a terminal would obey. */
+static bool is_link(const char *line, size_t length, const char *address)
+{
+	char *place cleanup_free = net_listen_advertise(address);
+	const char *rest = skip(line, "https://");
+
+	rest = skip(rest ? rest : skip(line, "http://"), place);
+	rest = skip(rest, "/login?code=");
+	size_t digits = rest ? strspn(rest, "0123456789abcdef") : 0;
+	return digits > 0 && rest + digits + 1 == line + length && rest[digits] == '\n';
 }
 
 char *link_socket_ask(const char *folder, const char *address, struct err *err)
@@ -175,7 +182,7 @@ char *link_socket_ask(const char *folder, const char *address, struct err *err)
 			return NULL;
 		}
 	}
-	if (is_link(line, length))
+	if (is_link(line, length, address))
 		return mem_strndup(line, length - 1);
 	err_set(err, ERR_INPUT, "what answers is no portal");
 	return NULL;

@@ -18,6 +18,7 @@
 #include "net/http_message.h"
 #include "net/http_server.h"
 #include "net/listen.h"
+#include "portal/certificate.h"
 #include "portal/compare.h"
 #include "portal/confine.h"
 #include "portal/link_socket.h"
@@ -286,9 +287,17 @@ static const struct http_route routes[] = {
 
 static int open_server(struct portal *portal, struct err *err)
 {
+	if (portal->options->https) {
+		portal->certificate =
+			portal_certificate_open(portal->base, portal->options->https, err);
+		if (!portal->certificate)
+			return -1;
+		portal->reader.tls = portal_certificate_tls(portal->certificate);
+	}
 	const struct http_server_config config = {
 		.address = portal->options->listen,
 		.token = portal->options->token,
+		.tls = portal->reader.tls,
 		.routes = routes,
 		.route_count = array_length(routes),
 		.data = portal,
@@ -298,7 +307,7 @@ static int open_server(struct portal *portal, struct err *err)
 	};
 
 	portal->server = http_server_create(portal->base, &config, err);
-	return portal->server ? 0 : -1;
+	return portal->server ? 0 : err_wrap(err, "--listen");
 }
 
 /* ---- the indexer -------------------------------------------------------------------------- */
@@ -362,12 +371,21 @@ static void on_signal(evutil_socket_t number, short what, void *data)
 	event_base_loopbreak(data);
 }
 
+/* The caller frees. */
+static char *make_url(const struct portal *portal)
+{
+	char *address cleanup_free = net_listen_advertise(http_server_address(portal->server));
+
+	return mem_printf("%s://%s/", portal->options->https ? "https" : "http", address);
+}
+
 static char *make_link(void *data)
 {
 	const struct portal *portal = data;
+	char *url cleanup_free = make_url(portal);
 	char *code cleanup_free = web_sessions_invite(portal->sessions, clock_monotonic_ms());
 
-	return mem_printf("login?code=%s", code);
+	return mem_printf("%slogin?code=%s", url, code);
 }
 
 /* Not every file system has sockets. */
@@ -384,10 +402,8 @@ static void open_links(struct portal *portal)
 
 static void tell_ready(struct portal *portal)
 {
-	char *path cleanup_free = make_link(portal);
-	char *address cleanup_free = net_listen_advertise(http_server_address(portal->server));
-	char *url cleanup_free = mem_printf("http://%s/", address);
-	char *link cleanup_free = mem_printf("%s%s", url, path);
+	char *url cleanup_free = make_url(portal);
+	char *link cleanup_free = make_link(portal);
 	portal->options->ready(url, link);
 }
 
@@ -414,7 +430,7 @@ static int serve(struct portal *portal, struct err *err)
 		return -1;
 	confine();
 	if (open_server(portal, err) < 0)
-		return err_wrap(err, "--listen");
+		return -1;
 	if (start_indexer(portal, err) < 0)
 		return -1;
 	open_links(portal);
@@ -438,7 +454,7 @@ int portal_run(const struct portal_options *options, struct err *err)
 	portal.reader.starter = -1;
 	portal.reader.index_path = options->indexer.index_path;
 	portal.base = event_base_new();
-	portal.sessions = web_sessions_create("tony-portal");
+	portal.sessions = web_sessions_create("tony-portal", options->https != NULL);
 	portal.restart = evtimer_new(portal.base, on_restart, &portal);
 	portal.readers = readers_create(portal.base, &portal.reader);
 	portal.groups = portal_groups_create(user_groups);
@@ -446,6 +462,7 @@ int portal_run(const struct portal_options *options, struct err *err)
 	int result = serve(&portal, err);
 	link_socket_close(portal.links);
 	http_server_destroy(portal.server);
+	portal_certificate_close(portal.certificate);
 	readers_destroy(portal.readers);
 	portal_groups_destroy(portal.groups);
 	audit_refusals_destroy(portal.refusals);

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "net/tls_identity.h"
 #include "portal/indexer.h"
 #include "portal/reader.h"
 
@@ -25,8 +26,9 @@ struct portal_options {
 	const char *auth_header;
 	const struct str_list *proxies;
 	const char *administrators; /* an ACL (base/acl.h) of its users who see all; NULL: none */
+	const struct tls_identity_files *https; /* NULL: it speaks plain HTTP */
 	struct indexer indexer;
-	struct reader_setup reader; /* without its token and starter */
+	struct reader_setup reader; /* without its token, starter and TLS */
 	const char *tensorboard;    /* the program */
 	/* It listens: `url`, and a link that opens it. */
 	void (*ready)(const char *url, const char *link);

@@ -16,7 +16,8 @@ struct portal {
 	const struct portal_options *options;
 	struct event_base *base;
 	struct http_server *server;
-	struct link_socket *links; /* NULL: nobody can ask for links */
+	struct portal_certificate *certificate; /* NULL: it speaks plain HTTP */
+	struct link_socket *links;		/* NULL: nobody can ask for links */
 	struct web_sessions *sessions;
 	struct reader_setup reader;
 	struct readers *readers;

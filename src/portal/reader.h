@@ -21,9 +21,11 @@ struct reader_setup {
 	int starter;		/* of TensorBoard (starter.h) */
 	const char *index_path; /* of the index of all jobs */
 	const char *token;
+	struct tls_context *tls; /* the portal's, for doors to what programs serve; NULL: none */
 };
 
 struct reader;
+struct tls_context;
 
 /* Listens, and does nothing else yet: `job` is what the index says (index.h). All texts are copied,
  * but for those of `setup`, which outlives the reader. */

@@ -325,8 +325,11 @@ struct ui_door *readers_open_door(struct readers *readers, const char *id,
 	if (!running)
 		return NULL;
 	char *cookie cleanup_free = mem_printf("tony-portal-ui-%s", id);
-	const struct ui_door_setup setup = {
-		.beside = beside, .cookie = cookie, .pass = pass_at_door, .data = running};
+	const struct ui_door_setup setup = {.beside = beside,
+					    .cookie = cookie,
+					    .tls = readers->setup->tls,
+					    .pass = pass_at_door,
+					    .data = running};
 	if (!running->door)
 		running->door = ui_door_open(readers->base, &setup, err);
 	return running->door;

@@ -18,6 +18,7 @@ struct entry {
 
 struct web_sessions {
 	char *cookie;
+	bool is_secure;
 	struct entry invitations[WEB_INVITATIONS_MAX], sessions[WEB_SESSIONS_MAX];
 };
 
@@ -28,11 +29,12 @@ static void clear(struct entry *entry)
 	*entry = (struct entry){0};
 }
 
-struct web_sessions *web_sessions_create(const char *cookie)
+struct web_sessions *web_sessions_create(const char *cookie, bool is_secure)
 {
 	struct web_sessions *sessions = mem_alloc(sizeof(*sessions));
 
 	sessions->cookie = mem_strdup(cookie);
+	sessions->is_secure = is_secure;
 	return sessions;
 }
 
@@ -99,8 +101,8 @@ char *web_sessions_open(struct web_sessions *sessions, const char *code, const c
 	entry->peer = mem_strdup(peer);
 	entry->ui_port = ui_port;
 	entry->until_ms = now_ms + WEB_SESSION_MS;
-	return mem_printf("%s=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Lax", sessions->cookie,
-			  secret, WEB_SESSION_MS / 1000);
+	return mem_printf("%s=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Lax%s", sessions->cookie,
+			  secret, WEB_SESSION_MS / 1000, sessions->is_secure ? "; Secure" : "");
 }
 
 static const struct entry *find_session(const struct web_sessions *sessions, const char *cookies,

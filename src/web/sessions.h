@@ -22,8 +22,9 @@ enum {
 struct web_sessions;
 
 /* `cookie`: its name, of letters that a cookie's name may have: no other server's of this machine,
- * since browsers tell cookies apart by host, not by port. */
-struct web_sessions *web_sessions_create(const char *cookie);
+ * since browsers tell cookies apart by host, not by port. `is_secure`: browsers send it over HTTPS
+ * alone. */
+struct web_sessions *web_sessions_create(const char *cookie, bool is_secure);
 void web_sessions_destroy(struct web_sessions *sessions); /* NULL is fine */
 
 /* The code. The caller frees. */

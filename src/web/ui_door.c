@@ -17,6 +17,7 @@
 
 struct ui_door {
 	struct ui_door_setup setup; /* without its texts */
+	bool is_secure;
 	struct http_server *server;
 	struct web_sessions *sessions;
 };
@@ -52,13 +53,14 @@ static const struct http_route routes[] = {
 	{"*", "/ui/{name}/{path*}", handle_page, .needs = HTTP_ACCESS_READ, .raw = true},
 };
 
-static int listen_beside(struct ui_door *door, struct event_base *base, const char *beside,
-			 struct err *err)
+static int listen_beside(struct ui_door *door, struct event_base *base,
+			 const struct ui_door_setup *setup, struct err *err)
 {
 	char *token cleanup_free = secret_create();
-	char *address cleanup_free = net_address_any_port(beside);
+	char *address cleanup_free = net_address_any_port(setup->beside);
 	const struct http_server_config config = {
 		.address = address,
+		.tls = setup->tls,
 		.token = token, /* nobody is told it: a session is the only way in */
 		.routes = routes,
 		.route_count = array_length(routes),
@@ -78,8 +80,9 @@ struct ui_door *ui_door_open(struct event_base *base, const struct ui_door_setup
 	struct ui_door *door = mem_alloc(sizeof(*door));
 
 	door->setup = (struct ui_door_setup){.pass = setup->pass, .data = setup->data};
-	door->sessions = web_sessions_create(setup->cookie);
-	if (listen_beside(door, base, setup->beside, err) == 0)
+	door->is_secure = setup->tls != NULL;
+	door->sessions = web_sessions_create(setup->cookie, door->is_secure);
+	if (listen_beside(door, base, setup, err) == 0)
 		return door;
 	err_wrap(err, "no port for a program's pages");
 	ui_door_close(door);
@@ -157,11 +160,11 @@ void ui_door_lead(struct ui_door *door, struct http_request *request,
 	int port = web_login_ui_port(sessions, request);
 	struct str location cleanup_str = {0};
 
+	str_append_format(&location, "%s://%s", door->is_secure ? "https" : "http", host);
 	if (port > 0)
-		str_append_format(&location, "http://%s:%d", host, port);
+		str_append_format(&location, ":%d", port);
 	else
-		str_append_format(&location, "http://%s%s", host,
-				  strrchr(ui_door_address(door), ':'));
+		str_append(&location, strrchr(ui_door_address(door), ':'));
 	str_append_format(&location, "/login?code=%s&to=", code);
 	append_encoded(&location, http_request_head(request)->target + 1);
 	http_answer_header(request, "Location", str_text(&location));

@@ -12,6 +12,7 @@
 #include "base/err.h"
 
 struct event_base;
+struct tls_context;
 struct http_request;
 struct ui_door;
 struct web_sessions;
@@ -19,6 +20,7 @@ struct web_sessions;
 struct ui_door_setup {
 	const char *beside; /* where the dashboard listens: the door does at another port of it */
 	const char *cookie; /* web_sessions_create()'s */
+	struct tls_context *tls; /* the dashboard's, shared; NULL: it speaks plain HTTP */
 	/* Takes a request of a raw route that begins with /ui/NAME/ (its parameter "name"). */
 	void (*pass)(void *data, struct http_request *request);
 	void *data;

@@ -9,6 +9,7 @@ import threading
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from certificate import make_certificate
 from conftest import BUILD, write_xml
 from patience import PATIENCE_S
 
@@ -228,10 +229,7 @@ def test_flaws_of_servers(tony, web):
 
 @pytest.mark.promise("S56")
 def test_https_needs_a_certificate_that_is_trusted(tony, web):
-    key, certificate = tony.directory / "key", tony.directory / "certificate"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate,
-                    "-subj", "/CN=web", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True,
-                   timeout=PATIENCE_S)
+    certificate, key = make_certificate(tony.directory, kind="rsa")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     with serving(context) as secure:

@@ -3,9 +3,9 @@ a wait for those who look."""
 
 import os
 import signal
-import subprocess
 
 import pytest
+from certificate import make_certificate
 from conftest import wait_until
 from portal import Portal
 from receiver import Receiver
@@ -249,13 +249,9 @@ def test_a_signal_does_not_end_a_command_before_its_time(tony, number):
 
 
 @pytest.fixture(scope="module", name="certificate")
-def make_certificate(tmp_path_factory):
+def certificate_fixture(tmp_path_factory):
     """Its own authority; key and certificate in one file."""
-    path = tmp_path_factory.mktemp("tls") / "both.pem"
-    key = path.with_suffix(".key")
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-                    "-subj", "/CN=receiver", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", path],
-                   check=True, capture_output=True)
+    path, key = make_certificate(tmp_path_factory.mktemp("tls"))
     path.write_text(key.read_text() + path.read_text())
     return path
 

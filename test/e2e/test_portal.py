@@ -49,9 +49,8 @@ def test_the_site_says_at_which_port_it_listens(tony):
 
 
 @pytest.mark.parametrize("key, value, words", [
-    ("tony.https.port", "19886", "is refused: tony portal speaks plain HTTP; let a proxy with TLS stand before it"),
     ("tony.keytab.user", "portal", "is refused: this version does not log in to Kerberos"),
-    ("tony.http.port", "disabled", "tony portal speaks plain HTTP alone; write a port, or --listen HOST:PORT"),
+    ("tony.http.port", "disabled", "without a certificate (tony.https.keystore.path) tony portal speaks plain HTTP alone; write a port"),
     ("tony.http.port", "http", "is not a port; write a number from 1 to 65535")])
 def test_a_portal_does_not_promise_what_it_does_not_do(tony, key, value, words):
     configure(tony, {key: value})

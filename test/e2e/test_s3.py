@@ -9,6 +9,7 @@ import subprocess
 import urllib.request
 
 import pytest
+from certificate import make_certificate
 from conftest import venv_bin, wait_until, write_xml
 from portal import Portal
 
@@ -251,10 +252,7 @@ def test_a_slip_in_a_place_is_no_empty_history(tony, bucket):
 
 def test_a_server_proves_that_it_is_meant(tony):
     """Its authority is one of its own, which AWS_CA_BUNDLE names."""
-    authority, key = tony.directory / "ca.pem", tony.directory / "key.pem"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-                    "-subj", "/CN=moto", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", authority],
-                   check=True, capture_output=True)
+    authority, key = make_certificate(tony.directory)
     tony.env.update({"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": SECRET})
     with Bucket(tony.directory, {**tony.env, "AWS_CA_BUNDLE": str(authority)}, "-c", authority, "-k", key) as bucket:
         bucket.make()

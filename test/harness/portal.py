@@ -5,6 +5,7 @@ import http.client
 import json
 import re
 import signal
+import ssl
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -20,10 +21,12 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
 class Portal:
     """A portal that runs; `link` is good for one browser, and for a minute."""
 
-    def __init__(self, tony, *options):
+    def __init__(self, tony, *options, trusted=None):
+        """`trusted`: the certificate with which it speaks HTTPS."""
         self.tony = tony
+        self.context = ssl.create_default_context(cafile=trusted) if trusted else None
         self.child = tony.start("portal", "--listen", "127.0.0.1:0", *options)
-        self.url = re.search(r"http://\S+", self.child.stdout.readline())[0]
+        self.url = re.search(r"https?://\S+", self.child.stdout.readline())[0]
         self.child.stdout.readline()
         self.link = self.child.stdout.readline().strip()
         self.token = (tony.state / "portal/token").read_text().strip()
@@ -39,7 +42,7 @@ class Portal:
         """(status, body, headers)"""
         request = urllib.request.Request(urllib.parse.urljoin(self.url, path), method=method,
                                          headers=self.headers if headers is None else headers)
-        opener = urllib.request.build_opener(NoRedirect)
+        opener = urllib.request.build_opener(NoRedirect, urllib.request.HTTPSHandler(context=self.context))
         try:
             with opener.open(request, timeout=PATIENCE_S) as answer:
                 return answer.status, answer.read(), answer.headers

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import kit
 import pytest
+from certificate import make_certificate
 from patience import PATIENCE_S, wait_until
 from program import built
 from test_am_restart import am_log, am_processes, finish, identity, kept_job, kill_am, wait_am
@@ -209,10 +210,7 @@ class SecureNameNode(http.server.BaseHTTPRequestHandler):
 
 def test_https(tmp_path, monkeypatch):
     """The kit's clusters speak http only, so that this NameNode is none."""
-    key, certificate = tmp_path / "key", tmp_path / "certificate"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate,
-                    "-subj", "/CN=namenode", "-addext", "subjectAltName=IP:127.0.0.1"], check=True,
-                   capture_output=True)
+    certificate, key = make_certificate(tmp_path, kind="rsa")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), SecureNameNode) as server:

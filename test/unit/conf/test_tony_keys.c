@@ -122,11 +122,11 @@ static const struct {
 	{"tony.portal.cache.max-entries", PORTAL_IGNORES},
 	{"tony.keytab.user", PORTAL_REFUSES},
 	{"tony.keytab.location", PORTAL_REFUSES},
-	{"tony.https.port", PORTAL_REFUSES},
-	{"tony.https.keystore.path", PORTAL_REFUSES},
-	{"tony.https.keystore.type", PORTAL_REFUSES},
-	{"tony.https.keystore.password", PORTAL_REFUSES},
-	{"tony.https.keystore.algorithm", PORTAL_REFUSES},
+	{"tony.https.port", PORTAL},
+	{"tony.https.keystore.path", PORTAL},
+	{"tony.https.keystore.type", PORTAL_IGNORES},
+	{"tony.https.keystore.password", PORTAL},
+	{"tony.https.keystore.algorithm", PORTAL_IGNORES},
 	{"tony.http.port", PORTAL},
 	{"tony.secret.key", PORTAL_IGNORES},
 };
@@ -222,15 +222,15 @@ static void test_the_portal_names_no_secret_and_takes_disabled(void **state)
 	struct problems portal = {0};
 
 	fixture_write("site/tony-site.xml",
-		      XML(PROPERTY("tony.https.keystore.password", "hush")
-				  PROPERTY("tony.https.port", "disabled")
+		      XML(PROPERTY("tony.keytab.location", "hush")
+				  PROPERTY("tony.keytab.user", "disabled")
 					  PROPERTY("tony.history.retention-sec", "soon")));
 	struct conf *conf cleanup_conf = fixture_load();
 	conf_resolve(conf, false);
 	conf_check_portal(conf, &portal);
 	assert_line(&portal.errors,
-		    "site/tony-site.xml:1: tony.https.keystore.password: is refused: tony portal "
-		    "speaks plain HTTP; let a proxy with TLS stand before it (docs/portal.md)");
+		    "site/tony-site.xml:1: tony.keytab.location: is refused: this version does not log "
+		    "in to Kerberos; tony portal reads as the user that runs it");
 	assert_line(&portal.errors, "site/tony-site.xml:3: tony.history.retention-sec: \"soon\" is "
 				    "not a duration; write 90s, 10m or 1h30m");
 	assert_int_equal(portal.errors.count, 2);

@@ -20,7 +20,7 @@
 #define ADDRESS "127.0.0.1:19886"
 #define OTHER	"127.0.0.1:19887"
 
-static char *make_path(void *data)
+static char *make_link(void *data)
 {
 	return mem_strdup(data);
 }
@@ -37,7 +37,7 @@ static void open_portal(struct portal *portal, const char *folder, const char *a
 
 	portal->base = event_base_new();
 	portal->links =
-		link_socket_open(portal->base, folder, address, make_path, (void *)path, &err);
+		link_socket_open(portal->base, folder, address, make_link, (void *)path, &err);
 	assert_string_equal(err_message(&err), "no error");
 }
 
@@ -98,9 +98,9 @@ static void the_way_to_a_portal_is_its_users_own(void **state)
 	struct portal portal;
 
 	umask(0);
-	open_portal(&portal, folder, ADDRESS, "login?code=feed");
+	open_portal(&portal, folder, ADDRESS, "https://" ADDRESS "/login?code=feed");
 	assert_int_equal(mode_of_socket(folder), S_IFSOCK | 0600);
-	ask(&portal, folder, ADDRESS, "login?code=feed");
+	ask(&portal, folder, ADDRESS, "https://" ADDRESS "/login?code=feed");
 	close_portal(&portal);
 	ask(NULL, folder, ADDRESS, "nobody listens: start it with tony portal");
 }
@@ -110,8 +110,8 @@ static void each_portal_has_its_own(void **state)
 	const char *folder = scratch_path(state, ".");
 	struct portal one, other;
 
-	open_portal(&one, folder, ADDRESS, "login?code=1");
-	open_portal(&other, folder, OTHER, "login?code=2");
+	open_portal(&one, folder, ADDRESS, "http://" ADDRESS "/login?code=1");
+	open_portal(&other, folder, OTHER, "http://" OTHER "/login?code=2");
 	ask(&one, folder, ADDRESS, "login?code=1");
 	ask(&other, folder, OTHER, "login?code=2");
 	close_portal(&one);
@@ -127,13 +127,13 @@ static void what_a_killed_portal_left_is_replaced(void **state)
 	pid_t killed = fork();
 
 	if (killed == 0) {
-		open_portal(&portal, folder, ADDRESS, "login?code=0");
+		open_portal(&portal, folder, ADDRESS, "http://" ADDRESS "/login?code=0");
 		_exit(0);
 	}
 	waitpid(killed, &status, 0);
 	assert_int_equal(mode_of_socket(folder), S_IFSOCK | 0600);
 	ask(NULL, folder, ADDRESS, "nobody listens");
-	open_portal(&portal, folder, ADDRESS, "login?code=1");
+	open_portal(&portal, folder, ADDRESS, "http://" ADDRESS "/login?code=1");
 	ask(&portal, folder, ADDRESS, "login?code=1");
 	close_portal(&portal);
 }
@@ -143,9 +143,11 @@ static void nothing_but_a_link_is_taken_for_one(void **state)
 {
 	static const char *const lines[] = {"",
 					    "\033[31m",
-					    "login?code=",
-					    "login?code=\033[31m",
-					    "login?code=12\nTony: all is well",
+					    "login?code=12",
+					    "http://" ADDRESS "/login?code=",
+					    "http://" ADDRESS "/login?code=\033[31m",
+					    "http://" ADDRESS "/login?code=12\nTony: all is well",
+					    "http://" OTHER "/login?code=12",
 					    "http://evil.example/login?code=12"};
 	const char *folder = scratch_path(state, ".");
 

@@ -16,7 +16,7 @@
 
 static int set_up(void **state)
 {
-	*state = web_sessions_create("tony-test");
+	*state = web_sessions_create("tony-test", false);
 	return 0;
 }
 

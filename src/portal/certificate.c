@@ -1,0 +1,113 @@
+#include "portal/certificate.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/timer.h"
+#include "net/tls.h"
+
+enum { LOOK_MS = 5000 };
+
+/* A file as it was read. */
+struct version {
+	dev_t device;
+	ino_t number;
+	struct timespec changed;
+	off_t size;
+};
+
+struct portal_certificate {
+	const struct tls_identity_files *files;
+	struct tls_context *tls;
+	struct event *look;
+	struct version versions[2];
+};
+
+static struct version version_of(const char *path)
+{
+	struct stat info;
+
+	if (!path || stat(path, &info) < 0)
+		return (struct version){0};
+	return (struct version){info.st_dev, info.st_ino, info.st_mtim, info.st_size};
+}
+
+static bool is_same(const struct version *a, const struct version *b)
+{
+	return a->device == b->device && a->number == b->number && a->size == b->size &&
+	       a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+}
+
+/* They are other files than before. Before they are read: one that is written meanwhile is read
+ * again. */
+static bool note_versions(struct portal_certificate *certificate)
+{
+	const struct version now[] = {version_of(certificate->files->certificate),
+				      version_of(certificate->files->key)};
+	bool is_changed = false;
+
+	for (size_t i = 0; i < array_length(now); i++) {
+		is_changed = is_changed || !is_same(&now[i], &certificate->versions[i]);
+		certificate->versions[i] = now[i];
+	}
+	return is_changed;
+}
+
+static int renew(struct portal_certificate *certificate, struct err *err)
+{
+	struct tls_identity identity cleanup_tls_identity = {0};
+
+	if (tls_identity_read(certificate->files, &identity, err) < 0)
+		return -1;
+	if (certificate->tls)
+		return tls_context_renew(certificate->tls, &identity, err);
+	certificate->tls = tls_context_create_server(&identity, err);
+	return certificate->tls ? 0 : -1;
+}
+
+static void on_look(evutil_socket_t fd, short what, void *data)
+{
+	struct portal_certificate *certificate = data;
+	struct err err cleanup_err = {0};
+
+	timer_start(certificate->look, LOOK_MS);
+	if (!note_versions(certificate))
+		return;
+	if (renew(certificate, &err) == 0)
+		log_info("HTTPS: the certificate in %s is taken", certificate->files->certificate);
+	else
+		log_warning("HTTPS: the certificate stays the one before: %s", err_message(&err));
+}
+
+struct portal_certificate *portal_certificate_open(struct event_base *base,
+						   const struct tls_identity_files *files,
+						   struct err *err)
+{
+	struct portal_certificate *certificate = mem_alloc(sizeof(*certificate));
+
+	certificate->files = files;
+	certificate->look = evtimer_new(base, on_look, certificate);
+	note_versions(certificate);
+	timer_start(certificate->look, LOOK_MS);
+	if (renew(certificate, err) == 0)
+		return certificate;
+	portal_certificate_close(certificate);
+	return NULL;
+}
+
+void portal_certificate_close(struct portal_certificate *certificate)
+{
+	if (!certificate)
+		return;
+	event_free(certificate->look);
+	tls_context_destroy(certificate->tls);
+	free(certificate);
+}
+
+struct tls_context *portal_certificate_tls(const struct portal_certificate *certificate)
+{
+	return certificate->tls;
+}
