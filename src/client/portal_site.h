@@ -18,6 +18,7 @@ struct portal_site {
 	struct str_list proxies;	    /* tony.portal.trusted-proxies */
 	char *user_header;		    /* tony.portal.user-header */
 	char *administrators;		    /* tony.admin.acl; NULL: none */
+	char *keytab;			    /* tony.portal.kerberos.keytab; NULL: none */
 };
 void portal_site_finish(struct portal_site *site);
 #define cleanup_portal_site __attribute__((cleanup(portal_site_finish)))

@@ -21,7 +21,7 @@
 struct portal_verb {
 	bool link;
 	char *history, *listen, *token_file, *auth_header, *tensorboard, *ui_origin;
-	char *certificate, *key, *password_file;
+	char *certificate, *key, *password_file, *keytab;
 	struct str_list auth_from, names;
 };
 
@@ -50,6 +50,10 @@ static const struct opt options[] = {
 		.completion = OPT_COMPLETE_FILE),
 	OPT_ROW("key-password-file", struct portal_verb, password_file,
 		"the password of the key, or of the PKCS #12 file, in this file's first line",
+		.argument = "FILE", .completion = OPT_COMPLETE_FILE),
+	OPT_ROW("kerberos-keytab", struct portal_verb, keytab,
+		"let users of the cluster in by their Kerberos tickets (SPNEGO): the file with the "
+		"keys of HTTP/HOST (tony.portal.kerberos.keytab)",
 		.argument = "FILE", .completion = OPT_COMPLETE_FILE),
 	OPT_ROW("auth-header", struct portal_verb, auth_header,
 		"the header in which a proxy names its user, such as X-Forwarded-User "
@@ -210,6 +214,21 @@ static int choose_https(const struct portal_verb *chosen, const struct portal_si
 	return *password ? 0 : err_wrap(err, "--key-password-file");
 }
 
+/* 0: *engine is whose users are known by their tickets; NULL: nobody's. */
+static int open_negotiator(const char *keytab, const struct scheduler_client_ops **engine,
+			   struct scheduler_negotiator **negotiator, struct err *err)
+{
+	const struct scheduler_client_ops *ops;
+
+	*engine = NULL;
+	*negotiator = NULL;
+	for (size_t i = 0; keytab && !*engine && (ops = scheduler_client_at(i)); i++)
+		*engine = ops->open_negotiator ? ops : NULL;
+	if (*engine)
+		*negotiator = (*engine)->open_negotiator(keytab, err);
+	return !*engine || *negotiator ? 0 : err_wrap(err, "the portal's keytab");
+}
+
 static int serve(const struct portal_verb *chosen, const struct portal_site *site, struct err *err)
 {
 	char *password cleanup_secret = NULL;
@@ -241,9 +260,14 @@ static int serve(const struct portal_verb *chosen, const struct portal_site *sit
 		.ready = on_ready,
 	};
 
-	if (!index || state_dir_make(folder, err) < 0)
+	if (!index || state_dir_make(folder, err) < 0 ||
+	    open_negotiator(chosen->keytab ? chosen->keytab : site->keytab, &portal.negotiating,
+			    &portal.negotiator, err) < 0)
 		return -1;
-	return portal_run(&portal, err);
+	int result = portal_run(&portal, err);
+	if (portal.negotiating)
+		portal.negotiating->close_negotiator(portal.negotiator);
+	return result;
 }
 
 static int print_link(const struct portal_verb *chosen, const struct portal_site *site,

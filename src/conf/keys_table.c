@@ -623,6 +623,11 @@ static const struct key site_keys[] = {
 	 .note = FOR_PORTAL,
 	 .doc = "The header in which they do, which they set or remove in all that they pass on: "
 		"X-Forwarded-User, Remote-User."},
+	{"tony.portal.kerberos.keytab", KEY_TEXT, .since = OURS, .status = KEY_SITE,
+	 .note = FOR_PORTAL,
+	 .doc = "Lets users of the cluster into the portal by their Kerberos tickets (SPNEGO): the "
+		"file with "
+		"the keys of HTTP/HOST. Each sees his own jobs and those that he may view."},
 	{"tony.keytab.user", KEY_TEXT, "user", .since = TONY_L, .status = KEY_SITE_REFUSED,
 	 .note = NO_KERBEROS, .doc = "In TonY, the portal's Kerberos principal."},
 	{"tony.keytab.location", KEY_TEXT, .since = TONY_L, .status = KEY_SITE_REFUSED,

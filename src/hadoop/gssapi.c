@@ -60,7 +60,7 @@ static char *status_text(const struct gssapi *gssapi, uint32_t status, int kind)
 
 /* The mechanism's code has the cause where there is one; the major status rarely says more than
  * that it failed. To be asked in the thread that the call was made in. The caller frees. */
-static char *failure_text(const struct gssapi *gssapi, uint32_t major, uint32_t minor)
+char *gssapi_failure_text(const struct gssapi *gssapi, uint32_t major, uint32_t minor)
 {
 	return minor != 0 ? status_text(gssapi, minor, GSS_MECHANISM_CODE)
 			  : status_text(gssapi, major, GSS_CODE);
@@ -68,7 +68,7 @@ static char *failure_text(const struct gssapi *gssapi, uint32_t major, uint32_t 
 
 static int fail(const struct gssapi *gssapi, uint32_t major, uint32_t minor, struct err *err)
 {
-	char *text cleanup_free = failure_text(gssapi, major, minor);
+	char *text cleanup_free = gssapi_failure_text(gssapi, major, minor);
 
 	return gssapi_err(err, text);
 }
@@ -246,7 +246,7 @@ static void run_acquisition(void *data)
 	if (name)
 		gssapi->release_name(&ignored, &name);
 	if (has_failed(major))
-		acquisition->why = failure_text(gssapi, major, minor);
+		acquisition->why = gssapi_failure_text(gssapi, major, minor);
 }
 
 struct gssapi_credential *gssapi_credential_acquire(const struct gssapi *gssapi,
@@ -374,7 +374,7 @@ static void run_exchange(void *data)
 		&minor, exchange->credential->credential, &exchange->context, exchange->target,
 		&kerberos, flags, 0, NULL, &in, NULL, &exchange->out, &exchange->granted, NULL);
 	if (has_failed(exchange->major))
-		exchange->why = failure_text(gssapi, exchange->major, minor);
+		exchange->why = gssapi_failure_text(gssapi, exchange->major, minor);
 }
 
 int gssapi_context_step(struct gssapi_context *context, const void *token, size_t length,

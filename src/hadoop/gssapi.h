@@ -49,7 +49,8 @@ enum {
 	GSS_CODE = 1,			   /* what gss_display_status() is asked for */
 	GSS_MECHANISM_CODE = 2,
 	GSS_INITIATE = 1, /* what a credential is for */
-	GSS_MUTUAL = 2,	  /* flags of a context */
+	GSS_ACCEPT = 2,
+	GSS_MUTUAL = 2, /* flags of a context */
 	GSS_REPLAY = 4,
 	GSS_SEQUENCE = 8,
 	GSS_CONFIDENTIALITY = 16,
@@ -81,6 +82,13 @@ struct gssapi {
 				     uint32_t time, void *bindings, struct gss_buffer *in,
 				     const struct gss_oid **actual, struct gss_buffer *out,
 				     uint32_t *actual_flags, uint32_t *actual_time);
+	uint32_t (*accept_sec_context)(uint32_t *minor, void **context, void *credential,
+				       struct gss_buffer *in, void *bindings, void **client,
+				       const struct gss_oid **mechanism, struct gss_buffer *out,
+				       uint32_t *flags, uint32_t *time, void **delegated);
+	uint32_t (*inquire_context)(uint32_t *minor, void *context, void **client, void **service,
+				    uint32_t *time, const struct gss_oid **mechanism,
+				    uint32_t *flags, int *is_client, int *is_open);
 	uint32_t (*delete_sec_context)(uint32_t *minor, void **context, struct gss_buffer *out);
 	uint32_t (*wrap_size_limit)(uint32_t *minor, void *context, int is_private,
 				    uint32_t quality, uint32_t token_cap, uint32_t *message_cap);
@@ -92,6 +100,9 @@ struct gssapi {
 
 /* NULL: it cannot be loaded; ERR_FAILED names the package. It stays loaded. */
 const struct gssapi *gssapi_load(struct err *err);
+
+/* The words for a call that failed, in the thread that made it; the caller frees. */
+char *gssapi_failure_text(const struct gssapi *gssapi, uint32_t major, uint32_t minor);
 
 /* The realm of names without one, which the caller frees. NULL: krb5.conf has none. */
 char *gssapi_default_realm(const struct gssapi *gssapi);

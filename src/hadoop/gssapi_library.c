@@ -18,6 +18,8 @@ static int load(struct gssapi *gssapi, struct err *err)
 		"gss_release_cred",
 		"gss_inquire_cred",
 		"gss_init_sec_context",
+		"gss_accept_sec_context",
+		"gss_inquire_context",
 		"gss_delete_sec_context",
 		"gss_wrap_size_limit",
 		"gss_wrap",

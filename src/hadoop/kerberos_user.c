@@ -68,10 +68,10 @@ static int say_neither(const struct str_list *rm, const struct err *why, struct 
 		path, addresses, err_message(why));
 }
 
-static char *name_of(struct hadoop_site *site, const char *realm, const char *principal,
-		     struct err *err)
+char *hadoop_user_of_principal(struct hadoop_site *site, const char *realm, const char *principal,
+			       struct err *err)
 {
-	const char *rules = hadoop_site_get(site, "hadoop.security.auth_to_local");
+	const char *rules = site ? hadoop_site_get(site, "hadoop.security.auth_to_local") : NULL;
 
 	return auth_to_local(rules && *rules ? rules : "DEFAULT", realm, principal, err);
 }
@@ -82,7 +82,7 @@ static char *name_of_owner(struct hadoop_site *site, const char *owner, struct e
 {
 	const char *at = strrchr(owner, '@');
 
-	return at ? name_of(site, at + 1, owner, err) : mem_strdup(owner);
+	return at ? hadoop_user_of_principal(site, at + 1, owner, err) : mem_strdup(owner);
 }
 
 const char *hadoop_proxy_user(void)
@@ -100,8 +100,9 @@ static int take_proxy(struct hadoop_site *site, const char *realm, bool has_toke
 
 	if (!proxy)
 		return 0;
-	char *name cleanup_free =
-		strchr(proxy, '@') ? name_of(site, realm, proxy, err) : mem_strdup(proxy);
+	char *name cleanup_free = strchr(proxy, '@')
+					  ? hadoop_user_of_principal(site, realm, proxy, err)
+					  : mem_strdup(proxy);
 	if (!name)
 		return err_wrap(err, "HADOOP_PROXY_USER");
 	if (has_token && !str_equal(name, user->name))
@@ -133,6 +134,6 @@ int hadoop_kerberos_user(struct hadoop_site *site, const struct str_list *rm,
 			return say_neither(rm, &why, err);
 	}
 	user->name = owner ? name_of_owner(site, owner, err)
-			   : name_of(site, realm, user->principal, err);
+			   : hadoop_user_of_principal(site, realm, user->principal, err);
 	return user->name ? take_proxy(site, realm ? realm : "", owner, user, err) : -1;
 }

@@ -20,6 +20,11 @@ struct kerberos_login {
 	const char *principal, *keytab;
 };
 
+/* As the cluster calls that principal, by hadoop.security.auth_to_local; `site` NULL: by its
+ * default rule, "alice" of "alice@REALM". The caller frees. NULL: ERR_CONFIG, it has no name. */
+char *hadoop_user_of_principal(struct hadoop_site *site, const char *realm, const char *principal,
+			       struct err *err);
+
 /* Of HADOOP_PROXY_USER: the user for whom this one acts, where a ticket proves that it is this one.
  * NULL: it acts for itself. */
 const char *hadoop_proxy_user(void);

@@ -37,9 +37,13 @@ enum { RESTART_MS = 5000 };
 
 static void handle_asset(void *data, struct http_request *request)
 {
-	const char *path = http_request_parameter(request, "path");
+	web_serve(request, http_request_parameter(request, "path"));
+}
 
-	web_serve(request, path ? path : "index.html");
+static void handle_page(void *data, struct http_request *request)
+{
+	if (!portal_leads_to_kerberos(data, request))
+		web_serve(request, "index.html");
 }
 
 /* Addresses of TonY's portal lead to the page that has the same. The page asks who looks. */
@@ -266,8 +270,8 @@ static void handle_compare(void *data, struct http_request *request)
 #define READERS	  .needs = HTTP_ACCESS_READ
 
 static const struct http_route routes[] = {
-	{"GET", "/", handle_asset, EVERYBODY},
-	{"HEAD", "/", handle_asset, EVERYBODY},
+	{"GET", "/", handle_page, EVERYBODY},
+	{"HEAD", "/", handle_page, EVERYBODY},
 	{"GET", "/assets/{path*}", handle_asset, EVERYBODY},
 	{"HEAD", "/assets/{path*}", handle_asset, EVERYBODY},
 	{"GET", "/jobs/{id}", handle_address_of_tonys, EVERYBODY},
@@ -275,6 +279,7 @@ static const struct http_route routes[] = {
 	{"GET", "/config/{id}", handle_address_of_tonys, EVERYBODY},
 	{"GET", "/engine/{id}", handle_engine_page, READERS},
 	{"GET", "/login", handle_login, EVERYBODY},
+	{"GET", "/login/kerberos", portal_handle_kerberos, EVERYBODY},
 	{"GET", "/v1/server", handle_server, EVERYBODY},
 	{"POST", "/v1/links", handle_links},
 	{"GET", "/v1/jobs", portal_handle_jobs, READERS},

@@ -55,13 +55,14 @@ enum http_access portal_authorize(void *data, const struct http_request *request
 bool portal_find_viewer(struct portal *portal, const struct http_request *request,
 			struct portal_viewer *viewer)
 {
-	const char *user;
-
 	*viewer = (struct portal_viewer){.administrators = portal->options->administrators};
-	if (http_request_access(request) == HTTP_ACCESS_ALL ||
-	    web_login_has(portal->sessions, request))
+	if (http_request_access(request) == HTTP_ACCESS_ALL)
 		return false;
-	user = proxied_user(portal, request);
+	const char *user = web_login_user(portal->sessions, request);
+	if (!user && web_login_has(portal->sessions, request))
+		return false;
+	if (!user)
+		user = proxied_user(portal, request);
 	if (user)
 		viewer->user = (struct acl_user){
 			user, *portal_groups_of(portal->groups, user, clock_monotonic_ms())};
@@ -109,7 +110,8 @@ void portal_audit_job(struct portal *portal, const struct http_request *request,
 	const struct audit_line line = {
 		.user = viewer ? viewer->user.name : portal->options->user,
 		.address = address,
-		.proof = viewer						   ? "proxy"
+		.proof = web_login_user(portal->sessions, request)	   ? "ticket"
+			 : viewer					   ? "proxy"
 			 : http_request_access(request) == HTTP_ACCESS_ALL ? "token"
 									   : "session",
 		.action = web_request_looks(request) ? "view" : "tensorboard",

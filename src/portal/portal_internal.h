@@ -44,6 +44,11 @@ void portal_audit_refusal(void *data, const struct http_request *request);
 void portal_audit_job(struct portal *portal, const struct http_request *request,
 		      const struct portal_viewer *viewer, const char *job, bool refused);
 
+/* portal_negotiate.c */
+void portal_handle_kerberos(void *data, struct http_request *request);
+/* True: a browser without a session was led there, and the request is gone. */
+bool portal_leads_to_kerberos(const struct portal *portal, struct http_request *request);
+
 /* portal_list.c */
 void portal_handle_jobs(void *data, struct http_request *request);
 void portal_handle_metrics(void *data, struct http_request *request);

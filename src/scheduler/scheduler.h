@@ -396,6 +396,8 @@ struct scheduler_sent {
 	bool archive;
 };
 
+struct scheduler_negotiator;
+
 struct scheduler_client_ops {
 	const struct scheduler_traits *traits;
 	/* Jobs are directories of this machine (local_job.h), and the engine has no find(), list(),
@@ -479,6 +481,14 @@ struct scheduler_client_ops {
 	 * ERR_CONFIG: they would cross the network in the clear. */
 	int (*renew)(const struct job *job, struct str *tokens, struct str_list *names,
 		     struct err *err);
+	/* With has_tokens: users of the engine's cluster prove to a web server who they are (HTTP's
+	 * "Negotiate"). `keytab`: a file with the server's keys. NULL: ERR_CONFIG. */
+	struct scheduler_negotiator *(*open_negotiator)(const char *keytab, struct err *err);
+	/* Takes the only token of a browser's, and appends what it is to be sent. The user as the
+	 * cluster calls him, for the caller to free; NULL: ERR_DENIED. */
+	char *(*negotiate)(struct scheduler_negotiator *negotiator, const void *token,
+			   size_t length, struct str *answer, struct err *err);
+	void (*close_negotiator)(struct scheduler_negotiator *negotiator); /* NULL is fine */
 	/* With staged: where the file that the tasks of a type found as `name` is kept. 1: it is
 	 * not known. */
 	int (*find_sent)(const struct job *job, size_t type, const char *name,

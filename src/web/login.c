@@ -56,6 +56,24 @@ void web_login_open(struct http_request *request, struct web_sessions *sessions,
 	web_answer_text(request, 303, "", 0);
 }
 
+void web_login_as(struct http_request *request, struct web_sessions *sessions, const char *user)
+{
+	char *peer cleanup_free = http_request_peer(request);
+	char *cookie cleanup_free = web_sessions_login(sessions, user, peer, clock_monotonic_ms());
+
+	http_answer_header(request, "Set-Cookie", cookie);
+	http_answer_header(request, "Location", "../");
+	web_answer_text(request, 303, "", 0);
+}
+
+const char *web_login_user(const struct web_sessions *sessions, const struct http_request *request)
+{
+	char *peer cleanup_free = http_request_peer(request);
+
+	return web_sessions_user(sessions, http_request_header(request, "Cookie"), peer,
+				 clock_monotonic_ms());
+}
+
 bool web_login_has(const struct web_sessions *sessions, const struct http_request *request)
 {
 	char *peer cleanup_free = http_request_peer(request);

@@ -19,8 +19,14 @@ void web_login_invite(struct http_request *request, struct web_sessions *session
 void web_login_open(struct http_request *request, struct web_sessions *sessions,
 		    const char *another);
 
+/* Opens a session for a user who has proved who he is at login/..., and leads to the page. */
+void web_login_as(struct http_request *request, struct web_sessions *sessions, const char *user);
+
 /* The caller has a session, and its cookie. */
 bool web_login_has(const struct web_sessions *sessions, const struct http_request *request);
+
+/* Whose it is; NULL: that of who has a link, or there is none. Valid until the next request. */
+const char *web_login_user(const struct web_sessions *sessions, const struct http_request *request);
 
 /* The `ui` that the caller's link had; 0: none. */
 int web_login_ui_port(const struct web_sessions *sessions, const struct http_request *request);

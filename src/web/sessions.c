@@ -12,6 +12,7 @@
 struct entry {
 	char *secret; /* NULL: none */
 	char *peer;   /* of a session */
+	char *user;   /* of a session; NULL: it was opened by a link */
 	int ui_port;  /* of a session; 0: not said */
 	int64_t until_ms;
 };
@@ -26,6 +27,7 @@ static void clear(struct entry *entry)
 {
 	mem_free_secret(entry->secret);
 	free(entry->peer);
+	free(entry->user);
 	*entry = (struct entry){0};
 }
 
@@ -86,6 +88,28 @@ char *web_sessions_invite(struct web_sessions *sessions, int64_t now_ms)
 	return mem_steal(&code);
 }
 
+/* Its cookie; the caller frees. */
+static char *add_session(struct web_sessions *sessions, const char *user, const char *peer,
+			 int ui_port, int64_t now_ms)
+{
+	char *secret cleanup_secret = secret_create();
+	struct entry *entry = make_room(sessions->sessions, array_length(sessions->sessions));
+
+	*entry = (struct entry){.secret = mem_strdup(secret),
+				.peer = mem_strdup(peer),
+				.user = mem_strdup(user),
+				.ui_port = ui_port,
+				.until_ms = now_ms + WEB_SESSION_MS};
+	return mem_printf("%s=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Lax%s", sessions->cookie,
+			  secret, WEB_SESSION_MS / 1000, sessions->is_secure ? "; Secure" : "");
+}
+
+char *web_sessions_login(struct web_sessions *sessions, const char *user, const char *peer,
+			 int64_t now_ms)
+{
+	return add_session(sessions, user, peer, 0, now_ms);
+}
+
 char *web_sessions_open(struct web_sessions *sessions, const char *code, const char *peer,
 			int ui_port, int64_t now_ms)
 {
@@ -94,15 +118,8 @@ char *web_sessions_open(struct web_sessions *sessions, const char *code, const c
 
 	if (!invitation)
 		return NULL;
-	char *secret cleanup_secret = secret_create();
 	clear(&sessions->invitations[invitation - sessions->invitations]);
-	struct entry *entry = make_room(sessions->sessions, array_length(sessions->sessions));
-	entry->secret = mem_strdup(secret);
-	entry->peer = mem_strdup(peer);
-	entry->ui_port = ui_port;
-	entry->until_ms = now_ms + WEB_SESSION_MS;
-	return mem_printf("%s=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Lax%s", sessions->cookie,
-			  secret, WEB_SESSION_MS / 1000, sessions->is_secure ? "; Secure" : "");
+	return add_session(sessions, NULL, peer, ui_port, now_ms);
 }
 
 static const struct entry *find_session(const struct web_sessions *sessions, const char *cookies,
@@ -120,6 +137,14 @@ bool web_sessions_has(const struct web_sessions *sessions, const char *cookies, 
 		      int64_t now_ms)
 {
 	return find_session(sessions, cookies, peer, now_ms) != NULL;
+}
+
+const char *web_sessions_user(const struct web_sessions *sessions, const char *cookies,
+			      const char *peer, int64_t now_ms)
+{
+	const struct entry *session = find_session(sessions, cookies, peer, now_ms);
+
+	return session ? session->user : NULL;
 }
 
 int web_sessions_ui_port(const struct web_sessions *sessions, const char *cookies, const char *peer,

@@ -36,9 +36,17 @@ char *web_sessions_invite(struct web_sessions *sessions, int64_t now_ms);
 char *web_sessions_open(struct web_sessions *sessions, const char *code, const char *peer,
 			int ui_port, int64_t now_ms);
 
+/* The same for a user who has proved who he is by other means, and sees what that user may. */
+char *web_sessions_login(struct web_sessions *sessions, const char *user, const char *peer,
+			 int64_t now_ms);
+
 /* Whether the header Cookie (NULL: there is none) has the cookie of a session of this caller. */
 bool web_sessions_has(const struct web_sessions *sessions, const char *cookies, const char *peer,
 		      int64_t now_ms);
+/* Whose the caller's session is, valid until the next call; NULL: that of who has a link, or there
+ * is none. */
+const char *web_sessions_user(const struct web_sessions *sessions, const char *cookies,
+			      const char *peer, int64_t now_ms);
 /* That of the caller's session; 0: not said, or there is no session. */
 int web_sessions_ui_port(const struct web_sessions *sessions, const char *cookies, const char *peer,
 			 int64_t now_ms);

@@ -12,7 +12,7 @@ import urllib.parse
 import pytest
 from certificate import make_certificate
 from conftest import PYTHON, write_xml
-from patience import wait_until
+from patience import PATIENCE_S, wait_until
 from portal import Portal
 
 TENSORBOARD = """#!{python}
@@ -103,11 +103,11 @@ def test_nothing_is_said_to_those_who_do_not_speak_tls(own, serve):
     portal = serve("--certificate", certificate, "--key", key, trusted=certificate)
     place = urllib.parse.urlsplit(portal.url).netloc
     with pytest.raises((http.client.HTTPException, OSError)):
-        plain = http.client.HTTPConnection(place, timeout=60)
+        plain = http.client.HTTPConnection(place, timeout=PATIENCE_S)
         plain.request("GET", "/v1/server", headers=portal.headers)
         plain.getresponse()
     for bytes_sent in (b"\x16\x03\x01\xff\xff\x01\x00\xff\xfb", b"\x16\x03\x01\x00\x02\x01\x00", b"\x17\x03\x03\x00\x04abcd"):
-        with socket.create_connection(place.split(":"), timeout=60) as stranger:
+        with socket.create_connection(place.split(":"), timeout=PATIENCE_S) as stranger:
             stranger.sendall(bytes_sent)
             assert stranger.recv(1) in (b"", b"\x15"), bytes_sent
     assert portal.jobs() == {}

@@ -119,10 +119,19 @@ static uint32_t acquire_cred_from(uint32_t *minor, void *name, uint32_t time,
 {
 	const char *const principals[] = {fake_gssapi.user, fake_gssapi.other};
 
+	*minor = 0;
+	if (usage == GSS_ACCEPT) {
+		assert_string_equal(store->elements[0].key, "keytab");
+		*minor = MINOR;
+		if (fake_gssapi.failure)
+			return FAILURE;
+		fake_gssapi.credentials++;
+		*credential = (void *)store->elements[0].value;
+		return GSS_COMPLETE;
+	}
 	assert_int_equal(mechanisms->count, 1);
 	assert_int_equal(mechanisms->elements->length, 9);
 	assert_int_equal(usage, GSS_INITIATE);
-	*minor = 0;
 	for (size_t i = 0; i < array_length(principals); i++) {
 		if (!principals[i] || (name && !str_equal(name, principals[i])))
 			continue;
@@ -182,6 +191,39 @@ static uint32_t init_sec_context(uint32_t *minor, void *credential, void **conte
 	}
 	own->is_open = is_text(in, FAKE_WELCOME);
 	return own->is_open ? GSS_COMPLETE : DEFECTIVE_TOKEN;
+}
+
+/* Of a token FAKE_HELLO "CLIENT SERVICE"; FAKE_MORE alone asks for another one. */
+static uint32_t accept_sec_context(uint32_t *minor, void **context, void *credential,
+				   struct gss_buffer *in, void *bindings, void **client,
+				   const struct gss_oid **mechanism, struct gss_buffer *out,
+				   uint32_t *flags, uint32_t *time, void **delegated)
+{
+	*minor = MINOR;
+	if (fake_gssapi.failure)
+		return FAILURE;
+	*minor = 0;
+	if (in->length < strlen(FAKE_HELLO) ||
+	    memcmp(in->value, FAKE_HELLO, strlen(FAKE_HELLO)) != 0)
+		return is_text(in, FAKE_MORE) ? GSS_CONTINUE_NEEDED : DEFECTIVE_TOKEN;
+	fake_gssapi.contexts++;
+	*context = mem_strndup((const char *)in->value + strlen(FAKE_HELLO),
+			       in->length - strlen(FAKE_HELLO));
+	give_text(out, FAKE_WELCOME);
+	return GSS_COMPLETE;
+}
+
+static uint32_t inquire_context(uint32_t *minor, void *context, void **client, void **service,
+				uint32_t *time, const struct gss_oid **mechanism, uint32_t *flags,
+				int *is_client, int *is_open)
+{
+	const char *text = context;
+	size_t length = strcspn(text, " ");
+
+	*client = mem_strndup(text, length);
+	*service = mem_strdup(text + length + (text[length] ? 1 : 0));
+	fake_gssapi.names += 2;
+	return GSS_COMPLETE;
 }
 
 static uint32_t delete_sec_context(uint32_t *minor, void **context, struct gss_buffer *out)
@@ -291,6 +333,8 @@ const struct gssapi fake_gssapi_library = {
 	.release_cred = release_cred,
 	.inquire_cred = inquire_cred,
 	.init_sec_context = init_sec_context,
+	.accept_sec_context = accept_sec_context,
+	.inquire_context = inquire_context,
 	.delete_sec_context = delete_sec_context,
 	.wrap_size_limit = wrap_size_limit,
 	.wrap = wrap,

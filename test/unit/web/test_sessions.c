@@ -54,6 +54,22 @@ static void an_invitation_is_good_once_and_for_a_minute(void **state)
 	assert_null(web_sessions_open(sessions, late, PEER, 0, 60000));
 }
 
+/* promise: S96 */
+static void a_session_is_its_users_alone(void **state)
+{
+	struct web_sessions *sessions = *state;
+	char *owners cleanup_free = open_session(sessions, 0);
+	char *header cleanup_free = web_sessions_login(sessions, "alice", PEER, 0);
+	char *alices cleanup_free = mem_strndup(header, strcspn(header, ";"));
+
+	assert_true(web_sessions_has(sessions, alices, PEER, 1));
+	assert_string_equal(web_sessions_user(sessions, alices, PEER, 1), "alice");
+	assert_null(web_sessions_user(sessions, owners, PEER, 1));
+	assert_null(web_sessions_user(sessions, alices, "10.0.0.8", 1));
+	assert_null(web_sessions_user(sessions, alices, PEER, WEB_SESSION_MS));
+	assert_null(web_sessions_user(sessions, NULL, PEER, 1));
+}
+
 /* promise: S9 S12 */
 static void a_session_lasts_for_its_time_and_its_address(void **state)
 {
@@ -108,6 +124,7 @@ int main(void)
 		with_sessions(an_invitation_is_good_once_and_for_a_minute),
 		with_sessions(a_session_lasts_for_its_time_and_its_address),
 		with_sessions(the_oldest_make_way),
+		with_sessions(a_session_is_its_users_alone),
 		cmocka_unit_test(cookies_are_told_apart),
 	};
 

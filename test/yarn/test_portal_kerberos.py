@@ -1,0 +1,116 @@
+"""Users of a cluster come to the portal with their tickets. The portal is alice's, and so are the jobs."""
+
+import json
+import os
+import subprocess
+
+import pytest
+from audit import audit_of
+from certificate import make_certificate
+from portal import Portal
+from program import PATIENCE_S
+from test_staging import make_staging
+from test_who_may import CLUSTER  # noqa: F401
+
+NOBODY = {"KRB5CCNAME": "FILE:/nonexistent"}
+
+
+class Visitor:
+    """curl with one user's ticket, and the cookies that it was given."""
+
+    def __init__(self, portal, directory, name, env):
+        self.url, self.env = portal.url, env
+        self.jar, self.trusted = directory / f"{name}.cookies", directory / "certificate.pem"
+
+    def ask(self, path, *options, proof=("--negotiate", "-u", ":")):
+        """(status, body) of the last answer, where redirects lead."""
+        answer = subprocess.run(
+            ["curl", "-sS", "-L", *proof, "--cacert", self.trusted, "-b", self.jar, "-c", self.jar,
+             "-w", "\n%{http_code}", *options, f"{self.url}{path}"],
+            env=os.environ | self.env, capture_output=True, text=True, timeout=PATIENCE_S)
+        assert answer.returncode == 0, answer.stderr
+        body, _, status = answer.stdout.rpartition("\n")
+        return int(status), body
+
+    def jobs(self):
+        status, body = self.ask("v1/jobs")
+        assert status == 200, body
+        return {job["id"] for job in json.loads(body)["jobs"]}
+
+
+@pytest.fixture(name="alice")
+def alice_fixture(own_tony):
+    make_staging(own_tony)
+    env = own_tony.cluster.env_of("alice")
+    own_tony.env |= {name: env[name] for name in ("KRB5CCNAME", "KRB5_CONFIG")}
+    return own_tony
+
+
+@pytest.fixture(name="portal")
+def portal_fixture(alice):
+    certificate, key = make_certificate(alice.directory)
+    portal = Portal(alice, "--certificate", certificate, "--key", key, "--kerberos-keytab",
+                    alice.cluster.directory / "krb5/http.keytab", trusted=certificate)
+    yield portal
+    portal.stop()
+
+
+@pytest.fixture(name="visitor")
+def visitor_fixture(alice, portal):
+    def visitor(name):
+        env = alice.cluster.env_of(name if name != "nobody" else "alice")
+        return Visitor(portal, alice.directory, name, {"KRB5CCNAME": env["KRB5CCNAME"], "KRB5_CONFIG": env["KRB5_CONFIG"]}
+                       | (NOBODY if name == "nobody" else {}))
+    return visitor
+
+
+@pytest.mark.promise("S96")
+def test_each_user_sees_what_is_his_and_what_he_may_view(alice, portal, visitor):
+    (_, own), (_, told) = (alice.job({"tony.worker.instances": 1, **keys}, "--executes", "true")
+                           for keys in ({}, {"tony.application.acl.view": "bob"}))
+    for job in (own, told):
+        portal.wait_kept(job, "succeeded")
+    users = {name: visitor(name) for name in ("alice", "bob")}
+    for user in users.values():
+        status, body = user.ask("", "-H", "Accept: text/html")
+        assert status == 200 and "<title>" in body    # by way of login/kerberos
+    assert users["alice"].jobs() == {own.id, told.id}
+    assert users["bob"].jobs() == {told.id}
+    status, body = users["bob"].ask(f"v1/jobs/{own.id}/job")
+    assert status == 404, body
+    server = json.loads(users["bob"].ask("v1/server")[1])
+    assert server["viewer"] == "bob"
+    portal.child.terminate()
+    lines = audit_of(portal.child.communicate(timeout=PATIENCE_S)[1])
+    assert [(line["user"], line["outcome"]) for line in lines if line["action"] == "login"] == [("alice", "done"), ("bob", "done")]
+    assert [line["detail"] for line in lines if line["user"] == "bob" and line["outcome"] == "refused"] == [f"GET /v1/jobs/{own.id}/job"]
+
+
+@pytest.mark.promise("S96")
+def test_without_a_good_ticket_nobody_comes_in(portal, visitor):
+    status, body = visitor("nobody").ask("login/kerberos")
+    assert status == 401 and "kinit" in body
+    for text in ("YIIB", "bm9uc2Vuc2U=", "TlRMTVNTUAABAAAAB4IIogAAAAAAAAAAAAAAAAAAAAAKAA=="):
+        status, body = visitor("bob").ask("login/kerberos", "-H", f"Authorization: Negotiate {text}", proof=())
+        assert status == 403 and "does not take this ticket" in body, body
+    assert visitor("bob").ask("login/kerberos", "-H", "Authorization: Negotiate *", proof=())[0] == 401
+    assert visitor("bob").ask("v1/jobs", proof=())[0] == 401
+
+
+@pytest.mark.promise("S96")
+def test_a_ticket_is_taken_once(portal, visitor):
+    """A reader on the way cannot come with it."""
+    bob = visitor("bob")
+    seen = subprocess.run(["curl", "-sS", "-v", "--negotiate", "-u", ":", "--cacert", bob.trusted, f"{bob.url}login/kerberos"],
+                          env=os.environ | bob.env, capture_output=True, text=True, timeout=PATIENCE_S)
+    header = next(line[2:] for line in seen.stderr.splitlines() if line.startswith("> Authorization: Negotiate "))
+    assert "303" in seen.stderr and "< set-cookie: tony-portal=" in seen.stderr.lower()
+    again = visitor("nobody")
+    status, body = again.ask("login/kerberos", "-H", header, proof=())
+    assert status == 403 and "replay" in body.lower(), body
+
+
+def test_a_keytab_that_is_none_is_told(alice):
+    nothing = alice.directory / "none.keytab"
+    answer = alice.run("portal", "--listen", "127.0.0.1:0", "--kerberos-keytab", nothing)
+    assert answer.returncode == 3 and f"the portal's keytab: {nothing}: " in answer.stderr, answer.stderr
