@@ -22,6 +22,7 @@ void portal_site_finish(struct portal_site *site)
 	free(site->user_header);
 	free(site->administrators);
 	free(site->keytab);
+	free(site->login_keytab);
 	str_list_finish(&site->proxies);
 	*site = (struct portal_site){0};
 }
@@ -120,6 +121,7 @@ static int read_conf(const struct conf *conf, bool has_listen, bool has_certific
 					      : read_plain_listen(conf, &problems);
 	read_proxies(conf, &site->proxies, &problems);
 	site->user_header = mem_strdup(conf_text(conf, "tony.portal.user-header"));
+	site->login_keytab = mem_strdup(conf_text(conf, "tony.keytab.location"));
 	site->keytab = mem_strdup(conf_text(conf, "tony.portal.kerberos.keytab"));
 	site->administrators = mem_strdup(conf_text(conf, "tony.admin.acl"));
 	for (size_t i = 0; i < problems.warnings.count; i++)

@@ -18,14 +18,15 @@ struct portal_site {
 	struct str_list proxies;	    /* tony.portal.trusted-proxies */
 	char *user_header;		    /* tony.portal.user-header */
 	char *administrators;		    /* tony.admin.acl; NULL: none */
+	char *login_keytab;		    /* tony.keytab.location; NULL: none */
 	char *keytab;			    /* tony.portal.kerberos.keytab; NULL: none */
 };
 void portal_site_finish(struct portal_site *site);
 #define cleanup_portal_site __attribute__((cleanup(portal_site_finish)))
 
-/* Warns of keys of TonY's portal that this one has no use for. ERR_CONFIG: a value is bad, or a key
- * would promise what this portal does not do (Kerberos). `has_listen`: a user has said where to
- * listen, so no port is read. `has_certificate`: and with what certificate. */
+/* Warns of keys of TonY's portal that this one has no use for. ERR_CONFIG: a value is bad.
+ * `has_listen`: a user has said where to listen, so no port is read. `has_certificate`: and with
+ * what certificate. */
 int portal_site_read(bool has_listen, bool has_certificate, struct portal_site *site,
 		     struct err *err);
 

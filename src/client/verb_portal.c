@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
@@ -214,6 +215,18 @@ static int choose_https(const struct portal_verb *chosen, const struct portal_si
 	return *password ? 0 : err_wrap(err, "--key-password-file");
 }
 
+/* MIT Kerberos gets tickets by it, and new ones in time, in each of the portal's processes. */
+static int use_login_keytab(const char *keytab, struct err *err)
+{
+	if (!keytab)
+		return 0;
+	if (access(keytab, R_OK) < 0)
+		return err_set_errno(err, "tony.keytab.location: cannot read %s", keytab);
+	setenv("KRB5_CLIENT_KTNAME", keytab, 1);
+	setenv("KRB5CCNAME", "MEMORY:tony-portal", 1);
+	return 0;
+}
+
 /* 0: *engine is whose users are known by their tickets; NULL: nobody's. */
 static int open_negotiator(const char *keytab, const struct scheduler_client_ops **engine,
 			   struct scheduler_negotiator **negotiator, struct err *err)
@@ -261,6 +274,7 @@ static int serve(const struct portal_verb *chosen, const struct portal_site *sit
 	};
 
 	if (!index || state_dir_make(folder, err) < 0 ||
+	    use_login_keytab(site->login_keytab, err) < 0 ||
 	    open_negotiator(chosen->keytab ? chosen->keytab : site->keytab, &portal.negotiating,
 			    &portal.negotiator, err) < 0)
 		return -1;

@@ -190,7 +190,6 @@ static void check_status(struct conf *conf, const struct conf_entry *entry)
 		return;
 	case KEY_SITE:
 	case KEY_SITE_IGNORED:
-	case KEY_SITE_REFUSED:
 		if (entry->layer == CONF_LAYER_SITE)
 			return;
 		entry_warning(conf, entry, "has no effect on a job: %s", key->note);
@@ -303,9 +302,6 @@ static void check_for_portal(const struct conf_entry *entry, struct problems *pr
 	if (key_check(key, entry->value, &err) < 0)
 		problems_error(problems, PROBLEM_FILE, "%s: %s: %s", entry->origin, entry->name,
 			       err_message(&err));
-	else if (key->status == KEY_SITE_REFUSED && !str_equal(entry->value, "disabled"))
-		problems_error(problems, PROBLEM_FILE, "%s: %s: is refused: %s", entry->origin,
-			       entry->name, key->note);
 	else if (key->status == KEY_SITE_IGNORED && !is_default(entry))
 		problems_warning(problems, "%s: %s: is ignored: %s", entry->origin, entry->name,
 				 key->note);
@@ -317,8 +313,7 @@ void conf_check_portal(const struct conf *conf, struct problems *problems)
 
 	for (size_t i = 0; conf_next(conf, &i, &entry);) {
 		bool is_for_portal = entry->key && (entry->key->status == KEY_SITE ||
-						    entry->key->status == KEY_SITE_IGNORED ||
-						    entry->key->status == KEY_SITE_REFUSED);
+						    entry->key->status == KEY_SITE_IGNORED);
 		if (is_for_portal && entry->value && *entry->value)
 			check_for_portal(entry, problems);
 	}

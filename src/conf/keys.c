@@ -196,7 +196,7 @@ int key_check_task_type(const char *name, struct err *err)
 
 const char *key_status_name(enum key_status status)
 {
-	static const char *const names[] = {"honoured", "site",	   "site-ignored", "site-refused",
+	static const char *const names[] = {"honoured", "site",	   "site-ignored",
 					    "rule",	"ignored", "refused"};
 
 	return names[status];

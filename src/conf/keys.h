@@ -34,7 +34,6 @@ enum key_status {
 	KEY_SITE, /* read by the history portal: belongs in tony-site.xml, elsewhere a warning */
 	/* Of TonY's portal. A site file is shared, so a job's verbs say nothing of one there. */
 	KEY_SITE_IGNORED, /* a warning; in tony-site.xml, of tony portal */
-	KEY_SITE_REFUSED, /* a warning; with one in tony-site.xml tony portal does not start */
 	KEY_RULE,	  /* taken from tony-site.xml alone; elsewhere an error */
 	KEY_IGNORED,	  /* a warning that says why */
 	KEY_REFUSED,	  /* an error that says what to write instead */

@@ -81,10 +81,6 @@ static char *describe_status(const struct key *key)
 		return mem_printf("No effect, and a warning, in tony-site.xml one of tony portal: "
 				  "%s.",
 				  key->note);
-	case KEY_SITE_REFUSED:
-		return mem_printf("tony portal does not start with one in tony-site.xml; elsewhere "
-				  "no effect, and a warning: %s.",
-				  key->note);
 	case KEY_RULE:
 		return mem_printf("An error outside of tony-site.xml: %s.", key->note);
 	case KEY_IGNORED:

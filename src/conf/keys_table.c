@@ -9,20 +9,18 @@
 #define OURS   "tony 0.1"
 
 /* Reasons that several rows share. */
-#define NO_JVM	     "there is no JVM here"
-#define NO_LABELS    "only a cluster has node labels"
-#define NO_PLACEMENT "only YARN places containers by constraints"
-#define NO_DOCKER    "only a cluster's container runtime starts images"
-#define NO_HADOOP    "a local job does not talk to Hadoop"
-#define NO_YARN	     "only YARN has it"
-#define NO_LOCAL     "its containers are on other machines"
-#define NO_CLASSPATH "there is no JVM here whose class path it could be"
-#define NO_DRIVER    "the application master serves Horovod's rendezvous itself"
-#define TEST_HOOK    "these programs have no hooks for tests"
-#define FOR_PORTAL   "only the history portal reads it; it belongs in tony-site.xml"
-#define FOR_HISTORY  "only tony history and the portal read it; it belongs in tony-site.xml"
-#define NO_KERBEROS                                                                                \
-	"this version does not log in to Kerberos; tony portal reads as the user that runs it"
+#define NO_JVM	      "there is no JVM here"
+#define NO_LABELS     "only a cluster has node labels"
+#define NO_PLACEMENT  "only YARN places containers by constraints"
+#define NO_DOCKER     "only a cluster's container runtime starts images"
+#define NO_HADOOP     "a local job does not talk to Hadoop"
+#define NO_YARN	      "only YARN has it"
+#define NO_LOCAL      "its containers are on other machines"
+#define NO_CLASSPATH  "there is no JVM here whose class path it could be"
+#define NO_DRIVER     "the application master serves Horovod's rendezvous itself"
+#define TEST_HOOK     "these programs have no hooks for tests"
+#define FOR_PORTAL    "only the history portal reads it; it belongs in tony-site.xml"
+#define FOR_HISTORY   "only tony history and the portal read it; it belongs in tony-site.xml"
 #define MAX_INSTANCES 100000
 #define LOCAL	      KEY_ON(local)
 #define YARN	      KEY_ON(yarn)
@@ -628,10 +626,13 @@ static const struct key site_keys[] = {
 	 .doc = "Lets users of the cluster into the portal by their Kerberos tickets (SPNEGO): the "
 		"file with "
 		"the keys of HTTP/HOST. Each sees his own jobs and those that he may view."},
-	{"tony.keytab.user", KEY_TEXT, "user", .since = TONY_L, .status = KEY_SITE_REFUSED,
-	 .note = NO_KERBEROS, .doc = "In TonY, the portal's Kerberos principal."},
-	{"tony.keytab.location", KEY_TEXT, .since = TONY_L, .status = KEY_SITE_REFUSED,
-	 .note = NO_KERBEROS, .doc = "In TonY, the portal's keytab."},
+	{"tony.keytab.user", KEY_TEXT, "user", .since = TONY_L, .status = KEY_SITE_IGNORED,
+	 .note = "the first principal of tony.keytab.location is the portal's",
+	 .doc = "In TonY, the portal's Kerberos principal."},
+	{"tony.keytab.location", KEY_TEXT, .since = TONY_L, .status = KEY_SITE, .note = FOR_PORTAL,
+	 .doc = "A keytab of one principal, by which the portal gets its Kerberos tickets, in "
+		"place "
+		"of kinit. Unset: those of its user's cache."},
 	{"tony.https.port", KEY_TEXT, "19886", .since = TONY_L, .status = KEY_SITE,
 	 .note = FOR_PORTAL,
 	 .doc = "The port at which the portal speaks HTTPS, at every address of its machine, if "

@@ -49,7 +49,6 @@ def test_the_site_says_at_which_port_it_listens(tony):
 
 
 @pytest.mark.parametrize("key, value, words", [
-    ("tony.keytab.user", "portal", "is refused: this version does not log in to Kerberos"),
     ("tony.http.port", "disabled", "without a certificate (tony.https.keystore.path) tony portal speaks plain HTTP alone; write a port"),
     ("tony.http.port", "http", "is not a port; write a number from 1 to 65535")])
 def test_a_portal_does_not_promise_what_it_does_not_do(tony, key, value, words):
@@ -58,6 +57,12 @@ def test_a_portal_does_not_promise_what_it_does_not_do(tony, key, value, words):
     assert answer.returncode == 3 and f"tony-site.xml:2: {key}: " in answer.stderr and words in answer.stderr
     run, _ = tony.job({}, "--executes", "true")
     assert run.returncode == 0 and key not in run.stderr
+
+
+def test_a_portal_without_its_keytab_does_not_start(tony):
+    configure(tony, {"tony.keytab.location": "/none.keytab"})
+    answer = tony.run("portal")
+    assert answer.returncode == 4 and "tony.keytab.location: cannot read /none.keytab: No such file or directory" in answer.stderr
 
 
 def test_where_nobody_can_listen_another_address_is_asked_for(tony, portal):

@@ -8,10 +8,9 @@ import pytest
 from audit import audit_of
 from certificate import make_certificate
 from portal import Portal
-from program import PATIENCE_S
-from test_staging import make_staging
-from test_who_may import CLUSTER  # noqa: F401
+from program import PATIENCE_S, write_xml
 
+CLUSTER = {"--nodes": 1, "--secure": None, "--https": None, "--protection": "privacy"}
 NOBODY = {"KRB5CCNAME": "FILE:/nonexistent"}
 
 
@@ -40,7 +39,6 @@ class Visitor:
 
 @pytest.fixture(name="alice")
 def alice_fixture(own_tony):
-    make_staging(own_tony)
     env = own_tony.cluster.env_of("alice")
     own_tony.env |= {name: env[name] for name in ("KRB5CCNAME", "KRB5_CONFIG")}
     return own_tony
@@ -108,6 +106,20 @@ def test_a_ticket_is_taken_once(portal, visitor):
     again = visitor("nobody")
     status, body = again.ask("login/kerberos", "-H", header, proof=())
     assert status == 403 and "replay" in body.lower(), body
+
+
+def test_the_portal_gets_its_own_tickets_by_a_keytab(alice):
+    """In the server, the indexer and the readers, where no kinit has left any."""
+    _, job = alice.job({"tony.worker.instances": 1}, "--executes", "echo hello")
+    write_xml(alice.directory / "conf/tony-site.xml", {"tony.keytab.location": alice.cluster.directory / "krb5/alice.keytab"})
+    alice.forget()
+    alice.env |= NOBODY
+    portal = Portal(alice)
+    row = portal.wait_kept(job, "succeeded")
+    assert row["user"] == "alice"
+    assert portal.get(f"v1/jobs/{job.id}/job")["state"] == "succeeded"
+    portal.stop()
+    alice.env["KRB5CCNAME"] = alice.cluster.env_of("alice")["KRB5CCNAME"]
 
 
 def test_a_keytab_that_is_none_is_told(alice):

@@ -15,7 +15,6 @@ enum verdict {
 	REFUSED,	/* an error */
 	PORTAL,		/* works in tony-site.xml; elsewhere a warning */
 	PORTAL_IGNORES, /* a warning; in tony-site.xml, of the portal */
-	PORTAL_REFUSES, /* the same, and an error of the portal */
 };
 
 /* Every key of TonY 0.4.6 and 0.5.3, with words of a user's in place of the patterns. */
@@ -120,8 +119,8 @@ static const struct {
 	{"tony.history.retention-sec", PORTAL},
 	{"tony.history.purger-interval-ms", PORTAL},
 	{"tony.portal.cache.max-entries", PORTAL_IGNORES},
-	{"tony.keytab.user", PORTAL_REFUSES},
-	{"tony.keytab.location", PORTAL_REFUSES},
+	{"tony.keytab.user", PORTAL_IGNORES},
+	{"tony.keytab.location", PORTAL},
 	{"tony.https.port", PORTAL},
 	{"tony.https.keystore.path", PORTAL},
 	{"tony.https.keystore.type", PORTAL_IGNORES},
@@ -211,29 +210,24 @@ static void test_in_the_sites_file(void **state)
 		conf_check_portal(conf, &portal);
 		check(tony_keys[i].name, "tony-site.xml", conf_problems(conf),
 		      verdict == OLDER || verdict == IGNORED, verdict == REFUSED);
-		check(tony_keys[i].name, "the portal", &portal, verdict == PORTAL_IGNORES,
-		      verdict == PORTAL_REFUSES);
+		check(tony_keys[i].name, "the portal", &portal, verdict == PORTAL_IGNORES, 0);
 		problems_finish(&portal);
 	}
 }
 
-static void test_the_portal_names_no_secret_and_takes_disabled(void **state)
+static void test_the_portal_is_told_of_a_bad_value(void **state)
 {
 	struct problems portal = {0};
 
 	fixture_write("site/tony-site.xml",
-		      XML(PROPERTY("tony.keytab.location", "hush")
-				  PROPERTY("tony.keytab.user", "disabled")
-					  PROPERTY("tony.history.retention-sec", "soon")));
+		      XML(PROPERTY("tony.https.keystore.password", "hush")
+				  PROPERTY("tony.history.retention-sec", "soon")));
 	struct conf *conf cleanup_conf = fixture_load();
 	conf_resolve(conf, false);
 	conf_check_portal(conf, &portal);
-	assert_line(&portal.errors,
-		    "site/tony-site.xml:1: tony.keytab.location: is refused: this version does not log "
-		    "in to Kerberos; tony portal reads as the user that runs it");
-	assert_line(&portal.errors, "site/tony-site.xml:3: tony.history.retention-sec: \"soon\" is "
+	assert_line(&portal.errors, "site/tony-site.xml:2: tony.history.retention-sec: \"soon\" is "
 				    "not a duration; write 90s, 10m or 1h30m");
-	assert_int_equal(portal.errors.count, 2);
+	assert_int_equal(portal.errors.count, 1);
 	problems_finish(&portal);
 }
 
@@ -243,7 +237,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_in_a_job_file, fixture_enter, fixture_leave),
 		cmocka_unit_test_setup_teardown(test_in_the_sites_file, fixture_enter,
 						fixture_leave),
-		cmocka_unit_test_setup_teardown(test_the_portal_names_no_secret_and_takes_disabled,
+		cmocka_unit_test_setup_teardown(test_the_portal_is_told_of_a_bad_value,
 						fixture_enter, fixture_leave),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
