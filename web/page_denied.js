@@ -9,7 +9,8 @@ export function deniedPage(server) {
 	return h('div', {class: 'page narrow'}, h('h1', {}, 'This page needs a link of yours'),
 		server?.kind === 'portal'
 			? [h('p', {}, 'The portal shows jobs to those it knows. Open it with the link that it printed when it ' +
-				'was started, or have a new one printed:'), h('pre', {tabindex: '0'}, 'tony portal --link')]
+				'was started, or have a new one printed:'), h('pre', {tabindex: '0'}, 'tony portal --link'),
+			server.login ? h('p', {}, h('a', {href: server.login}, 'Log in with a Kerberos ticket')) : null]
 			: [h('p', {}, 'A job shows itself to those who may see it. Have a link printed that works once, ' +
 				'in the terminal from which you submit jobs:'), h('pre', {tabindex: '0'}, `tony open ${id}`)],
 		h('p', {class: 'muted'}, 'The link sets a cookie for this browser, good for 12 hours and for reading only.'));

@@ -110,6 +110,18 @@ bool fs_is_below(const char *path, const char *directory)
 					     (path[length] == '/' || path[length] == '\0'));
 }
 
+int fs_check_secret(const char *path, const char *what, struct err *err)
+{
+	struct stat info;
+
+	if (stat(path, &info) < 0 || !(info.st_mode & (S_IROTH | S_IWOTH)))
+		return 0;
+	return err_set(err, ERR_CONFIG,
+		       "%s: it holds %s, and everybody on this machine may read or write it: chmod "
+		       "o= %s",
+		       path, what, path);
+}
+
 bool fs_exists(const char *path)
 {
 	return access(path, F_OK) == 0;

@@ -25,6 +25,8 @@ char *fs_expand_home(const char *path);
 /* Whether an absolute path is the directory, or leads below it, as both are written. */
 bool fs_is_below(const char *path, const char *directory);
 bool fs_exists(const char *path);
+/* -1: every user of this machine may read or write the file, and it holds `what`. */
+int fs_check_secret(const char *path, const char *what, struct err *err);
 bool fs_is_directory(const char *path);
 bool fs_has_entries(const char *path); /* a directory with something in it */
 /* A file that this process may execute. */

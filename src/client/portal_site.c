@@ -51,8 +51,8 @@ static char *read_https_listen(const struct conf *conf, struct problems *problem
 		char *label cleanup_free = conf_locate(conf, PORT_KEY);
 		problems_error(
 			problems, PROBLEM_FILE,
-			"%s: tony portal listens at one port, and " KEYSTORE_KEY
-			" says that it speaks HTTPS there; write \"disabled\", or leave it out",
+			"%s: tony portal listens at one port, and speaks HTTPS there (" KEYSTORE_KEY
+			", or --certificate); write \"disabled\", or leave it out",
 			label);
 	}
 	return port > 0 ? mem_printf("0.0.0.0:%lld", (long long)port) : NULL;
@@ -117,8 +117,9 @@ static int read_conf(const struct conf *conf, bool has_listen, bool has_certific
 	if (!has_certificate)
 		read_https(conf, site);
 	if (!has_listen)
-		site->listen = site->keystore ? read_https_listen(conf, &problems)
-					      : read_plain_listen(conf, &problems);
+		site->listen = site->keystore || has_certificate
+				       ? read_https_listen(conf, &problems)
+				       : read_plain_listen(conf, &problems);
 	read_proxies(conf, &site->proxies, &problems);
 	site->user_header = mem_strdup(conf_text(conf, "tony.portal.user-header"));
 	site->login_keytab = mem_strdup(conf_text(conf, "tony.keytab.location"));

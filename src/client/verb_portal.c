@@ -193,7 +193,9 @@ static const char *site_header(const struct portal_site *site)
 static char *read_password(const char *path, struct err *err)
 {
 	size_t length;
-	char *text = fs_read_file(path, PASSWORD_CAP, &length, err);
+	char *text = fs_check_secret(path, "a password", err) == 0
+			     ? fs_read_file(path, PASSWORD_CAP, &length, err)
+			     : NULL;
 
 	if (text)
 		text[strcspn(text, "\r\n")] = '\0';
@@ -220,6 +222,8 @@ static int use_login_keytab(const char *keytab, struct err *err)
 {
 	if (!keytab)
 		return 0;
+	if (fs_check_secret(keytab, "keys", err) < 0)
+		return err_wrap(err, "tony.keytab.location");
 	if (access(keytab, R_OK) < 0)
 		return err_set_errno(err, "tony.keytab.location: cannot read %s", keytab);
 	setenv("KRB5_CLIENT_KTNAME", keytab, 1);
@@ -227,19 +231,55 @@ static int use_login_keytab(const char *keytab, struct err *err)
 	return 0;
 }
 
-/* 0: *engine is whose users are known by their tickets; NULL: nobody's. */
-static int open_negotiator(const char *keytab, const struct scheduler_client_ops **engine,
-			   struct scheduler_negotiator **negotiator, struct err *err)
+/* A ticket that was shown is not taken again: MIT Kerberos keeps which ones were. */
+static void keep_shown_tickets(const char *folder)
+{
+	char *file cleanup_free = mem_printf("file2:%s/shown-tickets", folder);
+
+	setenv("KRB5RCACHENAME", file, 0);
+}
+
+/* NULL: `err`. */
+static struct scheduler_negotiator *open_negotiator(const char *keytab, const char *folder,
+						    struct err *err)
 {
 	const struct scheduler_client_ops *ops;
 
-	*engine = NULL;
-	*negotiator = NULL;
-	for (size_t i = 0; keytab && !*engine && (ops = scheduler_client_at(i)); i++)
-		*engine = ops->open_negotiator ? ops : NULL;
-	if (*engine)
-		*negotiator = (*engine)->open_negotiator(keytab, err);
-	return !*engine || *negotiator ? 0 : err_wrap(err, "the portal's keytab");
+	if (fs_check_secret(keytab, "keys", err) < 0)
+		return NULL;
+	keep_shown_tickets(folder);
+	for (size_t i = 0; (ops = scheduler_client_at(i)); i++)
+		if (ops->open_negotiator)
+			return ops->open_negotiator(keytab, err);
+	err_set(err, ERR_CONFIG, "no scheduler of this tony knows users by tickets");
+	return NULL;
+}
+
+/* Others could use a ticket in place of its user, before it comes here. */
+static int check_way(const struct portal_options *portal, struct err *err)
+{
+	struct net_address address;
+
+	if (portal->https || net_address_parse(portal->listen, &address, NULL) < 0 ||
+	    net_address_is_loopback(&address))
+		return 0;
+	return err_set(
+		err, ERR_CONFIG,
+		"tickets would cross the network in the clear; say with --certificate FILE, or "
+		"tony.https.keystore.path, by what the portal speaks HTTPS, or let it listen "
+		"on 127.0.0.1");
+}
+
+static int choose_negotiator(const struct portal_verb *chosen, const struct portal_site *site,
+			     struct portal_options *portal, struct err *err)
+{
+	const char *keytab = chosen->keytab ? chosen->keytab : site->keytab;
+
+	if (!keytab)
+		return 0;
+	if (check_way(portal, err) == 0)
+		portal->negotiator = open_negotiator(keytab, portal->folder, err);
+	return portal->negotiator ? 0 : err_wrap(err, "the portal's keytab");
 }
 
 static int serve(const struct portal_verb *chosen, const struct portal_site *site, struct err *err)
@@ -275,12 +315,11 @@ static int serve(const struct portal_verb *chosen, const struct portal_site *sit
 
 	if (!index || state_dir_make(folder, err) < 0 ||
 	    use_login_keytab(site->login_keytab, err) < 0 ||
-	    open_negotiator(chosen->keytab ? chosen->keytab : site->keytab, &portal.negotiating,
-			    &portal.negotiator, err) < 0)
+	    choose_negotiator(chosen, site, &portal, err) < 0)
 		return -1;
 	int result = portal_run(&portal, err);
-	if (portal.negotiating)
-		portal.negotiating->close_negotiator(portal.negotiator);
+	if (portal.negotiator)
+		portal.negotiator->close(portal.negotiator);
 	return result;
 }
 

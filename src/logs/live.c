@@ -167,6 +167,8 @@ static bool parse_piece(struct live_source *source)
 			break_off(source, "the application master sent no pieces of a log");
 		if (head <= 0 || length - (size_t)head < span.length)
 			return false;
+		if (span.part == LOG_FRAME_MISSED && span.length == 0 && source->is_missed)
+			return false; /* the one before is to be told first */
 		source->used += (size_t)head + span.length;
 		if (span.length == 0) {
 			if (span.part == LOG_FRAME_CUT)

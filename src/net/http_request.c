@@ -244,6 +244,11 @@ int http_request_query_int(struct http_request *request, const char *name, int64
 	return -1;
 }
 
+bool http_request_is_https(const struct http_request *request)
+{
+	return request->connection->server->config.tls != NULL;
+}
+
 void http_request_note(struct http_request *request, void *note, void (*forget)(void *note))
 {
 	struct http_connection *connection = request->connection;

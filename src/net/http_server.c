@@ -99,7 +99,7 @@ static bool make_room(struct http_server *server)
 
 static bool has_no_room(const struct http_server *server)
 {
-	return server->tls &&
+	return server->config.is_sealed &&
 	       server->stranger_bytes + HTTP_HANDSHAKE_BYTES > server->config.limits.stranger_bytes;
 }
 
@@ -279,13 +279,20 @@ static bool is_silent(const struct http_connection *connection)
 		clock_monotonic_ms() - connection->opened_ms >= CROWD_PATIENCE_MS);
 }
 
+/* Where a token is needed to agree on TLS, those who have are of us. With a certificate everybody
+ * can: who has long been there and shown nothing makes way for who comes. */
+static bool makes_way(const struct http_connection *connection)
+{
+	return connection->server->config.tls || is_silent(connection);
+}
+
 /* The oldest; not the one that has just come. NULL: there is none. */
-static struct http_connection *find_silent(const struct http_server *server)
+static struct http_connection *find_first_to_go(const struct http_server *server)
 {
 	struct http_connection *connection;
 
 	TAILQ_FOREACH(connection, &server->strangers, link)
-	if (TAILQ_NEXT(connection, link) && is_silent(connection))
+	if (TAILQ_NEXT(connection, link) && makes_way(connection))
 		return connection;
 	return NULL;
 }
@@ -301,7 +308,7 @@ static struct http_connection *find_heaviest(const struct http_server *server)
 	}
 	if (heaviest->weight >= 2 * HTTP_HANDSHAKE_BYTES) /* it has said much, of whatever kind */
 		return heaviest;
-	connection = find_silent(server);
+	connection = find_first_to_go(server);
 	return connection ? connection : heaviest;
 }
 

@@ -119,6 +119,8 @@ const char *http_request_body(const struct http_request *request, size_t *length
 /* Its client takes an answer with "Content-Encoding: gzip". */
 bool http_request_takes_gzip(const struct http_request *request);
 
+/* It came over TLS with the server's certificate. */
+bool http_request_is_https(const struct http_request *request);
 /* As it came (http_message.h): method, target, all headers. */
 const struct http_head *http_request_head(const struct http_request *request);
 enum http_access http_request_access(const struct http_request *request);

@@ -306,16 +306,24 @@ struct tls_context *tls_context_create_shared(const char *secret)
 
 /* ---- a server with a certificate ----------------------------------------------------------- */
 
+/* A context has room for a certificate of each kind of key, so that an old one could stay: the new
+ * one gets a new context. Connections keep theirs. */
 int tls_context_renew(struct tls_context *context, const struct tls_identity *identity,
 		      struct err *err)
 {
-	int result = SSL_CTX_use_cert_and_key(context->ssl, identity->certificate, identity->key,
+	SSL_CTX *ssl = new_context(TLS_server_method(), TLS1_2_VERSION);
+	int result = SSL_CTX_use_cert_and_key(ssl, identity->certificate, identity->key,
 					      identity->chain, true);
 	const char *words = ERR_reason_error_string(ERR_peek_error());
 
-	if (result != 1) /* as of a key of 1,024 bits */
+	if (result == 1) {
+		SSL_CTX_free(context->ssl);
+		context->ssl = ssl;
+	} else { /* as of a key of 1,024 bits */
+		SSL_CTX_free(ssl);
 		err_set(err, ERR_CONFIG, "OpenSSL refuses the certificate: %s",
 			words ? words : "it says not why");
+	}
 	ERR_clear_error();
 	return result == 1 ? 0 : -1;
 }
@@ -325,7 +333,6 @@ struct tls_context *tls_context_create_server(const struct tls_identity *identit
 	struct tls_context *context = mem_alloc(sizeof(*context));
 
 	context->users = 1;
-	context->ssl = new_context(TLS_server_method(), TLS1_2_VERSION);
 	context->socket = new_socket();
 	if (tls_context_renew(context, identity, err) == 0)
 		return context;
@@ -365,7 +372,8 @@ struct tls *tls_accept(struct tls_context *context)
 
 	tls->is_server = true;
 	SSL_set_accept_state(tls->ssl);
-	/* It asks for no certificate: without the secret the handshake fails. */
+	/* It asks for no certificate: a secret that is shared proves more, and who has none is a
+	 * stranger. */
 	SSL_set_verify(tls->ssl, SSL_VERIFY_NONE, NULL);
 	ERR_clear_error();
 	return tls;
@@ -473,7 +481,7 @@ static size_t head_size(const struct tls *tls)
 }
 
 /* OpenSSL makes room for as much as a ClientHello says that it has, 128 KiB, before that has come.
- * So it hears of none but a small one, which fills its record. */
+ * So its first one is to be small, and to fill its record. */
 static bool is_welcome(struct tls *tls)
 {
 	const unsigned char *head = tls->head;
@@ -495,7 +503,7 @@ static bool is_welcome(struct tls *tls)
 	       claim <= (is_shared ? GREETING_CAP : BROWSERS_GREETING_CAP);
 }
 
-/* False: the peer wants more than a client of ours. */
+/* False: the peer does not begin as our clients and browsers do. */
 static bool hear_greeting(struct tls *tls, const unsigned char *bytes, size_t length)
 {
 	while (length > 0) {

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/fs.h"
 #include "base/log.h"
@@ -86,15 +85,8 @@ static int take_pem_key(const char *bytes, size_t length, const char *password,
 /* The caller frees, with mem_free_secret(). */
 static char *read_file(const char *path, bool has_key, size_t *length, struct err *err)
 {
-	struct stat info;
-
-	if (has_key && stat(path, &info) == 0 && info.st_mode & (S_IROTH | S_IWOTH)) {
-		err_set(err, ERR_CONFIG,
-			"%s: it holds a key, and everybody on this machine may read or write it: "
-			"chmod o= %s",
-			path, path);
+	if (has_key && fs_check_secret(path, "a key", err) < 0)
 		return NULL;
-	}
 	return fs_read_file(path, TLS_IDENTITY_CAP, length, err);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/timer.h"
 #include "net/tls.h"
 
@@ -15,7 +16,7 @@ enum { LOOK_MS = 5000 };
 struct version {
 	dev_t device;
 	ino_t number;
-	struct timespec changed;
+	struct timespec written, changed;
 	off_t size;
 };
 
@@ -24,6 +25,7 @@ struct portal_certificate {
 	struct tls_context *tls;
 	struct event *look;
 	struct version versions[2];
+	char *trouble; /* why the last try failed; NULL: it did not */
 };
 
 static struct version version_of(const char *path)
@@ -32,13 +34,18 @@ static struct version version_of(const char *path)
 
 	if (!path || stat(path, &info) < 0)
 		return (struct version){0};
-	return (struct version){info.st_dev, info.st_ino, info.st_mtim, info.st_size};
+	return (struct version){info.st_dev, info.st_ino, info.st_mtim, info.st_ctim, info.st_size};
+}
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
 static bool is_same(const struct version *a, const struct version *b)
 {
 	return a->device == b->device && a->number == b->number && a->size == b->size &&
-	       a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+	       is_same_time(&a->written, &b->written) && is_same_time(&a->changed, &b->changed);
 }
 
 /* They are other files than before. Before they are read: one that is written meanwhile is read
@@ -74,12 +81,14 @@ static void on_look(evutil_socket_t fd, short what, void *data)
 	struct err err cleanup_err = {0};
 
 	timer_start(certificate->look, LOOK_MS);
-	if (!note_versions(certificate))
+	if (!note_versions(certificate) && !certificate->trouble)
 		return;
-	if (renew(certificate, &err) == 0)
+	int result = renew(certificate, &err);
+	if (result == 0)
 		log_info("HTTPS: the certificate in %s is taken", certificate->files->certificate);
-	else
+	else if (!str_equal(certificate->trouble, err_message(&err)))
 		log_warning("HTTPS: the certificate stays the one before: %s", err_message(&err));
+	mem_replace(&certificate->trouble, result == 0 ? NULL : mem_strdup(err_message(&err)));
 }
 
 struct portal_certificate *portal_certificate_open(struct event_base *base,
@@ -104,6 +113,7 @@ void portal_certificate_close(struct portal_certificate *certificate)
 		return;
 	event_free(certificate->look);
 	tls_context_destroy(certificate->tls);
+	free(certificate->trouble);
 	free(certificate);
 }
 

@@ -31,7 +31,7 @@
 #include "web/serve.h"
 #include "web/ui_door.h"
 
-enum { RESTART_MS = 5000 };
+enum { RESTART_MS = 5000, TICKET_HEAD_BYTES = 64 * 1024 };
 
 /* ---- the page, and the way in ------------------------------------------------------------- */
 
@@ -102,6 +102,8 @@ static void handle_server(void *data, struct http_request *request)
 	json_t *answer = json_object();
 
 	json_set_text(answer, "kind", "portal");
+	if (portal->options->negotiator)
+		json_set_text(answer, "login", "login/kerberos");
 	if (http_request_access(request) < HTTP_ACCESS_NONE) {
 		bool is_named = portal_find_viewer(portal, request, &viewer);
 		json_set_text(answer, "version", TONY_VERSION);
@@ -309,6 +311,8 @@ static int open_server(struct portal *portal, struct err *err)
 		.authorize = portal_authorize,
 		.refused = portal_audit_refusal,
 		.knows_host = portal_knows_host,
+		/* Tickets of users with many groups. */
+		.limits.head_bytes = portal->options->negotiator ? TICKET_HEAD_BYTES : 0,
 	};
 
 	portal->server = http_server_create(portal->base, &config, err);

@@ -25,9 +25,7 @@ struct portal_options {
 	 * none does. */
 	const char *auth_header;
 	const struct str_list *proxies;
-	/* Whose users' tickets are known, and by what; NULL: nobody's. */
-	const struct scheduler_client_ops *negotiating;
-	struct scheduler_negotiator *negotiator;
+	struct scheduler_negotiator *negotiator; /* knows users' tickets; NULL: nobody does */
 	const char *administrators; /* an ACL (base/acl.h) of its users who see all; NULL: none */
 	const struct tls_identity_files *https; /* NULL: it speaks plain HTTP */
 	struct indexer indexer;

@@ -86,12 +86,16 @@ void portal_audit_refusal(void *data, const struct http_request *request)
 		: is_proxied(portal, request) ? ""
 					      : " from an address that is no trusted proxy's");
 
+	const char *ticket = web_login_user(portal->sessions, request);
+	const char *proxied = proxied_user(portal, request);
+
 	audit_refuse(portal->refusals,
 		     &(struct audit_line){
-			     .user = proxied_user(portal, request),
+			     .user = ticket ? ticket : proxied,
 			     .address = address,
 			     .proof = http_head_find(head, "Authorization") ? "wrong-token"
-				      : proxied_user(portal, request)	    ? "proxy"
+				      : ticket				    ? "ticket"
+				      : proxied				    ? "proxy"
 									    : "none",
 			     .action = web_request_looks(request) ? "view" : "change",
 			     .outcome = "refused",
@@ -110,10 +114,10 @@ void portal_audit_job(struct portal *portal, const struct http_request *request,
 	const struct audit_line line = {
 		.user = viewer ? viewer->user.name : portal->options->user,
 		.address = address,
-		.proof = web_login_user(portal->sessions, request)	   ? "ticket"
-			 : viewer					   ? "proxy"
-			 : http_request_access(request) == HTTP_ACCESS_ALL ? "token"
-									   : "session",
+		.proof = http_request_access(request) == HTTP_ACCESS_ALL ? "token"
+			 : !viewer					 ? "session"
+			 : web_login_user(portal->sessions, request)	 ? "ticket"
+									 : "proxy",
 		.action = web_request_looks(request) ? "view" : "tensorboard",
 		.job = job,
 		.outcome = refused ? "refused" : "done",

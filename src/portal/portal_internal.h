@@ -33,8 +33,8 @@ struct portal {
 
 enum http_access portal_authorize(void *data, const struct http_request *request);
 bool portal_knows_host(void *data, const struct http_request *request, const char *name);
-/* False: the caller has the token or a session, and all jobs are for him. Else `viewer` borrows
- * from the request, until the next call. */
+/* False: the caller has the token, or a session that a link opened, and all jobs are for him. Else
+ * `viewer` borrows from the request or its session, until the next call. */
 bool portal_find_viewer(struct portal *portal, const struct http_request *request,
 			struct portal_viewer *viewer);
 

@@ -15,8 +15,6 @@
 #include "web/login.h"
 #include "web/serve.h"
 
-enum { TOKEN_MAX = 64 * 1024 }; /* bytes; a ticket with a user's groups has some 12 KiB */
-
 static const char scheme[] = "Negotiate ";
 
 /* Of the client; the caller frees. NULL: it shows none, or nonsense. */
@@ -28,7 +26,7 @@ static void *take_token(const struct http_request *request, size_t *length)
 		return NULL;
 	const char *text = header + strlen(scheme);
 	size_t size = strlen(text);
-	return size > 0 && size <= TOKEN_MAX ? base64_decode(text, size, length) : NULL;
+	return size > 0 ? base64_decode(text, size, length) : NULL;
 }
 
 static void ask_for_ticket(struct http_request *request)
@@ -66,13 +64,19 @@ static void audit(struct portal *portal, const struct http_request *request, con
 void portal_handle_kerberos(void *data, struct http_request *request)
 {
 	struct portal *portal = data;
-	const struct scheduler_client_ops *engine = portal->options->negotiating;
+	struct scheduler_negotiator *negotiator = portal->options->negotiator;
 	struct str answer cleanup_str = {0};
 	struct err err cleanup_err = {0};
 	size_t length;
 
-	if (!engine) {
+	if (!negotiator) {
 		http_answer_error(request, 404, "not-found", "this portal knows no tickets");
+		return;
+	}
+	/* A link on another site's page may lead here, or an image of it. */
+	if (!web_request_is_own(request) || web_login_has(portal->sessions, request)) {
+		http_answer_header(request, "Location", "../");
+		web_answer_text(request, 303, "", 0);
 		return;
 	}
 	char *token cleanup_free = take_token(request, &length);
@@ -80,8 +84,7 @@ void portal_handle_kerberos(void *data, struct http_request *request)
 		ask_for_ticket(request);
 		return;
 	}
-	char *user cleanup_free =
-		engine->negotiate(portal->options->negotiator, token, length, &answer, &err);
+	char *user cleanup_free = negotiator->take(negotiator, token, length, &answer, &err);
 	audit(portal, request, user, user ? NULL : err_message(&err));
 	if (!user) {
 		char *text cleanup_free =
@@ -98,8 +101,11 @@ void portal_handle_kerberos(void *data, struct http_request *request)
 
 bool portal_leads_to_kerberos(const struct portal *portal, struct http_request *request)
 {
-	if (!portal->options->negotiating || !web_request_wants_page(request) ||
-	    http_request_access(request) < HTTP_ACCESS_NONE)
+	/* A browser that was there before, and has no good session for all that, is not led in a
+	 * circle: its page has a link. */
+	if (!portal->options->negotiator || !web_request_wants_page(request) ||
+	    !web_request_is_own(request) || http_request_access(request) < HTTP_ACCESS_NONE ||
+	    web_sessions_claims(portal->sessions, http_request_header(request, "Cookie")))
 		return false;
 	http_answer_header(request, "Location", "./login/kerberos");
 	web_answer_text(request, 303, "", 0);

@@ -396,7 +396,13 @@ struct scheduler_sent {
 	bool archive;
 };
 
-struct scheduler_negotiator;
+struct scheduler_negotiator {
+	/* Takes the only token of a browser's, and appends what it is to be sent. The user as the
+	 * cluster calls him, for the caller to free; NULL: ERR_DENIED. */
+	char *(*take)(struct scheduler_negotiator *negotiator, const void *token, size_t length,
+		      struct str *answer, struct err *err);
+	void (*close)(struct scheduler_negotiator *negotiator);
+};
 
 struct scheduler_client_ops {
 	const struct scheduler_traits *traits;
@@ -484,11 +490,6 @@ struct scheduler_client_ops {
 	/* With has_tokens: users of the engine's cluster prove to a web server who they are (HTTP's
 	 * "Negotiate"). `keytab`: a file with the server's keys. NULL: ERR_CONFIG. */
 	struct scheduler_negotiator *(*open_negotiator)(const char *keytab, struct err *err);
-	/* Takes the only token of a browser's, and appends what it is to be sent. The user as the
-	 * cluster calls him, for the caller to free; NULL: ERR_DENIED. */
-	char *(*negotiate)(struct scheduler_negotiator *negotiator, const void *token,
-			   size_t length, struct str *answer, struct err *err);
-	void (*close_negotiator)(struct scheduler_negotiator *negotiator); /* NULL is fine */
 	/* With staged: where the file that the tasks of a type found as `name` is kept. 1: it is
 	 * not known. */
 	int (*find_sent)(const struct job *job, size_t type, const char *name,

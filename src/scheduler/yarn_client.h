@@ -70,9 +70,6 @@ int yarn_check_total(struct hadoop_cluster *cluster, const struct job *job,
 int yarn_get_tokens(const struct hadoop_cluster *cluster, const struct job *job, struct err *err);
 int yarn_renew(const struct job *job, struct str *tokens, struct str_list *names, struct err *err);
 struct scheduler_negotiator *yarn_open_negotiator(const char *keytab, struct err *err);
-char *yarn_negotiate(struct scheduler_negotiator *negotiator, const void *token, size_t length,
-		     struct str *answer, struct err *err);
-void yarn_close_negotiator(struct scheduler_negotiator *negotiator);
 
 int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct err *err);
 int yarn_find_sent(const struct job *job, size_t type, const char *name,

@@ -33,13 +33,16 @@ bool web_request_is_forwarded(const struct http_request *request)
 	return false;
 }
 
-/* "http://node-7:4000" and "node-7:4000": behind a proxy that speaks TLS for us, too. */
+/* "http://node-7:4000" and "node-7:4000": behind a proxy that speaks TLS for us, too. Where we
+ * speak it ourselves, a page that came without it is somebody else's. */
 static bool is_same_origin(const struct http_request *request)
 {
 	const char *origin = http_request_header(request, "Origin");
 	const char *host = http_request_header(request, "Host");
 	const char *start = origin ? strstr(origin, "://") : NULL;
 
+	if (start && http_request_is_https(request) && !str_starts_with(origin, "https://"))
+		return false;
 	return start && host && str_equal_nocase(start + 3, host);
 }
 
@@ -50,7 +53,7 @@ bool web_request_is_own(const struct http_request *request)
 	const char *destination = http_request_header(request, "Sec-Fetch-Dest");
 
 	if (!web_request_looks(request))
-		return is_same_origin(request);
+		return is_same_origin(request) && (!site || str_equal(site, "same-origin"));
 	/* It would outlive its page, for whatever is served at this address next. */
 	if (http_request_header(request, "Service-Worker"))
 		return false;

@@ -21,8 +21,8 @@ enum { AUDIT_WINDOW_MS = 60 * 1000, AUDIT_REFUSALS_MAX = 60 };
 struct audit_line {
 	const char *user;
 	const char *address; /* numeric, whence the request came */
-	const char *proof;   /* how the user is known: "token", "session", "proxy", "none" */
-	const char *action;  /* "submit", "kill", "scale", "restart", "view", ... */
+	const char *proof;   /* how the user is known: "token", "session", "ticket", ... */
+	const char *action;  /* "submit", "kill", "scale", "restart", "view", "login", ... */
 	const char *job;
 	const char *outcome; /* "done", "refused", "conflict" */
 	const char *detail;

@@ -64,6 +64,46 @@ static struct entry *make_room(struct entry *entries, size_t count)
 	return first;
 }
 
+/* Of this user's (NULL: any user's) sessions, the one that ends first, and how many there are. */
+static struct entry *find_first(struct web_sessions *sessions, const char *user, size_t *count)
+{
+	struct entry *first = NULL;
+
+	*count = 0;
+	for (size_t i = 0; i < array_length(sessions->sessions); i++) {
+		struct entry *entry = &sessions->sessions[i];
+		if (!entry->user || (user && !str_equal(entry->user, user)))
+			continue;
+		++*count;
+		if (!first || entry->until_ms < first->until_ms)
+			first = entry;
+	}
+	return first;
+}
+
+static bool has_free(const struct web_sessions *sessions, int64_t now_ms)
+{
+	for (size_t i = 0; i < array_length(sessions->sessions); i++)
+		if (sessions->sessions[i].until_ms <= now_ms)
+			return true;
+	return false;
+}
+
+/* So that no user ends the sessions of others, or of links, while there is another way. */
+static void make_room_for_user(struct web_sessions *sessions, const char *user, int64_t now_ms)
+{
+	size_t count;
+	struct entry *own = find_first(sessions, user, &count);
+
+	if (count >= WEB_SESSIONS_OF_USER) {
+		clear(own);
+	} else if (!has_free(sessions, now_ms)) {
+		struct entry *first = find_first(sessions, NULL, &count);
+		if (first)
+			clear(first);
+	}
+}
+
 /* All are looked at, each in constant time: how long it takes tells nothing of what is there. */
 static const struct entry *find(const struct entry *entries, size_t count, const char *secret,
 				int64_t now_ms)
@@ -107,6 +147,7 @@ static char *add_session(struct web_sessions *sessions, const char *user, const 
 char *web_sessions_login(struct web_sessions *sessions, const char *user, const char *peer,
 			 int64_t now_ms)
 {
+	make_room_for_user(sessions, user, now_ms);
 	return add_session(sessions, user, peer, 0, now_ms);
 }
 
@@ -137,6 +178,13 @@ bool web_sessions_has(const struct web_sessions *sessions, const char *cookies, 
 		      int64_t now_ms)
 {
 	return find_session(sessions, cookies, peer, now_ms) != NULL;
+}
+
+bool web_sessions_claims(const struct web_sessions *sessions, const char *cookies)
+{
+	char *secret cleanup_secret = web_cookie_find(cookies, sessions->cookie);
+
+	return secret != NULL;
 }
 
 const char *web_sessions_user(const struct web_sessions *sessions, const char *cookies,

@@ -1,8 +1,8 @@
 /*
- * Who looks on from a browser. Whoever has the token asks for an invitation: a code for a link,
- * good once and for a minute. Who comes with it gets a session: a cookie that lets read, for 12
- * hours, from the address that it was given to. All of it is in memory, and bounded: the oldest
- * make way. Times are monotonic, in ms.
+ * Who looks on from a browser. Users who prove who they are get sessions of their own. Whoever has
+ * the token asks for an invitation: a code for a link, good once and for a minute. Who comes with
+ * it gets a session: a cookie that lets read, for 12 hours, from the address that it was given to.
+ * All of it is in memory, and bounded: the oldest make way. Times are monotonic, in ms.
  */
 #ifndef TONY_WEB_SESSIONS_H
 #define TONY_WEB_SESSIONS_H
@@ -16,7 +16,8 @@ enum {
 	WEB_INVITATION_MS = 60 * 1000,
 	WEB_SESSION_MS = 12 * 3600 * 1000,
 	WEB_INVITATIONS_MAX = 32,
-	WEB_SESSIONS_MAX = 256,
+	WEB_SESSIONS_MAX = 1024,
+	WEB_SESSIONS_OF_USER = 8,
 };
 
 struct web_sessions;
@@ -36,13 +37,16 @@ char *web_sessions_invite(struct web_sessions *sessions, int64_t now_ms);
 char *web_sessions_open(struct web_sessions *sessions, const char *code, const char *peer,
 			int ui_port, int64_t now_ms);
 
-/* The same for a user who has proved who he is by other means, and sees what that user may. */
+/* The same for a user who has proved who he is by other means, and sees what that user may. He has
+ * a few at a time: the oldest of his own make way, and those of links do not. */
 char *web_sessions_login(struct web_sessions *sessions, const char *user, const char *peer,
 			 int64_t now_ms);
 
 /* Whether the header Cookie (NULL: there is none) has the cookie of a session of this caller. */
 bool web_sessions_has(const struct web_sessions *sessions, const char *cookies, const char *peer,
 		      int64_t now_ms);
+/* It has a cookie of that name, of whatever session. */
+bool web_sessions_claims(const struct web_sessions *sessions, const char *cookies);
 /* Whose the caller's session is, valid until the next call; NULL: that of who has a link, or there
  * is none. */
 const char *web_sessions_user(const struct web_sessions *sessions, const char *cookies,

@@ -1,5 +1,6 @@
 """The portal speaks HTTPS: with a certificate of the user's or the site's, for links, cookies and programs' pages."""
 
+import contextlib
 import http.client
 import json
 import re
@@ -113,6 +114,34 @@ def test_nothing_is_said_to_those_who_do_not_speak_tls(own, serve):
     assert portal.jobs() == {}
 
 
+@pytest.mark.promise("S95")
+def test_a_crowd_that_says_nothing_keeps_nobody_out(own, serve):
+    """Everybody can agree on TLS with a portal."""
+    certificate, key = own
+    portal = serve("--certificate", certificate, "--key", key, trusted=certificate)
+    place = urllib.parse.urlsplit(portal.url).netloc.split(":")
+    with contextlib.ExitStack() as held:
+        for _ in range(300):
+            raw = held.enter_context(socket.create_connection(place, timeout=PATIENCE_S))
+            with contextlib.suppress(OSError):
+                held.enter_context(portal.context.wrap_socket(raw, server_hostname=place[0]))
+        for _ in range(3):
+            assert portal.call("v1/server", headers={})[0] == 200
+
+
+@pytest.mark.promise("S95")
+def test_a_page_that_came_without_tls_asks_in_vain(own, serve):
+    certificate, key = own
+    portal = serve("--certificate", certificate, "--key", key, trusted=certificate)
+    cookie = portal.call(portal.link, headers={})[2]["Set-Cookie"].split(";")[0]
+    board = "v1/jobs/tony-20260101-000000-00000000/tensorboard"
+    own_origin = portal.url.rstrip("/")
+    for origin, site, expected in ((own_origin, "same-origin", 404), (own_origin.replace("https", "http"), "cross-site", 401),
+                                   (own_origin.replace("https", "http"), None, 401), (own_origin, "same-site", 401)):
+        headers = {"Cookie": cookie, "Origin": origin} | ({"Sec-Fetch-Site": site} if site else {})
+        assert portal.call(board, "PUT", headers=headers)[0] == expected, (origin, site)
+
+
 def test_a_site_names_a_store_with_a_password(tony, own, serve):
     write_xml(tony.directory / "conf/tony-site.xml", {
         "tony.https.keystore.path": pkcs12(tony.directory, *own), "tony.https.keystore.password": PASSWORD,
@@ -123,8 +152,10 @@ def test_a_site_names_a_store_with_a_password(tony, own, serve):
 
 
 def test_a_user_names_a_store_and_a_file_with_its_password(tony, own, serve):
-    (tony.directory / "password").write_text(f"{PASSWORD}\n")
-    portal = serve("--certificate", pkcs12(tony.directory, *own), "--key-password-file", tony.directory / "password", trusted=own[0])
+    password = tony.directory / "password"
+    password.write_text(f"{PASSWORD}\n")
+    password.chmod(0o600)
+    portal = serve("--certificate", pkcs12(tony.directory, *own), "--key-password-file", password, trusted=own[0])
     assert portal.jobs() == {}
 
 
@@ -133,11 +164,14 @@ def test_a_renewed_certificate_is_taken_and_a_broken_one_is_not(tony, own, serve
     certificate, key = own
     portal = serve("--certificate", certificate, "--key", key, trusted=certificate)
     before = shown(portal)
-    other, other_key = make_certificate(tony.directory, "other")
+    other, other_key = make_certificate(tony.directory, "other", kind="rsa")
     shutil.copy(other, certificate)
     assert "its key is not that of the certificate" in wait_until(portal.child.stderr.readline, "the portal to see it")
     assert shown(portal) == before
-    shutil.copy(other_key, key)
+    key.chmod(0o644)
+    shutil.copyfile(other_key, key)
+    assert f"chmod o= {key}" in wait_until(portal.child.stderr.readline, "the portal to see the key")
+    key.chmod(0o600)
     wait_until(lambda: shown(portal).strip() == other.read_text().strip(), "the portal to take the other one")
 
 
@@ -192,4 +226,4 @@ def test_a_key_without_a_certificate_is_bad_usage(tony, options, words):
 def test_a_site_says_one_port(tony, own):
     write_xml(tony.directory / "conf/tony-site.xml", {"tony.https.keystore.path": pkcs12(tony.directory, *own), "tony.http.port": "19886"})
     answer = tony.run("portal")
-    assert answer.returncode == 3 and "tony.http.port: tony portal listens at one port, and tony.https.keystore.path says" in answer.stderr
+    assert answer.returncode == 3 and "tony.http.port: tony portal listens at one port, and speaks HTTPS there (tony.https.keystore.path" in answer.stderr

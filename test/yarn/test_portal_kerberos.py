@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -122,7 +123,26 @@ def test_the_portal_gets_its_own_tickets_by_a_keytab(alice):
     alice.env["KRB5CCNAME"] = alice.cluster.env_of("alice")["KRB5CCNAME"]
 
 
-def test_a_keytab_that_is_none_is_told(alice):
-    nothing = alice.directory / "none.keytab"
-    answer = alice.run("portal", "--listen", "127.0.0.1:0", "--kerberos-keytab", nothing)
-    assert answer.returncode == 3 and f"the portal's keytab: {nothing}: " in answer.stderr, answer.stderr
+def test_a_keytab_of_no_use_is_told(alice):
+    keytab = alice.directory / "http.keytab"
+    answer = alice.run("portal", "--listen", "127.0.0.1:0", "--kerberos-keytab", keytab)
+    assert answer.returncode == 3 and f"the portal's keytab: {keytab}: " in answer.stderr, answer.stderr
+    shutil.copy(alice.cluster.directory / "krb5/http.keytab", keytab)
+    answer = alice.run("portal", "--listen", "0.0.0.0:0", "--kerberos-keytab", keytab)
+    assert answer.returncode == 3 and "tickets would cross the network in the clear" in answer.stderr, answer.stderr
+    keytab.chmod(0o644)
+    answer = alice.run("portal", "--listen", "127.0.0.1:0", "--kerberos-keytab", keytab)
+    assert answer.returncode == 3 and f"chmod o= {keytab}" in answer.stderr, answer.stderr
+
+
+@pytest.mark.promise("S96")
+def test_another_sites_page_cannot_log_its_reader_in(portal, visitor):
+    bob = visitor("bob")
+    foreign = "-H", "Sec-Fetch-Site: cross-site", "-H", "Sec-Fetch-Mode: no-cors", "-H", "Sec-Fetch-Dest: image"
+    status, _ = bob.ask("login/kerberos", *foreign)
+    assert status == 200 and "tony-portal" not in bob.jar.read_text()
+    bob.ask("login/kerberos")
+    before = bob.jar.read_text()
+    assert "tony-portal" in before
+    bob.ask("login/kerberos")
+    assert bob.jar.read_text() == before    # who has a session keeps it

@@ -239,7 +239,8 @@ static void a_container_of_which_nothing_came_is_told_once(void **state)
 {
 	struct str text cleanup_str = {0};
 	struct server server = {
-		.replies = {STREAM "1a\r\n0 2 3 0\n0 0 0 0\n10 a 0 1\nb\r\n0\r\n\r\n"}, .count = 1};
+		.replies = {STREAM "22\r\n0 2 3 0\n0 2 4 0\n0 0 0 0\n10 a 0 1\nb\r\n0\r\n\r\n"},
+		.count = 1};
 	struct log_missed missed;
 
 	server_start(&server);
@@ -255,6 +256,9 @@ static void a_container_of_which_nothing_came_is_told_once(void **state)
 	assert_string_equal(missed.log, "stdout");
 	assert_int_equal(missed.attempt, 3);
 	assert_false(log_live_take_missed(live, &missed));
+	read_lines(lines, false, &text);
+	assert_true(log_live_take_missed(live, &missed));
+	assert_int_equal(missed.attempt, 4);
 	read_lines(lines, true, &text);
 	assert_string_equal(text.text, "10 b");
 	assert_null(source->problem);

@@ -70,6 +70,38 @@ static void a_session_is_its_users_alone(void **state)
 	assert_null(web_sessions_user(sessions, NULL, PEER, 1));
 }
 
+/* promise: S96 */
+static void a_user_who_comes_often_ends_nobody_elses_session(void **state)
+{
+	struct web_sessions *sessions = *state;
+	char *owners cleanup_free = open_session(sessions, 0);
+	char *header cleanup_free = web_sessions_login(sessions, "bob", PEER, 0);
+	char *bobs cleanup_free = mem_strndup(header, strcspn(header, ";"));
+	size_t left = 0;
+	char *cookies[3 * WEB_SESSIONS_OF_USER];
+
+	for (size_t i = 0; i < array_length(cookies); i++) {
+		cookies[i] = web_sessions_login(sessions, "alice", PEER, (int64_t)i);
+		cookies[i][strcspn(cookies[i], ";")] = '\0';
+	}
+	for (size_t i = 0; i < array_length(cookies); i++) {
+		bool is_there = web_sessions_has(sessions, cookies[i], PEER, 100);
+		assert_int_equal(is_there, i >= array_length(cookies) - WEB_SESSIONS_OF_USER);
+		left += is_there;
+		free(cookies[i]);
+	}
+	assert_int_equal(left, WEB_SESSIONS_OF_USER);
+	assert_true(web_sessions_has(sessions, bobs, PEER, 100));
+	for (int i = 0; i < WEB_SESSIONS_MAX; i++) {
+		char *user cleanup_free = mem_printf("user%d", i);
+		free(web_sessions_login(sessions, user, PEER, 200));
+	}
+	assert_true(web_sessions_has(sessions, owners, PEER, 300));
+	assert_false(web_sessions_has(sessions, bobs, PEER, 300));
+	assert_true(web_sessions_claims(sessions, bobs));
+	assert_false(web_sessions_claims(sessions, "other=1"));
+}
+
 /* promise: S9 S12 */
 static void a_session_lasts_for_its_time_and_its_address(void **state)
 {
@@ -125,6 +157,7 @@ int main(void)
 		with_sessions(a_session_lasts_for_its_time_and_its_address),
 		with_sessions(the_oldest_make_way),
 		with_sessions(a_session_is_its_users_alone),
+		with_sessions(a_user_who_comes_often_ends_nobody_elses_session),
 		cmocka_unit_test(cookies_are_told_apart),
 	};
 
