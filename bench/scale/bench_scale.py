@@ -5,11 +5,14 @@ this machine. Nothing here fails; the reader judges.
 """
 
 import argparse
+import collections
+import contextlib
 import http.client
 import json
 import os
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -28,6 +31,10 @@ NAME = "tony-scale"
 INTERVAL_MS = 900  # of beats: 10,000 tasks are to be heard of more than 10,000 times in a second
 SETTLED_S = 3  # after a formation
 LOOKING_S = 10  # enough for every list
+STRANGERS_S = 10
+STRANGERS_PER_S = 1000
+STRANGERS_OPEN = 500  # of them, the last ones
+WORDS = (b"\x16\x03\x01\x00\xc8\x01\x00\x00\xc4", b"GET /v1/job HTTP/1.1\r\n", b"\0" * 64, b"")
 CURVE = (1000, 10000, 100000)
 
 
@@ -100,6 +107,24 @@ class Master:
             time.sleep(0.005)
         connection.close()
         return times
+
+    def disturb(self, seconds):
+        """Strangers connect, say something that is none of a job's words, or nothing, and stay a while. How many came."""
+        host, port = self.door["address"].rsplit(":", 1)
+        there, count, begun = collections.deque(), 0, time.monotonic()
+        while (passed := time.monotonic() - begun) < seconds:
+            if count > passed * STRANGERS_PER_S:
+                time.sleep(0.001)
+                continue
+            there.append(socket.create_connection((host, int(port))))
+            with contextlib.suppress(OSError):
+                there[-1].sendall(WORDS[count % len(WORDS)])
+            count += 1
+            if len(there) > STRANGERS_OPEN:
+                there.popleft().close()
+        for stranger in there:
+            stranger.close()
+        return count
 
     def lose(self):
         """Its guardian starts another AM."""
@@ -209,6 +234,11 @@ def measure(tasks, seconds, tls, directory):
     show("  p99", percentile(asked, 99), "ms")
     show("RSS of the AM", master.resident_mib(), "MiB", "<= 100")
     show_late("beats meanwhile", executors.phase(f"beat {LOOKING_S}", lambda: show_requests(master, tasks)))
+    came = []
+    disturbed = executors.phase(f"beat {STRANGERS_S}", lambda: came.append(master.disturb(STRANGERS_S)))
+    show("strangers that connect meanwhile", came[0] / STRANGERS_S, "1/s", f"{STRANGERS_PER_S:,}")
+    show_late("  beats", disturbed, "", "<= 200")
+    show("  tasks that are lost", tasks - master.get("/v1/job")["progress"].get("running", 0), "", "0")
     failure = executors.phase("fail")
     show("one failure told to all", failure["seconds"], "s", "<= 1")
     show("  processor time of the AM", failure["cpu"], "s")

@@ -11,15 +11,26 @@
 
 #define TIMEOUT_MS 60000
 
+static void append_target(const struct gateway_question *asks,
+			  const struct webhdfs_question *question, struct str *target)
+{
+	if (asks->kms_path)
+		str_append_format(target, "%s/v1/?op=GETDELEGATIONTOKEN", asks->kms_path);
+	else
+		webhdfs_target(target, &(struct webhdfs_options){0}, question);
+	webhdfs_target_add(target, "renewer", asks->renewer);
+	if (asks->user)
+		webhdfs_target_add(target, "doAs", asks->user);
+}
+
 static int ask(const struct http_site *site, const struct webhdfs_question *question,
-	       const char *renewer, struct hadoop_token *token, struct err *err)
+	       const struct gateway_question *asks, struct hadoop_token *token, struct err *err)
 {
 	struct str target cleanup_str = {0};
 	struct str body cleanup_str_secret = {0}; /* it has the token in it */
 	int status = 0;
 
-	webhdfs_target(&target, &(struct webhdfs_options){0}, question);
-	webhdfs_target_add(&target, "renewer", renewer);
+	append_target(asks, question, &target);
 	if (http_get(site, str_text(&target), TIMEOUT_MS, &status, &body, err) < 0)
 		return err_wrap(err, "%s: GETDELEGATIONTOKEN", question->server);
 	if (webhdfs_judge(question, status, str_text(&body), body.length, err) != WEBHDFS_DONE)
@@ -42,7 +53,7 @@ static int ask_server(const struct gateway_question *question, const char *serve
 	if (url.is_tls && !tls)
 		return -1;
 	const struct http_site site = {url.address, tls, negotiator};
-	int result = ask(&site, &asked, question->renewer, token, err);
+	int result = ask(&site, &asked, question, token, err);
 	tls_context_destroy(tls);
 	return result;
 }

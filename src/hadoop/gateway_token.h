@@ -1,5 +1,5 @@
-/* The delegation token of an HttpFS gateway, by the Kerberos ticket of the client's user
- * (spnego.h): the gateway takes none of a NameNode's. */
+/* The delegation token of an HttpFS gateway, or of a key management server (kms.h), by the Kerberos
+ * ticket of the client's user (spnego.h): neither takes one of a NameNode's. */
 #ifndef TONY_HADOOP_GATEWAY_TOKEN_H
 #define TONY_HADOOP_GATEWAY_TOKEN_H
 
@@ -11,11 +11,13 @@ struct hadoop_token;
 
 /* All is borrowed. */
 struct gateway_question {
-	const struct str_list *urls;  /* "https://host:port", each of the same gateway */
+	const struct str_list *urls;  /* "https://host:port", each of the same service */
 	const char *authorities;      /* PEM, for https; NULL: those that the machine trusts */
 	const struct gssapi *library; /* as for spnego_create(), as are: */
 	const char *principal, *keytab;
 	const char *renewer;
+	const char *kms_path; /* "/kms": these are key management servers; NULL: gateways */
+	const char *user;     /* for whom a key management server is asked; NULL: for oneself */
 };
 
 /* Asks one after the other until one gives `token` ({0}), whose service is what the gateway says,

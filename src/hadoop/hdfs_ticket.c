@@ -4,9 +4,11 @@
 
 #include "base/mem.h"
 #include "hadoop/cluster_site.h"
+#include "hadoop/cluster_tokens.h"
 #include "hadoop/gateway_token.h"
 #include "hadoop/hdfs_token.h"
 #include "hadoop/kerberos_user.h"
+#include "hadoop/kms.h"
 #include "hadoop/methods.h"
 #include "hadoop/sasl_gssapi.h"
 #include "hadoop/token.h"
@@ -30,6 +32,8 @@ static struct {
 	bool is_by_token; /* one of the file says who the user is */
 	/* Servers of HDFS that this machine's configuration names: "host:port" of RPC, and URLs. */
 	struct str_list known;
+	char *kms; /* hadoop.security.key.provider.path; NULL: there is none */
+	struct str_list kms_services;
 } own;
 
 /* The NameNodes of a nameservice have one token, by whose name Hadoop's clients look for it. */
@@ -147,6 +151,19 @@ static char *find_renewer(const struct hadoop_cluster *cluster)
 	return mem_printf("%.*s%s%s", (int)(host - principal), principal, rm, host + strlen(HOST));
 }
 
+static void note_kms(struct hadoop_site *site)
+{
+	const char *uri = hadoop_site_get(site, "hadoop.security.key.provider.path");
+	struct kms kms;
+
+	mem_replace(&own.kms, uri && str_starts_with(uri, "kms://") ? mem_strdup(uri) : NULL);
+	str_list_finish(&own.kms_services);
+	if (!own.kms || kms_parse(own.kms, &kms, NULL) < 0)
+		return;
+	hadoop_token_services(site, &kms.addresses, &own.kms_services);
+	kms_finish(&kms);
+}
+
 /* hdfs-default.xml has a pattern of the NameNode's principal that takes all. */
 void hdfs_ticket_use(const struct hadoop_cluster *cluster, struct hadoop_site *site)
 {
@@ -159,6 +176,7 @@ void hdfs_ticket_use(const struct hadoop_cluster *cluster, struct hadoop_site *s
 		    mem_strdup(hadoop_site_get(site, "dfs.namenode.kerberos.principal")));
 	mem_replace(&own.principal_pattern, mem_strdup(pattern ? pattern : "*"));
 	mem_replace(&own.renewer, find_renewer(cluster));
+	note_kms(site);
 	own.protections = cluster->protections;
 	own.connect_timeout_ms = cluster->connect_timeout_ms;
 	own.is_by_token = cluster->user && !cluster->principal && token_file_path();
@@ -241,6 +259,62 @@ static int ask(const struct hdfs_token_server *server, int64_t patience_ms,
 	return server->gateways ? ask_gateway(server, token, err)
 				: ask_name_nodes(server, patience_ms, token, err);
 }
+
+/* ---- keys of encryption zones ------------------------------------------------------------- */
+
+static int ask_kms(const struct kms *kms, const char *authorities, struct hadoop_token *token,
+		   struct err *err)
+{
+	const struct gateway_question question = {
+		.urls = &kms->urls,
+		.authorities = authorities,
+		.principal = own.user_principal,
+		.keytab = own.user_keytab,
+		.renewer = own.renewer ? own.renewer : "",
+		.kms_path = kms->path,
+		.user = hadoop_proxy_user(),
+	};
+
+	if (own.is_by_token)
+		return err_set(err, ERR_DENIED, TOKEN_FILE_VARIABLE " has none for it");
+	if (own.protections == SASL_PRIVACY && str_starts_with(kms->urls.items[0], "http://"))
+		return err_set(err, ERR_CONFIG,
+			       "it is not encrypted, and hadoop.rpc.protection wants privacy");
+	if (gateway_token_get(&question, token, err) < 0)
+		return -1;
+	if (!str_equal(token->kind, TOKEN_KIND_KMS))
+		return err_set(err, ERR_DENIED, "the server gives a token of another kind");
+	/* Hadoop's clients look for it by the address of a server, since 3.2 by the URI first. */
+	mem_replace(&token->service,
+		    mem_strdup(own.kms_services.count == 1 ? own.kms_services.items[0] : kms->uri));
+	return 0;
+}
+
+int hdfs_ticket_get_kms(const char *authorities, struct err *err)
+{
+	static const char *const kind = TOKEN_KIND_KMS;
+	struct hadoop_token token cleanup_token = {0};
+	struct str_list services cleanup_str_list = {0};
+	struct kms kms = {0};
+
+	if (!own.kms)
+		return 0;
+	str_list_copy(&services, &own.kms_services);
+	str_list_add(&services, own.kms);
+	int result = kms_parse(own.kms, &kms, err);
+	if (result == 0 && token_file_path())
+		result = token_file_find(&kind, 1, &services, &token, err);
+	bool is_own = !token.kind;
+	if (result == 0 && is_own)
+		result = ask_kms(&kms, authorities, &token, err);
+	kms_finish(&kms);
+	if (result < 0)
+		return err_wrap(err, "%s", own.kms);
+	hdfs_token_adopt(own.kms, &token, is_own);
+	return 0;
+}
+
+/* ------------------------------------------------------------------------------------------- */
 
 static const struct hdfs_token_client by_ticket = {check, ask, cancel};
 

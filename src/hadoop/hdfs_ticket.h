@@ -17,4 +17,9 @@ void hdfs_ticket_use(const struct hadoop_cluster *cluster, struct hadoop_site *s
 /* Tokens may be shown to these servers as well: a description of the user's own names them. */
 void hdfs_ticket_trust(const struct hdfs_access *hdfs);
 
+/* A token of the cluster's key management servers (kms.h), with which a job's programs read and
+ * write encryption zones of HDFS. 0 also where there are none. `authorities`: PEM, for https; NULL:
+ * those that the machine trusts. */
+int hdfs_ticket_get_kms(const char *authorities, struct err *err);
+
 #endif

@@ -253,6 +253,15 @@ bool hdfs_token_renew(struct hdfs_token *token, unsigned age)
 	return true;
 }
 
+void hdfs_token_adopt(const char *service, struct hadoop_token *found, bool is_own)
+{
+	static const struct str_list none;
+	const struct hdfs_token_server server = {
+		.fs = service, .services = &none, .givers = &none, .web = &none};
+
+	keep(hdfs_token_of(&server), found, is_own);
+}
+
 void hdfs_tokens_add(struct credentials *credentials, bool *are_own)
 {
 	struct hdfs_token *token;

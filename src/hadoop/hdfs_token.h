@@ -70,6 +70,9 @@ unsigned hdfs_token_age(const struct hdfs_token *token);
  * NameNode, for which it waits. False: there is none. */
 bool hdfs_token_renew(struct hdfs_token *token, unsigned age);
 
+/* A token of another service goes with them from now on, in place of the one before; taken. */
+void hdfs_token_adopt(const char *service, struct hadoop_token *found, bool is_own);
+
 /* Adds all that were got so far, for a job's containers, whose they are then. *are_own: this
  * process has got them all, so that nobody else goes by them. */
 void hdfs_tokens_add(struct credentials *credentials, bool *are_own);

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "hadoop/hdfs_ticket.h"
 #include "hadoop/hdfs_token.h"
 #include "scheduler/job_tokens.h"
 #include "scheduler/yarn_client.h"
@@ -56,6 +57,17 @@ static void get_link_tokens(const struct hdfs_access *hdfs)
 	}
 }
 
+/* Its files are in no encryption zone, or it does without them. */
+static void get_kms_token(const struct hadoop_cluster *cluster)
+{
+	struct err why cleanup_err = {0};
+
+	if (hdfs_ticket_get_kms(cluster->hdfs.authorities, &why) < 0)
+		log_warning("the job's programs can read no encryption zone of HDFS: no delegation "
+			    "token of %s",
+			    err_message(&why));
+}
+
 int yarn_get_tokens(const struct hadoop_cluster *cluster, const struct job *job, struct err *err)
 {
 	const char *text = job_config(job, YARN_OTHERS_KEY);
@@ -67,6 +79,7 @@ int yarn_get_tokens(const struct hadoop_cluster *cluster, const struct job *job,
 		return -1;
 	get_log_token(cluster);
 	get_link_tokens(&cluster->hdfs);
+	get_kms_token(cluster);
 	str_split(&urls, text ? text : "", ',');
 	for (size_t i = 0; i < urls.count; i++) {
 		char *root cleanup_free = mem_printf("%s/", urls.items[i]);

@@ -5,7 +5,7 @@ import os
 
 import pytest
 from patience import wait_until
-from program import Job
+from program import Job, venv_bin
 from test_https import SCRIPT
 from test_queues import told
 
@@ -14,6 +14,16 @@ CLUSTER = {"--nodes": 1, "--secure": None, "--https": None, "--protection": "pri
 # Hadoop's own client, with no ticket and a krb5.conf that names no server.
 JAVA = ("printf '[libdefaults]\\ndefault_realm = ANY\\n' >krb5.conf; hdfs() {{ KRB5CCNAME=FILE:/nowhere {java} "
         "-Djava.security.krb5.conf=krb5.conf -cp '{conf}:{jars}' org.apache.hadoop.fs.FsShell \"$@\"; }}; ")
+
+NATIVE = """
+import os
+from hdfs_native import Client
+client = Client(os.environ["HDFS_URI"])
+with client.create("/tmp/by-native") as file:
+    file.write(b"by a task\\n")
+with client.read("/tmp/by-native") as file:
+    print(file.read().decode(), end="")
+"""
 
 
 def hadoop_client(cluster):
@@ -42,6 +52,18 @@ def test_a_program_of_hadoop_reads_and_writes_by_the_jobs_token(own_cluster, own
     assert job.wait() == 0
     assert "by a task" in job.logs("worker:0")
     assert own_cluster.status("/tmp/by-task")["owner"] == own_cluster.user
+
+
+def test_a_program_without_java_reads_and_writes_by_the_jobs_token(own_cluster, own_tony, tmp_path):
+    """hdfs-native, a library of Rust. (libhdfs, which pyarrow loads, is in no registry.)"""
+    source = tmp_path / "native"
+    source.mkdir()
+    (source / "copy.py").write_text(NATIVE)
+    envs = f"HDFS_URI={own_cluster.env['HDFS_URI']},HADOOP_CONF_DIR={own_cluster.env['HADOOP_CONF_DIR']}"
+    _, job = own_tony.job({"tony.worker.instances": 1, "tony.worker.memory": "512m", "tony.containers.envs": envs}, "--executes",
+                          f"KRB5CCNAME=FILE:/nowhere {venv_bin('hdfs')}/python3 copy.py", src_dir=source)
+    assert job.logs("worker:0") == "by a task\n"
+    assert own_cluster.status("/tmp/by-native")["owner"] == own_cluster.user
 
 
 def test_what_was_got_for_a_look_is_given_back(own_cluster, own_tony):
