@@ -67,6 +67,16 @@ static void set_source(const struct job_options *options, struct conf *conf)
 		conf_set_literal(conf, &place, "tony.application.src-dir", options->src_dir);
 }
 
+/* The job's other verbs, wherever they are called, go by it, too. */
+static void set_keytab(const struct job_options *options, struct conf *conf)
+{
+	const struct conf_place place = {CONF_LAYER_OPTION, "--keytab", 0};
+	char *path cleanup_free = options->keytab ? fs_absolute(options->keytab, NULL) : NULL;
+
+	if (path)
+		conf_set_literal(conf, &place, "tony.kerberos.keytab", path);
+}
+
 static void append_all(struct conf *conf, const char *option, const char *key,
 		       const struct str_list *values)
 {
@@ -299,6 +309,8 @@ static void set_plain(const struct job_options *options, struct conf *conf)
 	set(conf, "--scheduler", "tony.application.scheduler", options->scheduler);
 	set(conf, "--output", "tony.application.output-dir", options->output);
 	set(conf, "--queue", "tony.application.queue", options->queue);
+	set(conf, "--principal", "tony.kerberos.principal", options->principal);
+	set_keytab(options, conf);
 	set(conf, "--wait-for-capacity", "tony.application.wait-for-capacity",
 	    options->wait_for_capacity ? "true" : NULL);
 	set_timeout(options->timeout, conf);

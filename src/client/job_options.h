@@ -32,7 +32,7 @@ struct job_options {
 	char *sidecar_tensorboard_log_dir;
 	bool debug;
 	/* ours; numbers are text, because the key they stand for checks them */
-	char *name, *framework, *scheduler, *queue;
+	char *name, *framework, *scheduler, *queue, *principal, *keytab;
 	bool wait_for_capacity;
 	struct str_list tags;
 	char *output;
@@ -104,6 +104,12 @@ struct job_options {
 		OPT_ROW("queue", owner, member.queue,                                              \
 			"queue of the cluster; tony queues lists them",                            \
 			.completion = OPT_COMPLETE_QUEUE, .argument = "NAME"),                     \
+		OPT_ROW("principal", owner, member.principal,                                      \
+			"whose Kerberos tickets go to the cluster: one of several in the cache",   \
+			.argument = "USER@REALM"),                                                 \
+		OPT_ROW("keytab", owner, member.keytab,                                            \
+			"get them by the keys in this file, in place of kinit",                    \
+			.argument = "FILE", .completion = OPT_COMPLETE_FILE),                      \
 		OPT_ROW("wait-for-capacity", owner, member.wait_for_capacity,                      \
 			"submit also what the cluster cannot run now, and wait for nodes or "      \
 			"limits"),                                                                 \

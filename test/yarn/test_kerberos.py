@@ -196,6 +196,11 @@ def test_the_keys_of_a_keytab(own_tony, staging):
     assert answer.returncode == 0, answer.stderr
     assert job.application()["user"] == "alice"
     assert not cache.exists()
+    shutil.copy(alice["TONY_YARN_KEYTAB"], own_tony.directory / "alice.keytab")
+    answer, job = own_tony.job({"tony.worker.instances": 1}, "--principal", alice["TONY_YARN_PRINCIPAL"], "--keytab", "alice.keytab",
+                               "--executes", "true")
+    assert answer.returncode == 0 and job.application()["user"] == "alice", answer.stderr
+    assert own_tony.run("status", job.id, cwd="/").returncode == 0
     answer, _ = own_tony.job(keys | {"tony.kerberos.keytab": own_tony.directory / "none"}, "--executes", "true")
     assert answer.returncode != 0 and "tony.kerberos.keytab: cannot read" in answer.stderr
 
