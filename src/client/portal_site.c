@@ -41,6 +41,15 @@ static int64_t read_port(const struct conf *conf, const char *key, struct proble
 	return -1;
 }
 
+/* Said by the site, and not by default. */
+static bool says_https_port(const struct conf *conf)
+{
+	const struct conf_entry *entry = conf_find(conf, HTTPS_PORT_KEY);
+	const char *port = conf_text(conf, HTTPS_PORT_KEY);
+
+	return entry && *port && !str_equal(port, "disabled");
+}
+
 /* Where others reach it: HTTPS keeps what they say to it. NULL: said elsewhere, or bad. */
 static char *read_https_listen(const struct conf *conf, struct problems *problems)
 {
@@ -49,21 +58,40 @@ static char *read_https_listen(const struct conf *conf, struct problems *problem
 
 	if (plain > 0) {
 		char *label cleanup_free = conf_locate(conf, PORT_KEY);
-		problems_error(
-			problems, PROBLEM_FILE,
-			"%s: tony portal listens at one port, and speaks HTTPS there (" KEYSTORE_KEY
-			", or --certificate); write \"disabled\", or leave it out",
-			label);
+		problems_error(problems, PROBLEM_FILE,
+			       "%s: tony portal listens at one port, and speaks HTTPS there "
+			       "(" KEYSTORE_KEY
+			       ", or --certificate); write \"disabled\", or leave it out",
+			       label);
 	}
 	return port > 0 ? mem_printf("0.0.0.0:%lld", (long long)port) : NULL;
 }
 
-static char *read_plain_listen(const struct conf *conf, struct problems *problems)
+/* Without a certificate it would speak plain HTTP, and nobody would notice. */
+static void check_keystore(const struct conf *conf, struct problems *problems)
+{
+	static const char *const keys[] = {HTTPS_PORT_KEY, "tony.https.keystore.password"};
+
+	for (size_t i = 0; i < array_length(keys); i++) {
+		if (!conf_find(conf, keys[i]) || (i == 0 && !says_https_port(conf)))
+			continue;
+		char *label cleanup_free = conf_locate(conf, "%s", keys[i]);
+		problems_error(
+			problems, PROBLEM_FILE,
+			"%s: there is no " KEYSTORE_KEY
+			", without which the portal speaks plain HTTP; add it, or leave this "
+			"key out",
+			label);
+	}
+}
+
+static char *read_plain_listen(const struct conf *conf, const struct portal_site_question *asked,
+			       struct problems *problems)
 {
 	const char *text = conf_text(conf, PORT_KEY);
 	int64_t port = read_port(conf, PORT_KEY, problems);
 
-	if (text && port == 0) {
+	if (text && port == 0 && !asked->has_certificate && !asked->is_running) {
 		char *label cleanup_free = conf_locate(conf, PORT_KEY);
 		problems_error(problems, PROBLEM_FILE,
 			       "%s: \"disabled\": without a certificate (" KEYSTORE_KEY
@@ -108,18 +136,28 @@ static void read_proxies(const struct conf *conf, struct str_list *proxies,
 	}
 }
 
-static int read_conf(const struct conf *conf, bool has_listen, bool has_certificate,
+static char *read_listen(const struct conf *conf, const struct portal_site_question *asked,
+			 const struct portal_site *site, struct problems *problems)
+{
+	bool is_https = site->keystore ||
+			((asked->has_certificate || asked->is_running) && says_https_port(conf));
+
+	return is_https ? read_https_listen(conf, problems)
+			: read_plain_listen(conf, asked, problems);
+}
+
+static int read_conf(const struct conf *conf, const struct portal_site_question *asked,
 		     struct portal_site *site, struct err *err)
 {
 	struct problems problems = {0};
 
 	conf_check_portal(conf, &problems);
-	if (!has_certificate)
+	if (!asked->has_certificate)
 		read_https(conf, site);
-	if (!has_listen)
-		site->listen = site->keystore || has_certificate
-				       ? read_https_listen(conf, &problems)
-				       : read_plain_listen(conf, &problems);
+	if (!site->keystore && !asked->has_certificate && !asked->is_running)
+		check_keystore(conf, &problems);
+	if (!asked->has_listen)
+		site->listen = read_listen(conf, asked, site, &problems);
 	read_proxies(conf, &site->proxies, &problems);
 	site->user_header = mem_strdup(conf_text(conf, "tony.portal.user-header"));
 	site->login_keytab = mem_strdup(conf_text(conf, "tony.keytab.location"));
@@ -132,7 +170,7 @@ static int read_conf(const struct conf *conf, bool has_listen, bool has_certific
 	return result;
 }
 
-int portal_site_read(bool has_listen, bool has_certificate, struct portal_site *site,
+int portal_site_read(const struct portal_site_question *asked, struct portal_site *site,
 		     struct err *err)
 {
 	struct conf *conf cleanup_conf = conf_create();
@@ -141,8 +179,7 @@ int portal_site_read(bool has_listen, bool has_certificate, struct portal_site *
 		return -1;
 	conf_resolve(conf, true);
 	site->retain_interval_ms = conf_ms(conf, "tony.history.purger-interval-ms");
-	return read_conf(conf, has_listen, has_certificate, site, err) < 0 ||
-			       prune_read_site(&site->retention, err) < 0
+	return read_conf(conf, asked, site, err) < 0 || prune_read_site(&site->retention, err) < 0
 		       ? -1
 		       : 0;
 }

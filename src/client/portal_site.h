@@ -24,10 +24,14 @@ struct portal_site {
 void portal_site_finish(struct portal_site *site);
 #define cleanup_portal_site __attribute__((cleanup(portal_site_finish)))
 
-/* Warns of keys of TonY's portal that this one has no use for. ERR_CONFIG: a value is bad.
- * `has_listen`: a user has said where to listen, so no port is read. `has_certificate`: and with
- * what certificate. */
-int portal_site_read(bool has_listen, bool has_certificate, struct portal_site *site,
+/* Answers that a user has given already. */
+struct portal_site_question {
+	bool has_listen;      /* so that no port is read */
+	bool has_certificate; /* so that no keystore is */
+	bool is_running;      /* the portal, which is only looked for */
+};
+/* Warns of keys of TonY's portal that this one has no use for. ERR_CONFIG: a value is bad. */
+int portal_site_read(const struct portal_site_question *asked, struct portal_site *site,
 		     struct err *err);
 
 #endif

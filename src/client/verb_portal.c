@@ -16,8 +16,7 @@
 #include "portal/portal.h"
 #include "scheduler/state_dir.h"
 
-#define LISTEN	     "127.0.0.1:19886"
-#define PASSWORD_CAP 4096 /* bytes of a file */
+#define LISTEN "127.0.0.1:19886"
 
 struct portal_verb {
 	bool link;
@@ -166,12 +165,14 @@ static int check(const struct portal_verb *chosen, struct err *err)
 
 /* ------------------------------------------------------------------------------------------- */
 
-static void on_ready(const char *url, const char *link)
+static void on_ready(const char *listen, const char *url, const char *link)
 {
+	bool is_usual = str_equal(listen, LISTEN);
+
 	printf("The portal is at %s\n"
-	       "This link opens it, once, within a minute; tony portal --link prints others:\n"
+	       "This link opens it, once, within a minute; tony portal --link%s%s prints others:\n"
 	       "  %s\n",
-	       url, link);
+	       url, is_usual ? "" : " --listen ", is_usual ? "" : listen, link);
 	fflush(stdout);
 }
 
@@ -189,32 +190,15 @@ static const char *site_header(const struct portal_site *site)
 	return site->proxies.count > 0 ? site->user_header : NULL;
 }
 
-/* The first line of a file; the caller frees, with mem_free_secret(). NULL: `err`. */
-static char *read_password(const char *path, struct err *err)
+/* Without a certificate the portal speaks plain HTTP. */
+static struct tls_identity_files choose_https(const struct portal_verb *chosen,
+					      const struct portal_site *site)
 {
-	size_t length;
-	char *text = fs_check_secret(path, "a password", err) == 0
-			     ? fs_read_file(path, PASSWORD_CAP, &length, err)
-			     : NULL;
-
-	if (text)
-		text[strcspn(text, "\r\n")] = '\0';
-	return text;
-}
-
-/* 0: `https` says with what certificate; without one the portal speaks plain HTTP. */
-static int choose_https(const struct portal_verb *chosen, const struct portal_site *site,
-			struct tls_identity_files *https, char **password, struct err *err)
-{
-	*https = site->https;
-	if (!chosen->certificate)
-		return 0;
-	*https = (struct tls_identity_files){chosen->certificate, chosen->key, NULL};
-	if (!chosen->password_file)
-		return 0;
-	*password = read_password(chosen->password_file, err);
-	https->password = *password;
-	return *password ? 0 : err_wrap(err, "--key-password-file");
+	return chosen->certificate
+		       ? (struct tls_identity_files){.certificate = chosen->certificate,
+						     .key = chosen->key,
+						     .password_file = chosen->password_file}
+		       : site->https;
 }
 
 /* MIT Kerberos gets tickets by it, and new ones in time, in each of the portal's processes. */
@@ -284,10 +268,7 @@ static int choose_negotiator(const struct portal_verb *chosen, const struct port
 
 static int serve(const struct portal_verb *chosen, const struct portal_site *site, struct err *err)
 {
-	char *password cleanup_secret = NULL;
-	struct tls_identity_files https;
-	if (choose_https(chosen, site, &https, &password, err) < 0)
-		return -1;
+	const struct tls_identity_files https = choose_https(chosen, site);
 	char *token cleanup_free = find_token(chosen, err);
 	char *folder cleanup_free = token ? portal_folder(err) : NULL;
 	char *index cleanup_free = folder ? index_path(chosen->history, err) : NULL;
@@ -343,10 +324,12 @@ static int print_link(const struct portal_verb *chosen, const struct portal_site
 static int run(void *data, const struct verb_call *call, struct err *err)
 {
 	const struct portal_verb *chosen = data;
+	const struct portal_site_question asked = {.has_listen = chosen->listen != NULL,
+						   .has_certificate = chosen->certificate != NULL,
+						   .is_running = chosen->link};
 	struct portal_site site cleanup_portal_site = {0};
 
-	if (check(chosen, err) < 0 ||
-	    portal_site_read(chosen->listen, chosen->certificate, &site, err) < 0)
+	if (check(chosen, err) < 0 || portal_site_read(&asked, &site, err) < 0)
 		return -1;
 	return chosen->link ? print_link(chosen, &site, err) : serve(chosen, &site, err);
 }

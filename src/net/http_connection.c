@@ -322,9 +322,23 @@ static void on_output(void *data)
 		go_on(connection);
 }
 
+/* A browser that was told "http://". */
+static void tell_of_https(const struct http_connection *connection)
+{
+	static const char answer[] = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"
+				     "Connection: close\r\n\r\nThis port speaks HTTPS: write "
+				     "https:// in place of http://.\n";
+
+	send(connection->wire.fd, answer, strlen(answer), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 static void on_end(void *data, int error)
 {
 	struct http_connection *connection = data;
+
+	if (error == EPROTO && connection->server->config.tls &&
+	    !tls_is_answered(connection->wire.tls))
+		tell_of_https(connection);
 
 	connection->peer_ended = true;
 	if (error || connection->phase > PHASE_BODY) {

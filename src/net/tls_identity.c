@@ -6,14 +6,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/fs.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "net/pkcs12.h"
 
 #define JKS_MAGIC    0xfeedfeedu
 #define JCEKS_MAGIC  0xcecececeu
+#define PASSWORD_CAP 4096 /* bytes of a file */
 #define PEM_KEY_MARK "PRIVATE KEY-----"
 
 static bool is_java_store(const char *bytes, size_t length)
@@ -75,26 +76,55 @@ static int take_pem_key(const char *bytes, size_t length, const char *password,
 	if (identity->key)
 		return 0;
 	return !memmem(bytes, length, PEM_KEY_MARK, strlen(PEM_KEY_MARK))
-		       ? err_set(err, ERR_CONFIG, "it holds no key in PEM")
+		       ? err_set(err, ERR_CONFIG,
+				 "it holds no key in PEM, and no other file was named (--key)")
 		       : err_set(err, ERR_CONFIG, "its key cannot be read %s password",
 				 password ? "with the" : "without a");
 }
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* The caller frees, with mem_free_secret(). */
-static char *read_file(const char *path, bool has_key, size_t *length, struct err *err)
+static bool is_pem(const char *bytes, size_t length)
 {
-	if (has_key && fs_check_secret(path, "a key", err) < 0)
+	return memmem(bytes, length, "-----BEGIN", strlen("-----BEGIN"));
+}
+
+/* A store may have one. */
+static bool may_hold_key(const char *bytes, size_t length)
+{
+	return is_pem(bytes, length)
+		       ? memmem(bytes, length, PEM_KEY_MARK, strlen(PEM_KEY_MARK)) != NULL
+		       : !is_java_store(bytes, length);
+}
+
+/* The caller frees, with mem_free_secret(). */
+static char *read_file(const char *path, size_t *length, struct err *err)
+{
+	char *bytes cleanup_secret = fs_read_file(path, TLS_IDENTITY_CAP, length, err);
+
+	if (!bytes || (may_hold_key(bytes, *length) && fs_check_secret(path, "a key", err) < 0))
 		return NULL;
-	return fs_read_file(path, TLS_IDENTITY_CAP, length, err);
+	return mem_steal(&bytes);
+}
+
+/* The first line of a file, for mem_free_secret(). */
+static char *read_password(const char *path, struct err *err)
+{
+	size_t length;
+	char *text = fs_check_secret(path, "a password", err) == 0
+			     ? fs_read_file(path, PASSWORD_CAP, &length, err)
+			     : NULL;
+
+	if (text)
+		text[strcspn(text, "\r\n")] = '\0';
+	return text;
 }
 
 static int take_key_file(const struct tls_identity_files *files, struct tls_identity *identity,
 			 struct err *err)
 {
 	size_t length;
-	char *bytes cleanup_secret = read_file(files->key, true, &length, err);
+	char *bytes cleanup_secret = read_file(files->key, &length, err);
 
 	if (!bytes)
 		return -1;
@@ -117,15 +147,16 @@ static int take_pkcs12(const struct tls_identity_files *files, const char *bytes
 {
 	struct pkcs12_content content;
 
-	if (files->key)
-		return err_set(err, ERR_CONFIG, "it is no PEM, so its key is not in another file");
 	if (pkcs12_read(bytes, length, files->password, &content, err) < 0)
 		return -1;
 	*identity = (struct tls_identity){
 		.key = content.key, .certificate = content.own, .chain = content.others};
-	return identity->key && identity->certificate
-		       ? 0
-		       : err_set(err, ERR_CONFIG, "this PKCS #12 store holds no key of a server");
+	if (!identity->key || !identity->certificate)
+		return err_set(err, ERR_CONFIG, "this PKCS #12 store holds no key of a server");
+	return files->key ? err_set(err, ERR_CONFIG,
+				    "this PKCS #12 store has the key in it: name no other file of "
+				    "a key")
+			  : 0;
 }
 
 static int take_bytes(const struct tls_identity_files *files, const char *bytes, size_t length,
@@ -137,32 +168,37 @@ static int take_bytes(const struct tls_identity_files *files, const char *bytes,
 			       "-importkeystore -srckeystore %s -destkeystore %s.p12 "
 			       "-deststoretype PKCS12 makes one that is read here",
 			       files->certificate, files->certificate);
-	return memmem(bytes, length, "-----BEGIN", strlen("-----BEGIN"))
-		       ? take_pem(files, bytes, length, identity, err)
-		       : take_pkcs12(files, bytes, length, identity, err);
+	return is_pem(bytes, length) ? take_pem(files, bytes, length, identity, err)
+				     : take_pkcs12(files, bytes, length, identity, err);
 }
 
 static int take_files(const struct tls_identity_files *files, struct tls_identity *identity,
 		      struct err *err)
 {
+	struct tls_identity_files all = *files;
 	size_t length;
-	char *bytes cleanup_secret = read_file(files->certificate, !files->key, &length, err);
+	char *password cleanup_secret =
+		files->password_file ? read_password(files->password_file, err) : NULL;
 
+	if (files->password_file && !password)
+		return -1;
+	if (password)
+		all.password = password;
+	char *bytes cleanup_secret = read_file(files->certificate, &length, err);
 	if (!bytes)
 		return -1;
-	if (take_bytes(files, bytes, length, identity, err) < 0)
+	if (take_bytes(&all, bytes, length, identity, err) < 0)
 		return err_wrap(err, "%s", files->certificate);
-	return files->key ? take_key_file(files, identity, err) : 0;
+	return files->key ? take_key_file(&all, identity, err) : 0;
 }
 
-static void warn_of_time(const struct tls_identity_files *files, const X509 *certificate)
+static int64_t end_of(const X509 *certificate)
 {
-	if (X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0)
-		log_warning("%s: the certificate's time is over: browsers refuse it",
-			    files->certificate);
-	else if (X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0)
-		log_warning("%s: the certificate's time has not come: browsers refuse it",
-			    files->certificate);
+	struct tm end;
+
+	return ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) == 1
+		       ? (int64_t)timegm(&end) * 1000
+		       : 0;
 }
 
 int tls_identity_read(const struct tls_identity_files *files, struct tls_identity *identity,
@@ -176,7 +212,7 @@ int tls_identity_read(const struct tls_identity_files *files, struct tls_identit
 				files->key ? files->key : files->certificate, files->certificate);
 	ERR_clear_error();
 	if (result == 0)
-		warn_of_time(files, identity->certificate);
+		identity->ends_ms = end_of(identity->certificate);
 	else
 		tls_identity_finish(identity);
 	return result;

@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timer.h"
 #include "net/tls.h"
 
-enum { LOOK_MS = 5000 };
+enum { LOOK_MS = 5000, DAY_MS = 24 * 3600 * 1000, WARN_MS = 7 * DAY_MS };
 
 /* A file as it was read. */
 struct version {
@@ -24,8 +25,10 @@ struct portal_certificate {
 	const struct tls_identity_files *files;
 	struct tls_context *tls;
 	struct event *look;
-	struct version versions[2];
-	char *trouble; /* why the last try failed; NULL: it did not */
+	struct version versions[3];
+	int64_t ends_ms;
+	int64_t warned_ms; /* at which it was last told that the certificate ends; 0: never */
+	char *trouble;	   /* why the last try failed; NULL: it did not */
 };
 
 static struct version version_of(const char *path)
@@ -53,7 +56,8 @@ static bool is_same(const struct version *a, const struct version *b)
 static bool note_versions(struct portal_certificate *certificate)
 {
 	const struct version now[] = {version_of(certificate->files->certificate),
-				      version_of(certificate->files->key)};
+				      version_of(certificate->files->key),
+				      version_of(certificate->files->password_file)};
 	bool is_changed = false;
 
 	for (size_t i = 0; i < array_length(now); i++) {
@@ -63,16 +67,48 @@ static bool note_versions(struct portal_certificate *certificate)
 	return is_changed;
 }
 
+static int take(struct portal_certificate *certificate, const struct tls_identity *identity,
+		struct err *err)
+{
+	if (certificate->tls)
+		return tls_context_renew(certificate->tls, identity, err);
+	certificate->tls = tls_context_create_server(identity, err);
+	return certificate->tls ? 0 : -1;
+}
+
+/* A certificate that has ended takes no good one's place. */
 static int renew(struct portal_certificate *certificate, struct err *err)
 {
 	struct tls_identity identity cleanup_tls_identity = {0};
+	int64_t now = clock_wall_ms();
 
 	if (tls_identity_read(certificate->files, &identity, err) < 0)
 		return -1;
-	if (certificate->tls)
-		return tls_context_renew(certificate->tls, &identity, err);
-	certificate->tls = tls_context_create_server(&identity, err);
-	return certificate->tls ? 0 : -1;
+	if (identity.ends_ms <= now && certificate->ends_ms > now)
+		return err_set(err, ERR_CONFIG, "%s: the certificate's time is over",
+			       certificate->files->certificate);
+	if (take(certificate, &identity, err) < 0)
+		return err_wrap(err, "%s", certificate->files->certificate);
+	certificate->ends_ms = identity.ends_ms;
+	certificate->warned_ms = 0;
+	return 0;
+}
+
+/* Once a day: nobody may have noticed that it is renewed no more. */
+static void warn_of_end(struct portal_certificate *certificate)
+{
+	int64_t now = clock_wall_ms(), left_ms = certificate->ends_ms - now;
+
+	if (left_ms > WARN_MS ||
+	    (certificate->warned_ms > 0 && now - certificate->warned_ms < DAY_MS))
+		return;
+	certificate->warned_ms = now;
+	if (left_ms <= 0)
+		log_warning("HTTPS: %s: the certificate's time is over: browsers refuse it",
+			    certificate->files->certificate);
+	else
+		log_warning("HTTPS: %s: the certificate ends in %lld hours",
+			    certificate->files->certificate, (long long)(left_ms / 3600000));
 }
 
 static void on_look(evutil_socket_t fd, short what, void *data)
@@ -81,9 +117,11 @@ static void on_look(evutil_socket_t fd, short what, void *data)
 	struct err err cleanup_err = {0};
 
 	timer_start(certificate->look, LOOK_MS);
-	if (!note_versions(certificate) && !certificate->trouble)
+	bool is_due = note_versions(certificate) || certificate->trouble;
+	int result = is_due ? renew(certificate, &err) : 0;
+	warn_of_end(certificate);
+	if (!is_due)
 		return;
-	int result = renew(certificate, &err);
 	if (result == 0)
 		log_info("HTTPS: the certificate in %s is taken", certificate->files->certificate);
 	else if (!str_equal(certificate->trouble, err_message(&err)))
@@ -101,8 +139,10 @@ struct portal_certificate *portal_certificate_open(struct event_base *base,
 	certificate->look = evtimer_new(base, on_look, certificate);
 	note_versions(certificate);
 	timer_start(certificate->look, LOOK_MS);
-	if (renew(certificate, err) == 0)
+	if (renew(certificate, err) == 0) {
+		warn_of_end(certificate);
 		return certificate;
+	}
 	portal_certificate_close(certificate);
 	return NULL;
 }

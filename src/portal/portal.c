@@ -413,7 +413,7 @@ static void tell_ready(struct portal *portal)
 {
 	char *url cleanup_free = make_url(portal);
 	char *link cleanup_free = make_link(portal);
-	portal->options->ready(url, link);
+	portal->options->ready(http_server_address(portal->server), url, link);
 }
 
 /* Some containers, and old kernels, have no filters. */

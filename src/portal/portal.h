@@ -31,8 +31,8 @@ struct portal_options {
 	struct indexer indexer;
 	struct reader_setup reader; /* without its token, starter and TLS */
 	const char *tensorboard;    /* the program */
-	/* It listens: `url`, and a link that opens it. */
-	void (*ready)(const char *url, const char *link);
+	/* It listens at this address: `url`, and a link that opens it. */
+	void (*ready)(const char *address, const char *url, const char *link);
 };
 
 /* Until SIGTERM or SIGINT. */

@@ -103,14 +103,14 @@ def test_nothing_is_said_to_those_who_do_not_speak_tls(own, serve):
     certificate, key = own
     portal = serve("--certificate", certificate, "--key", key, trusted=certificate)
     place = urllib.parse.urlsplit(portal.url).netloc
-    with pytest.raises((http.client.HTTPException, OSError)):
-        plain = http.client.HTTPConnection(place, timeout=PATIENCE_S)
-        plain.request("GET", "/v1/server", headers=portal.headers)
-        plain.getresponse()
+    plain = http.client.HTTPConnection(place, timeout=PATIENCE_S)
+    plain.request("GET", "/v1/server", headers=portal.headers)
+    answer = plain.getresponse()
+    assert answer.status == 400 and answer.read() == b"This port speaks HTTPS: write https:// in place of http://.\n"
     for bytes_sent in (b"\x16\x03\x01\xff\xff\x01\x00\xff\xfb", b"\x16\x03\x01\x00\x02\x01\x00", b"\x17\x03\x03\x00\x04abcd"):
         with socket.create_connection(place.split(":"), timeout=PATIENCE_S) as stranger:
             stranger.sendall(bytes_sent)
-            assert stranger.recv(1) in (b"", b"\x15"), bytes_sent
+            assert stranger.recv(1) in (b"", b"\x15", b"H"), bytes_sent
     assert portal.jobs() == {}
 
 
@@ -175,6 +175,33 @@ def test_a_renewed_certificate_is_taken_and_a_broken_one_is_not(tony, own, serve
     wait_until(lambda: shown(portal).strip() == other.read_text().strip(), "the portal to take the other one")
 
 
+@pytest.mark.promise("S95")
+def test_a_store_and_its_password_are_renewed_together(tony, own, serve):
+    store, password = pkcs12(tony.directory, *own), tony.directory / "password"
+    password.write_text(f"{PASSWORD}\n")
+    password.chmod(0o600)
+    portal = serve("--certificate", store, "--key-password-file", password, trusted=own[0])
+    other, other_key = make_certificate(tony.directory, "other", kind="rsa")
+    fresh = tony.directory / "fresh.p12"
+    subprocess.run(["openssl", "pkcs12", "-export", "-in", other, "-inkey", other_key, "-out", fresh, "-passout", "pass:fresh"],
+                   check=True, capture_output=True)
+    fresh.chmod(0o600)
+    fresh.rename(store)
+    password.write_text("fresh")
+    wait_until(lambda: shown(portal).strip() == other.read_text().strip(), "the portal to take both")
+
+
+def test_the_end_of_a_certificate_is_told(tony, serve):
+    certificate, key = make_certificate(tony.directory, days=2)
+    portal = serve("--certificate", certificate, "--key", key, trusted=certificate)
+    assert "the certificate ends in 47 hours" in wait_until(portal.child.stderr.readline, "the portal to tell")
+    before = shown(portal)
+    subprocess.run(["openssl", "x509", "-in", certificate, "-signkey", key, "-days", "-1", "-out", certificate], check=True,
+                   capture_output=True)
+    assert "the certificate's time is over" in wait_until(portal.child.stderr.readline, "the portal to refuse it")
+    assert shown(portal) == before
+
+
 def broken(tony, case):
     certificate, key = make_certificate(tony.directory, "one", kind="weak" if case == "weak" else "ec")
     other, other_key = make_certificate(tony.directory, "other")
@@ -200,7 +227,7 @@ def broken(tony, case):
 @pytest.mark.parametrize("case, words", [
     ("another's key", "other.key: its key is not that of the certificate in "),
     ("everybody's key", "it holds a key, and everybody on this machine may read or write it: chmod o= "),
-    ("no key", "one.pem: it holds no key in PEM"),
+    ("no key", "one.pem: it holds no key in PEM, and no other file was named (--key)"),
     ("JKS", "one.pem -destkeystore "),
     ("password", "portal.p12: this PKCS #12 store cannot be opened without a password"),
     ("no certificate", "one.pem: it holds no certificate"),
@@ -221,6 +248,14 @@ def test_a_certificate_that_is_of_no_use_is_told(tony, case, words):
 def test_a_key_without_a_certificate_is_bad_usage(tony, options, words):
     answer = tony.run("portal", *options)
     assert answer.returncode == 2 and words in answer.stderr
+
+
+@pytest.mark.parametrize("key, value", [("tony.https.port", "19886"), ("tony.https.keystore.password", "secret")])
+def test_a_site_that_wants_https_names_its_certificate(tony, key, value):
+    """Else the portal would speak plain HTTP, and nobody would notice."""
+    write_xml(tony.directory / "conf/tony-site.xml", {key: value})
+    answer = tony.run("portal")
+    assert answer.returncode == 3 and f"{key}: there is no tony.https.keystore.path" in answer.stderr and "secret" not in answer.stderr
 
 
 def test_a_site_says_one_port(tony, own):
