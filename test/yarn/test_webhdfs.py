@@ -210,7 +210,7 @@ class SecureNameNode(http.server.BaseHTTPRequestHandler):
 
 def test_https(tmp_path, monkeypatch):
     """The kit's clusters speak http only, so that this NameNode is none."""
-    certificate, key = make_certificate(tmp_path, kind="rsa")
+    certificate, key = make_certificate(tmp_path, kind="rsa", names="IP:127.0.0.1")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), SecureNameNode) as server:
