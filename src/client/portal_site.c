@@ -73,7 +73,7 @@ static void check_keystore(const struct conf *conf, struct problems *problems)
 	static const char *const keys[] = {HTTPS_PORT_KEY, "tony.https.keystore.password"};
 
 	for (size_t i = 0; i < array_length(keys); i++) {
-		if (!conf_find(conf, keys[i]) || (i == 0 && !says_https_port(conf)))
+		if (!conf_find(conf, "%s", keys[i]) || (i == 0 && !says_https_port(conf)))
 			continue;
 		char *label cleanup_free = conf_locate(conf, "%s", keys[i]);
 		problems_error(
