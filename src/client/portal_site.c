@@ -47,7 +47,7 @@ static bool says_https_port(const struct conf *conf)
 	const struct conf_entry *entry = conf_find(conf, HTTPS_PORT_KEY);
 	const char *port = conf_text(conf, HTTPS_PORT_KEY);
 
-	return entry && *port && !str_equal(port, "disabled");
+	return entry && port && !str_equal(port, "disabled");
 }
 
 /* Where others reach it: HTTPS keeps what they say to it. NULL: said elsewhere, or bad. */
@@ -72,8 +72,10 @@ static void check_keystore(const struct conf *conf, struct problems *problems)
 {
 	static const char *const keys[] = {HTTPS_PORT_KEY, "tony.https.keystore.password"};
 
+	if (str_equal(conf_text(conf, HTTPS_PORT_KEY), "disabled"))
+		return;
 	for (size_t i = 0; i < array_length(keys); i++) {
-		if (!conf_find(conf, "%s", keys[i]) || (i == 0 && !says_https_port(conf)))
+		if (!conf_text(conf, "%s", keys[i]) || (i == 0 && !says_https_port(conf)))
 			continue;
 		char *label cleanup_free = conf_locate(conf, "%s", keys[i]);
 		problems_error(

@@ -167,12 +167,11 @@ static int check(const struct portal_verb *chosen, struct err *err)
 
 static void on_ready(const char *listen, const char *url, const char *link)
 {
-	bool is_usual = str_equal(listen, LISTEN);
-
 	printf("The portal is at %s\n"
-	       "This link opens it, once, within a minute; tony portal --link%s%s prints others:\n"
+	       "This link opens it, once, within a minute; tony portal --link --listen %s prints "
+	       "others:\n"
 	       "  %s\n",
-	       url, is_usual ? "" : " --listen ", is_usual ? "" : listen, link);
+	       url, listen, link);
 	fflush(stdout);
 }
 

@@ -31,8 +31,12 @@ static int ask(const struct http_site *site, const struct webhdfs_question *ques
 	int status = 0;
 
 	append_target(asks, question, &target);
-	if (http_get(site, str_text(&target), TIMEOUT_MS, &status, &body, err) < 0)
+	const int64_t patience_ms = asks->patience_ms > 0 ? asks->patience_ms : TIMEOUT_MS;
+	if (http_get(site, str_text(&target), patience_ms, &status, &body, err) < 0)
 		return err_wrap(err, "%s: GETDELEGATIONTOKEN", question->server);
+	if (asks->kms_path && status == 404)
+		return err_set(err, ERR_NOT_FOUND, "%s: there is no key management server at %s",
+			       question->server, asks->kms_path);
 	if (webhdfs_judge(question, status, str_text(&body), body.length, err) != WEBHDFS_DONE)
 		return -1;
 	return webhdfs_answer_token(question, str_text(&body), body.length, token, err);

@@ -3,6 +3,8 @@
 #ifndef TONY_HADOOP_GATEWAY_TOKEN_H
 #define TONY_HADOOP_GATEWAY_TOKEN_H
 
+#include <stdint.h>
+
 #include "base/err.h"
 #include "base/str.h"
 
@@ -17,6 +19,7 @@ struct gateway_question {
 	const char *principal, *keytab;
 	const char *renewer;
 	const char *kms_path; /* "/kms": these are key management servers; NULL: gateways */
+	int64_t patience_ms;  /* with each server; 0: a minute */
 	const char *user;     /* for whom a key management server is asked; NULL: for oneself */
 };
 

@@ -272,6 +272,7 @@ static int ask_kms(const struct kms *kms, const char *authorities, struct hadoop
 		.keytab = own.user_keytab,
 		.renewer = own.renewer ? own.renewer : "",
 		.kms_path = kms->path,
+		.patience_ms = HDFS_TOKEN_PATIENCE_MS,
 		.user = hadoop_proxy_user(),
 	};
 

@@ -6,6 +6,13 @@
 #include "base/mem.h"
 #include "net/address.h"
 
+static int refuse(const char *uri, struct err *err)
+{
+	return err_set(err, ERR_CONFIG,
+		       "\"%s\" is no key management server; write one as kms://https@host:9600/kms",
+		       uri);
+}
+
 static int take_hosts(struct kms *kms, const char *scheme, char *hosts, const char *uri,
 		      struct err *err)
 {
@@ -13,6 +20,8 @@ static int take_hosts(struct kms *kms, const char *scheme, char *hosts, const ch
 	const char *port = strrchr(hosts, ':');
 
 	str_split(&names, hosts, ';');
+	if (names.count == 0)
+		return refuse(uri, err);
 	for (size_t i = 0; i < names.count; i++) {
 		bool has_port = i + 1 == names.count; /* that of all */
 		char *address cleanup_free =
@@ -20,10 +29,7 @@ static int take_hosts(struct kms *kms, const char *scheme, char *hosts, const ch
 		char *host cleanup_free = NULL;
 		int number;
 		if (net_address_split(address, &host, &number, NULL) < 0)
-			return err_set(err, ERR_CONFIG,
-				       "\"%s\" is no key management server; write one as "
-				       "kms://https@host:9600/kms",
-				       uri);
+			return refuse(uri, err);
 		str_list_add(&kms->addresses, address);
 		str_list_take(&kms->urls, mem_printf("%s://%s", scheme, address));
 	}
@@ -40,10 +46,7 @@ int kms_parse(const char *uri, struct kms *kms, struct err *err)
 	*kms = (struct kms){0};
 	char *protocol cleanup_free = path ? mem_strndup(scheme, (size_t)(at - scheme)) : NULL;
 	if (!str_equal(protocol, "http") && !str_equal(protocol, "https"))
-		return err_set(err, ERR_CONFIG,
-			       "\"%s\" is no key management server; write one as "
-			       "kms://https@host:9600/kms",
-			       uri);
+		return refuse(uri, err);
 	char *hosts cleanup_free = mem_strndup(at + 1, (size_t)(path - at - 1));
 	if (take_hosts(kms, protocol, hosts, uri, err) < 0) {
 		kms_finish(kms);

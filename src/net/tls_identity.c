@@ -115,8 +115,10 @@ static char *read_password(const char *path, struct err *err)
 			     ? fs_read_file(path, PASSWORD_CAP, &length, err)
 			     : NULL;
 
-	if (text)
-		text[strcspn(text, "\r\n")] = '\0';
+	if (text) {
+		size_t line = strcspn(text, "\r\n");
+		explicit_bzero(text + line, length - line);
+	}
 	return text;
 }
 
@@ -192,13 +194,11 @@ static int take_files(const struct tls_identity_files *files, struct tls_identit
 	return files->key ? take_key_file(&all, identity, err) : 0;
 }
 
-static int64_t end_of(const X509 *certificate)
+static int64_t time_of(const ASN1_TIME *time)
 {
-	struct tm end;
+	struct tm parts;
 
-	return ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) == 1
-		       ? (int64_t)timegm(&end) * 1000
-		       : 0;
+	return ASN1_TIME_to_tm(time, &parts) == 1 ? (int64_t)timegm(&parts) * 1000 : 0;
 }
 
 int tls_identity_read(const struct tls_identity_files *files, struct tls_identity *identity,
@@ -211,11 +211,13 @@ int tls_identity_read(const struct tls_identity_files *files, struct tls_identit
 			err_set(err, ERR_CONFIG, "%s: its key is not that of the certificate in %s",
 				files->key ? files->key : files->certificate, files->certificate);
 	ERR_clear_error();
-	if (result == 0)
-		identity->ends_ms = end_of(identity->certificate);
-	else
+	if (result < 0) {
 		tls_identity_finish(identity);
-	return result;
+		return -1;
+	}
+	identity->begins_ms = time_of(X509_get0_notBefore(identity->certificate));
+	identity->ends_ms = time_of(X509_get0_notAfter(identity->certificate));
+	return 0;
 }
 
 void tls_identity_finish(struct tls_identity *identity)

@@ -24,8 +24,8 @@ struct tls_identity_files {
 struct tls_identity {
 	EVP_PKEY *key;
 	X509 *certificate;
-	STACK_OF(X509) * chain; /* the certificates that lead to an authority */
-	int64_t ends_ms;	/* wall time at which the certificate ends */
+	STACK_OF(X509) * chain;	    /* the certificates that lead to an authority */
+	int64_t begins_ms, ends_ms; /* the certificate's time, wall time */
 };
 
 /* ERR_CONFIG: a file is none of these, the key is another certificate's, or every user of this

@@ -76,7 +76,7 @@ static int take(struct portal_certificate *certificate, const struct tls_identit
 	return certificate->tls ? 0 : -1;
 }
 
-/* A certificate that has ended takes no good one's place. */
+/* A certificate that has ended, or not begun, takes no good one's place. */
 static int renew(struct portal_certificate *certificate, struct err *err)
 {
 	struct tls_identity identity cleanup_tls_identity = {0};
@@ -84,9 +84,14 @@ static int renew(struct portal_certificate *certificate, struct err *err)
 
 	if (tls_identity_read(certificate->files, &identity, err) < 0)
 		return -1;
-	if (identity.ends_ms <= now && certificate->ends_ms > now)
-		return err_set(err, ERR_CONFIG, "%s: the certificate's time is over",
-			       certificate->files->certificate);
+	bool is_good = identity.begins_ms <= now && now < identity.ends_ms;
+	if (!is_good && certificate->ends_ms > now)
+		return err_set(err, ERR_CONFIG, "%s: the certificate's time %s",
+			       certificate->files->certificate,
+			       identity.begins_ms > now ? "has not come" : "is over");
+	if (identity.begins_ms > now)
+		log_warning("HTTPS: %s: the certificate's time has not come: browsers refuse it",
+			    certificate->files->certificate);
 	if (take(certificate, &identity, err) < 0)
 		return err_wrap(err, "%s", certificate->files->certificate);
 	certificate->ends_ms = identity.ends_ms;

@@ -63,9 +63,10 @@ static void get_kms_token(const struct hadoop_cluster *cluster)
 	struct err why cleanup_err = {0};
 
 	if (hdfs_ticket_get_kms(cluster->hdfs.authorities, &why) < 0)
-		log_warning("the job's programs can read no encryption zone of HDFS: no delegation "
-			    "token of %s",
-			    err_message(&why));
+		log_warning(
+			"the job gets no new delegation token of %s; by such a token its programs "
+			"read encryption zones of HDFS",
+			err_message(&why));
 }
 
 int yarn_get_tokens(const struct hadoop_cluster *cluster, const struct job *job, struct err *err)

@@ -258,6 +258,20 @@ def test_a_site_that_wants_https_names_its_certificate(tony, key, value):
     assert answer.returncode == 3 and f"{key}: there is no tony.https.keystore.path" in answer.stderr and "secret" not in answer.stderr
 
 
+def test_a_site_may_leave_its_https_out(tony, own):
+    """The certificate stays named; the link is asked for, which nobody prints."""
+    for port in ("disabled", ""):
+        write_xml(tony.directory / "conf/tony-site.xml", {
+            "tony.https.keystore.path": pkcs12(tony.directory, *own), "tony.https.keystore.password": PASSWORD, "tony.https.port": port})
+        portal = Portal(tony, trusted=own[0])
+        assert portal.url.startswith("http://" if port else "https://") and portal.jobs() == {}
+        portal.stop()
+    write_xml(tony.directory / "conf/tony-site.xml", {"tony.https.port": ""})
+    portal = Portal(tony)
+    assert portal.url.startswith("http://") and portal.jobs() == {}
+    portal.stop()
+
+
 def test_a_site_says_one_port(tony, own):
     write_xml(tony.directory / "conf/tony-site.xml", {"tony.https.keystore.path": pkcs12(tony.directory, *own), "tony.http.port": "19886"})
     answer = tony.run("portal")

@@ -31,4 +31,4 @@ def test_a_server_that_is_away_costs_the_job_its_zones_alone(own_cluster, own_to
     away = own_tony.change_site("core-site.xml", own_cluster.env["KMS_URI"].replace("kms://", ""), "https@127.0.0.1:1/kms")
     answer = own_tony.run(*own_tony.arguments(KEYS, "--follow", "--executes", "echo without"), env=away)
     assert answer.returncode == 0 and "without\n" in answer.stdout
-    assert "the job's programs can read no encryption zone of HDFS: no delegation token of kms://https@127.0.0.1:1/kms" in answer.stderr
+    assert "the job gets no new delegation token of kms://https@127.0.0.1:1/kms" in answer.stderr

@@ -45,6 +45,8 @@ static void what_is_none_is_told(void **state)
 					  "kms://https@host/kms",
 					  "kms://https@a;b/kms",
 					  "kms://https@:9600/kms",
+					  "kms://https@/kms",
+					  "kms://https@;/kms",
 					  "kms://https@host:99999/kms"};
 
 	for (size_t i = 0; i < array_length(bad); i++) {
