@@ -16,7 +16,7 @@ from test_am_restart import NAMES, am_log, am_processes, finish, identity, start
 pytestmark = pytest.mark.fast
 
 # The tasks are on the labelled node, AMs on the others.
-CLUSTER = {"--nodes": 3, "--labels": ",,fast", "--heartbeat-ms": 100, "--expiry-ms": 10000}
+CLUSTER = {"--nodes": 3, "--labels": ",,fast", "--heartbeat-ms": 100, "--expiry-ms": 20000}
 
 
 @pytest.fixture

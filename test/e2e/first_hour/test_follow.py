@@ -94,7 +94,7 @@ def test_a_job_that_waits_says_so_meanwhile(tony):
     first.wait_log("driver:0", "up")
     terminal = Terminal(tony, "submit", "--memory", "64m", "--conf", "tony.local.memory=100m", "--", "echo", "hello")
     terminal.wait_text("forming for ")
-    assert "waiting: " in terminal.text
+    terminal.wait_text("waiting: ")
     (tony.directory / "go").touch()
     assert terminal.finish() == 0
     assert "\x1b[K" in terminal.text and "hello\n" in terminal.text
