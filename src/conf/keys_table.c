@@ -624,15 +624,14 @@ static const struct key site_keys[] = {
 	{"tony.portal.kerberos.keytab", KEY_TEXT, .since = OURS, .status = KEY_SITE,
 	 .note = FOR_PORTAL,
 	 .doc = "Lets users of the cluster into the portal by their Kerberos tickets (SPNEGO): the "
-		"file with "
-		"the keys of HTTP/HOST. Each sees his own jobs and those that he may view."},
+		"file with the keys of HTTP/HOST. Each sees his own jobs and those that he may "
+		"view."},
 	{"tony.keytab.user", KEY_TEXT, "user", .since = TONY_L, .status = KEY_SITE_IGNORED,
 	 .note = "the first principal of tony.keytab.location is the portal's",
 	 .doc = "In TonY, the portal's Kerberos principal."},
 	{"tony.keytab.location", KEY_TEXT, .since = TONY_L, .status = KEY_SITE, .note = FOR_PORTAL,
 	 .doc = "A keytab of one principal, by which the portal gets its Kerberos tickets, in "
-		"place "
-		"of kinit. Unset: those of its user's cache."},
+		"place of kinit. Unset: those of its user's cache."},
 	{"tony.https.port", KEY_TEXT, "19886", .since = TONY_L, .status = KEY_SITE,
 	 .note = FOR_PORTAL,
 	 .doc = "The port at which the portal speaks HTTPS, at every address of its machine, if "

@@ -73,7 +73,7 @@ static int fail(const struct gssapi *gssapi, uint32_t major, uint32_t minor, str
 	return gssapi_err(err, text);
 }
 
-static bool has_failed(uint32_t major)
+bool gssapi_has_failed(uint32_t major)
 {
 	return major & (uint32_t)GSS_ERROR_MASK;
 }
@@ -98,9 +98,9 @@ static uint32_t name_text(const struct gssapi *gssapi, void *name, char **out, u
 	uint32_t ignored;
 	uint32_t major = gssapi->canonicalize_name(minor, name, &kerberos, &canonical);
 
-	if (!has_failed(major))
+	if (!gssapi_has_failed(major))
 		major = gssapi->display_name(minor, canonical, &text, NULL);
-	if (!has_failed(major)) {
+	if (!gssapi_has_failed(major)) {
 		*out = str_printable(text.value, text.length);
 		gssapi->release_buffer(&ignored, &text);
 	}
@@ -116,7 +116,7 @@ static uint32_t import_typed(const struct gssapi *gssapi, const char *said,
 	struct gss_buffer text = {strlen(said), (char *)said};
 	const uint32_t major = gssapi->import_name(minor, &text, type, name);
 
-	return has_failed(major) ? major : name_text(gssapi, *name, out, minor);
+	return gssapi_has_failed(major) ? major : name_text(gssapi, *name, out, minor);
 }
 
 static uint32_t import_name(const struct gssapi *gssapi, const char *principal, void **name,
@@ -135,7 +135,7 @@ static char *realm_of(const struct gssapi *gssapi, const char *said, const struc
 
 	if (name)
 		gssapi->release_name(&minor, &name);
-	const char *at = has_failed(major) ? NULL : strrchr(text, '@');
+	const char *at = gssapi_has_failed(major) ? NULL : strrchr(text, '@');
 	return at && at[1] ? mem_strdup(at + 1) : NULL;
 }
 
@@ -189,7 +189,7 @@ static uint32_t inquire_name(struct gssapi_credential *credential, uint32_t *min
 	uint32_t ignored, major = gssapi->inquire_cred(minor, credential->credential, &name, NULL,
 						       NULL, NULL);
 
-	if (!has_failed(major))
+	if (!gssapi_has_failed(major))
 		major = name_text(gssapi, name, &credential->principal, minor);
 	if (name)
 		gssapi->release_name(&ignored, &name);
@@ -209,7 +209,7 @@ static uint32_t acquire(struct gssapi_credential *credential, void *name, const 
 		minor, name, 0, &mechanisms, GSS_INITIATE, keytab ? &store : NULL,
 		&credential->credential, NULL, NULL);
 
-	return has_failed(major) || name ? major : inquire_name(credential, minor);
+	return gssapi_has_failed(major) || name ? major : inquire_name(credential, minor);
 }
 
 struct acquisition {
@@ -241,11 +241,11 @@ static void run_acquisition(void *data)
 		char *principal cleanup_free = mem_steal(&credential->principal);
 		major = import_name(gssapi, principal, &name, &credential->principal, &minor);
 	}
-	if (!has_failed(major))
+	if (!gssapi_has_failed(major))
 		major = acquire(credential, name, acquisition->keytab, &minor);
 	if (name)
 		gssapi->release_name(&ignored, &name);
-	if (has_failed(major))
+	if (gssapi_has_failed(major))
 		acquisition->why = gssapi_failure_text(gssapi, major, minor);
 }
 
@@ -339,7 +339,7 @@ struct gssapi_context *gssapi_context_create(struct gssapi_credential *credentia
 	context->exchange = exchange;
 	const uint32_t major = import_name(context->gssapi, principal, &exchange->target,
 					   &context->principal, &minor);
-	if (!has_failed(major))
+	if (!gssapi_has_failed(major))
 		return context;
 	fail(context->gssapi, major, minor, err);
 	gssapi_context_destroy(context);
@@ -373,7 +373,7 @@ static void run_exchange(void *data)
 	exchange->major = gssapi->init_sec_context(
 		&minor, exchange->credential->credential, &exchange->context, exchange->target,
 		&kerberos, flags, 0, NULL, &in, NULL, &exchange->out, &exchange->granted, NULL);
-	if (has_failed(exchange->major))
+	if (gssapi_has_failed(exchange->major))
 		exchange->why = gssapi_failure_text(gssapi, exchange->major, minor);
 }
 
@@ -406,7 +406,7 @@ size_t gssapi_context_wrap_cap(struct gssapi_context *context, bool is_private, 
 	const uint32_t major = context->gssapi->wrap_size_limit(
 		&minor, context->exchange->context, is_private, 0, (uint32_t)token_cap, &cap);
 
-	return has_failed(major) ? 0 : cap;
+	return gssapi_has_failed(major) ? 0 : cap;
 }
 
 int gssapi_context_wrap(struct gssapi_context *context, bool is_private, const void *bytes,
@@ -418,7 +418,7 @@ int gssapi_context_wrap(struct gssapi_context *context, bool is_private, const v
 	const uint32_t major = context->gssapi->wrap(&minor, context->exchange->context, is_private,
 						     0, &in, &was_private, &token);
 
-	if (has_failed(major))
+	if (gssapi_has_failed(major))
 		return fail(context->gssapi, major, minor, err);
 	if (is_private && !was_private) {
 		context->gssapi->release_buffer(&minor, &token);
@@ -436,7 +436,7 @@ int gssapi_context_unwrap(struct gssapi_context *context, bool is_private, const
 	const uint32_t major = context->gssapi->unwrap(&minor, context->exchange->context, &in,
 						       &message, &was_private, &quality);
 
-	if (has_failed(major))
+	if (gssapi_has_failed(major))
 		return fail(context->gssapi, major, minor, err);
 	/* The rest of the status: repeated, too old, out of order, one before it is missing. */
 	if (major == GSS_COMPLETE && (was_private || !is_private))

@@ -101,6 +101,8 @@ struct gssapi {
 /* NULL: it cannot be loaded; ERR_FAILED names the package. It stays loaded. */
 const struct gssapi *gssapi_load(struct err *err);
 
+/* Of a major status. */
+bool gssapi_has_failed(uint32_t major);
 /* The words for a call that failed, in the thread that made it; the caller frees. */
 char *gssapi_failure_text(const struct gssapi *gssapi, uint32_t major, uint32_t minor);
 

@@ -9,11 +9,6 @@ struct gssapi_acceptor {
 	void *credential;
 };
 
-static bool has_failed(uint32_t major)
-{
-	return major & (uint32_t)GSS_ERROR_MASK;
-}
-
 struct gssapi_acceptor *gssapi_acceptor_create(const struct gssapi *gssapi, const char *keytab,
 					       struct err *err)
 {
@@ -26,7 +21,7 @@ struct gssapi_acceptor *gssapi_acceptor_create(const struct gssapi *gssapi, cons
 	/* Whatever the key: a browser calls the machine by any of its names. */
 	const uint32_t major = gssapi->acquire_cred_from(&minor, NULL, 0, NULL, GSS_ACCEPT, &store,
 							 &acceptor->credential, NULL, NULL);
-	if (!has_failed(major))
+	if (!gssapi_has_failed(major))
 		return acceptor;
 	char *text cleanup_free = gssapi_failure_text(gssapi, major, minor);
 	err_set(err, ERR_CONFIG, "%s: %s", keytab, text);
@@ -92,7 +87,7 @@ char *gssapi_acceptor_take(struct gssapi_acceptor *acceptor, const void *token, 
 		gssapi->accept_sec_context(&minor, &context, acceptor->credential, &in, NULL, NULL,
 					   NULL, &out, NULL, NULL, NULL);
 
-	if (has_failed(major)) {
+	if (gssapi_has_failed(major)) {
 		char *text cleanup_free = gssapi_failure_text(gssapi, major, minor);
 		err_set(err, ERR_DENIED, "%s", text);
 	} else if (major & GSS_CONTINUE_NEEDED) {

@@ -1,9 +1,7 @@
 #include "net/tls_identity.h"
 
-#include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,22 +9,10 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "net/pkcs12.h"
+#include "net/store_format.h"
 
-#define JKS_MAGIC    0xfeedfeedu
-#define JCEKS_MAGIC  0xcecececeu
 #define PASSWORD_CAP 4096 /* bytes of a file */
 #define PEM_KEY_MARK "PRIVATE KEY-----"
-
-static bool is_java_store(const char *bytes, size_t length)
-{
-	uint32_t magic;
-
-	if (length < sizeof(magic))
-		return false;
-	memcpy(&magic, bytes, sizeof(magic));
-	magic = ntohl(magic);
-	return magic == JKS_MAGIC || magic == JCEKS_MAGIC;
-}
 
 /* ---- PEM ---------------------------------------------------------------------------------- */
 
@@ -84,17 +70,12 @@ static int take_pem_key(const char *bytes, size_t length, const char *password,
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-static bool is_pem(const char *bytes, size_t length)
-{
-	return memmem(bytes, length, "-----BEGIN", strlen("-----BEGIN"));
-}
-
 /* A store may have one. */
 static bool may_hold_key(const char *bytes, size_t length)
 {
-	return is_pem(bytes, length)
+	return store_is_pem(bytes, length)
 		       ? memmem(bytes, length, PEM_KEY_MARK, strlen(PEM_KEY_MARK)) != NULL
-		       : !is_java_store(bytes, length);
+		       : !store_is_java(bytes, length);
 }
 
 /* The caller frees, with mem_free_secret(). */
@@ -164,14 +145,14 @@ static int take_pkcs12(const struct tls_identity_files *files, const char *bytes
 static int take_bytes(const struct tls_identity_files *files, const char *bytes, size_t length,
 		      struct tls_identity *identity, struct err *err)
 {
-	if (is_java_store(bytes, length))
+	if (store_is_java(bytes, length))
 		return err_set(err, ERR_CONFIG,
 			       "it is a key store that Java alone can open; keytool "
 			       "-importkeystore -srckeystore %s -destkeystore %s.p12 "
 			       "-deststoretype PKCS12 makes one that is read here",
 			       files->certificate, files->certificate);
-	return is_pem(bytes, length) ? take_pem(files, bytes, length, identity, err)
-				     : take_pkcs12(files, bytes, length, identity, err);
+	return store_is_pem(bytes, length) ? take_pem(files, bytes, length, identity, err)
+					   : take_pkcs12(files, bytes, length, identity, err);
 }
 
 static int take_files(const struct tls_identity_files *files, struct tls_identity *identity,

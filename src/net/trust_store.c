@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "net/pkcs12.h"
+#include "net/store_format.h"
 #include "net/tls.h"
 
 static int add(struct str *pem, X509 *certificate)
@@ -44,9 +45,6 @@ static int parse_pem(const void *bytes, size_t length, struct str *pem, struct e
 }
 
 /* ---- JKS ---------------------------------------------------------------------------------- */
-
-#define JKS_MAGIC   0xfeedfeedu
-#define JCEKS_MAGIC 0xcecececeu
 
 enum { JKS_KEY = 1, JKS_CERTIFICATE = 2 };
 
@@ -154,12 +152,9 @@ static int parse_pkcs12(const void *bytes, size_t length, const char *password, 
 static int parse(const void *bytes, size_t length, const char *password, struct str *pem,
 		 struct err *err)
 {
-	struct reader reader = {bytes, length, false};
-	uint32_t magic = take_number(&reader, 4);
-
-	if (magic == JKS_MAGIC || magic == JCEKS_MAGIC)
+	if (store_is_java(bytes, length))
 		return parse_jks(bytes, length, pem, err);
-	if (memmem(bytes, length, "-----BEGIN", strlen("-----BEGIN")))
+	if (store_is_pem(bytes, length))
 		return parse_pem(bytes, length, pem, err);
 	return parse_pkcs12(bytes, length, password, pem, err);
 }
