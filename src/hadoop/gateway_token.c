@@ -10,6 +10,7 @@
 #include "net/tls.h"
 
 #define TIMEOUT_MS 60000
+#define ANSWER_CAP (1u << 20) /* bytes */
 
 static void append_target(const struct gateway_question *asks,
 			  const struct webhdfs_question *question, struct str *target)
@@ -32,7 +33,7 @@ static int ask(const struct http_site *site, const struct webhdfs_question *ques
 
 	append_target(asks, question, &target);
 	const int64_t patience_ms = asks->patience_ms > 0 ? asks->patience_ms : TIMEOUT_MS;
-	if (http_get(site, str_text(&target), patience_ms, &status, &body, err) < 0)
+	if (http_get(site, str_text(&target), patience_ms, ANSWER_CAP, &status, &body, err) < 0)
 		return err_wrap(err, "%s: GETDELEGATIONTOKEN", question->server);
 	if (asks->kms_path && status == 404)
 		return err_set(err, ERR_NOT_FOUND, "%s: there is no key management server at %s",

@@ -125,14 +125,6 @@ static void append_user(struct str *target, const struct node_log_question *ques
 	http_url_encode(target, question->user, "");
 }
 
-static bool gather(void *data, const char *bytes, size_t length)
-{
-	struct str *body = data;
-
-	str_append_bytes(body, bytes, length);
-	return body->length <= NODE_LOG_LIST_CAP;
-}
-
 int node_log_list(const struct node_log_question *question, struct str_list *names, struct err *err)
 {
 	struct str target cleanup_str = {0};
@@ -142,8 +134,8 @@ int node_log_list(const struct node_log_question *question, struct str_list *nam
 	http_url_encode(&target, question->container, "");
 	str_append(&target, "/logs");
 	append_user(&target, question);
-	if (http_stream(&question->site, str_text(&target), LIST_TIMEOUT_MS, gather, &body, err) ==
-		    0 &&
+	if (http_get(&question->site, str_text(&target), LIST_TIMEOUT_MS, NODE_LOG_LIST_CAP, NULL,
+		     &body, err) == 0 &&
 	    node_log_parse_list(str_text(&body), body.length, names, err) == 0)
 		return 0;
 	spnego_explain(&question->site, err);

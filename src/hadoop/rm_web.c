@@ -90,14 +90,6 @@ void rm_web_close(struct rm_web *web)
 	free(web);
 }
 
-static bool gather(void *data, const char *bytes, size_t length)
-{
-	struct str *body = data;
-
-	str_append_bytes(body, bytes, length);
-	return body->length <= RM_WEB_CAP;
-}
-
 /* The first answer of those that are asked. */
 static int ask(struct rm_web *web, const char *path, struct str *body, struct err *err)
 {
@@ -116,7 +108,7 @@ static int ask(struct rm_web *web, const char *path, struct str *body, struct er
 		if (err)
 			err_finish(err);
 		str_truncate(body, 0);
-		result = http_stream(&site, path, web->timeout_ms, gather, body, err);
+		result = http_get(&site, path, web->timeout_ms, RM_WEB_CAP, NULL, body, err);
 		if (result == 0)
 			web->first = turn;
 		else

@@ -21,7 +21,6 @@ struct http_negotiator;
 struct tls_context;
 
 #define HTTP_RESPONSE_CAP (64u << 20) /* bytes of a gathered body */
-#define HTTP_GET_CAP	  (1u << 20)  /* of one that is short */
 
 struct http_response {
 	int status;
@@ -163,9 +162,9 @@ int http_stream(const struct http_site *site, const char *path, int64_t timeout_
 		bool (*on_bytes)(void *data, const char *bytes, size_t length), void *data,
 		struct err *err);
 
-/* GETs a whole answer of at most HTTP_GET_CAP bytes, which is appended to `body`. 0 when one came,
- * whatever its status. */
-int http_get(const struct http_site *site, const char *path, int64_t timeout_ms, int *status,
-	     struct str *body, struct err *err);
+/* GETs a whole answer, which is appended to `body`. One of more than `cap` bytes is an error; so
+ * is, with `status` NULL, one that http_response_check() refuses. */
+int http_get(const struct http_site *site, const char *path, int64_t timeout_ms, size_t cap,
+	     int *status, struct str *body, struct err *err);
 
 #endif

@@ -127,9 +127,10 @@ int http_stream(const struct http_site *site, const char *path, int64_t timeout_
 	return http_response_check(call.status, str_text(&response), response.length, err);
 }
 
-int http_get(const struct http_site *site, const char *path, int64_t timeout_ms, int *status,
-	     struct str *body, struct err *err)
+int http_get(const struct http_site *site, const char *path, int64_t timeout_ms, size_t cap,
+	     int *status, struct str *body, struct err *err)
 {
+	size_t before = body->length;
 	struct sync_call call = {
 		.tls = site->tls,
 		.negotiator = site->negotiator,
@@ -137,10 +138,18 @@ int http_get(const struct http_site *site, const char *path, int64_t timeout_ms,
 		.err = err,
 	};
 	struct http_question question = {
-		.method = "GET", .path = path, .timeout_ms = timeout_ms, .cap = HTTP_GET_CAP};
+		.method = "GET",
+		.path = path,
+		.headers = site->headers,
+		.timeout_ms = timeout_ms,
+		.cap = cap,
+	};
 
 	if (run(&call, &(struct http_target){.address = site->address}, &question) < 0)
 		return -1;
+	if (!status)
+		return http_response_check(call.status, str_text(body) + before,
+					   body->length - before, err);
 	*status = call.status;
 	return 0;
 }
