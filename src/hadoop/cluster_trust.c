@@ -1,14 +1,13 @@
 #include "hadoop/cluster_trust.h"
 
-#include <string.h>
-
 #include "base/fs.h"
 #include "net/trust_store.h"
+#include "net/url.h"
 
 static bool uses_tls(const struct str_list *urls)
 {
 	for (size_t i = 0; i < urls->count; i++)
-		if (strncasecmp(urls->items[i], "https:", strlen("https:")) == 0)
+		if (net_url_is_https(urls->items[i]))
 			return true;
 	return false;
 }

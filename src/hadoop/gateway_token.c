@@ -51,11 +51,8 @@ static int ask_server(const struct gateway_question *question, const char *serve
 	struct net_url url cleanup_net_url = {0};
 	struct tls_context *tls = NULL;
 
-	if (webhdfs_url_parse(server, &url, err) < 0)
-		return -1;
-	if (url.is_tls)
-		tls = tls_context_create_client(question->authorities, WEBHDFS_TRUST_REMEDY, err);
-	if (url.is_tls && !tls)
+	if (webhdfs_url_parse(server, &url, err) < 0 ||
+	    webhdfs_tls_create(server, question->authorities, &tls, err) < 0)
 		return -1;
 	const struct http_site site = {url.address, tls, negotiator};
 	int result = ask(&site, &asked, question, token, err);

@@ -8,7 +8,6 @@
 #include "hadoop/site.h"
 #include "hadoop/spnego.h"
 #include "hadoop/token_file.h"
-#include "hadoop/webhdfs_client.h"
 #include "net/http_client.h"
 #include "net/http_url.h"
 #include "net/tls.h"
@@ -50,17 +49,8 @@ static int find_proof(struct rm_web *web, const struct hadoop_cluster *cluster, 
 	if (find_token(cluster, &web->headers, err) < 0)
 		return -1;
 	if (!web->headers)
-		web->negotiator =
-			spnego_create(NULL, cluster->principal, cluster->keytab, SPNEGO_WEB_REMEDY);
+		web->negotiator = spnego_create_for_yarn(cluster);
 	return 0;
-}
-
-static int find_tls(struct rm_web *web, const struct hadoop_cluster *cluster, struct err *err)
-{
-	if (!net_url_is_https(cluster->rm_web.items[0]))
-		return 0;
-	web->tls = tls_context_create_client(cluster->hdfs.authorities, WEBHDFS_TRUST_REMEDY, err);
-	return web->tls ? 0 : -1;
 }
 
 struct rm_web *rm_web_open(const struct hadoop_cluster *cluster, int64_t timeout_ms,
@@ -72,7 +62,9 @@ struct rm_web *rm_web_open(const struct hadoop_cluster *cluster, int64_t timeout
 	}
 	struct rm_web *web = mem_alloc(sizeof(*web));
 	*web = (struct rm_web){.addresses = &cluster->rm_web, .timeout_ms = timeout_ms};
-	if (find_tls(web, cluster, err) == 0 && find_proof(web, cluster, err) == 0)
+	if (webhdfs_tls_create(cluster->rm_web.items[0], cluster->hdfs.authorities, &web->tls,
+			       err) == 0 &&
+	    find_proof(web, cluster, err) == 0)
 		return web;
 	rm_web_close(web);
 	return NULL;

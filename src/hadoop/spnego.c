@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "hadoop/cluster.h"
 #include "hadoop/gssapi.h"
 #include "net/http_client.h"
 
@@ -89,4 +90,11 @@ struct http_negotiator *spnego_create(const struct gssapi *library, const char *
 		.keytab = mem_strdup(keytab),
 	};
 	return http_negotiator_create(&mechanism, spnego, remedy);
+}
+
+struct http_negotiator *spnego_create_for_yarn(const struct hadoop_cluster *cluster)
+{
+	return cluster->web_asks_proof
+		       ? spnego_create(NULL, cluster->principal, cluster->keytab, SPNEGO_WEB_REMEDY)
+		       : NULL;
 }

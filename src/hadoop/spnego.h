@@ -16,6 +16,7 @@
 #include "net/http_negotiate.h"
 
 struct gssapi;
+struct hadoop_cluster;
 struct http_site;
 
 /* For the servers of YARN, and for those of WebHDFS and HttpFS. */
@@ -32,5 +33,7 @@ int spnego_explain(const struct http_site *site, struct err *err);
  * gssapi_credential_find() takes them, which is asked then, once. `remedy` is borrowed. */
 struct http_negotiator *spnego_create(const struct gssapi *library, const char *principal,
 				      const char *keytab, const char *remedy);
+/* For the web servers of YARN, which all want the same. NULL: they ask nobody who they are. */
+struct http_negotiator *spnego_create_for_yarn(const struct hadoop_cluster *cluster);
 
 #endif

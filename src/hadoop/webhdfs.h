@@ -20,6 +20,7 @@
 
 struct hadoop_token;
 struct hdfs_token;
+struct tls_context;
 
 /* What to do about a certificate of somebody else. */
 #define WEBHDFS_TRUST_REMEDY                                                                       \
@@ -185,6 +186,11 @@ char *webhdfs_answer_location(const struct webhdfs_question *question, const cha
 
 /* "https://dn1:9865/webhdfs/v1/...": net_url_parse() without a user, which is ERR_INPUT. */
 int webhdfs_url_parse(const char *text, struct net_url *url, struct err *err);
+
+/* For a server at `url`, of WebHDFS or YARN: *tls stays NULL where it is asked by plain http.
+ * `authorities`: PEM; NULL: those that the machine trusts. */
+int webhdfs_tls_create(const char *url, const char *authorities, struct tls_context **tls,
+		       struct err *err);
 
 /* Where content goes to or comes from. A server that is asked over https may not send us to a place
  * without: ERR_INPUT. */

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "hadoop/webhdfs.h"
+#include "net/tls.h"
 
 int webhdfs_url_parse(const char *text, struct net_url *url, struct err *err)
 {
@@ -14,4 +15,13 @@ int webhdfs_url_parse(const char *text, struct net_url *url, struct err *err)
 	char *shown cleanup_free = str_printable(text, strcspn(text, "?"));
 	net_url_finish(url);
 	return err_wrap(err, "\"%s\" is not a URL such as http://namenode:9870", shown);
+}
+
+int webhdfs_tls_create(const char *url, const char *authorities, struct tls_context **tls,
+		       struct err *err)
+{
+	if (!net_url_is_https(url))
+		return 0;
+	*tls = tls_context_create_client(authorities, WEBHDFS_TRUST_REMEDY, err);
+	return *tls ? 0 : -1;
 }

@@ -160,11 +160,9 @@ static int secure(struct yarn_logs *logs, struct err *err)
 {
 	const struct str_list *web = &logs->cluster->rm_web;
 
-	if (logs->tls || web->count == 0 || !str_starts_with(web->items[0], "https:"))
+	if (logs->tls || web->count == 0)
 		return 0;
-	logs->tls = tls_context_create_client(logs->cluster->hdfs.authorities, WEBHDFS_TRUST_REMEDY,
-					      err);
-	return logs->tls ? 0 : -1;
+	return webhdfs_tls_create(web->items[0], logs->cluster->hdfs.authorities, &logs->tls, err);
 }
 
 static struct log_source *open_at_node(struct yarn_logs *logs, const char *container,
@@ -178,9 +176,8 @@ static struct log_source *open_at_node(struct yarn_logs *logs, const char *conta
 	}
 	if (secure(logs, err) < 0)
 		return NULL;
-	if (!logs->negotiator && logs->cluster->web_asks_proof)
-		logs->negotiator = spnego_create(NULL, logs->cluster->principal,
-						 logs->cluster->keytab, SPNEGO_WEB_REMEDY);
+	if (!logs->negotiator)
+		logs->negotiator = spnego_create_for_yarn(logs->cluster);
 	question.site = (struct http_site){
 		.address = node_address(logs, host, err),
 		.tls = logs->tls,
