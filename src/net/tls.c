@@ -13,6 +13,7 @@
 #include "base/secret.h"
 #include "base/str.h"
 #include "net/address.h"
+#include "net/pem.h"
 #include "net/tls_identity.h"
 
 enum {
@@ -78,22 +79,15 @@ static int trust_machine(SSL_CTX *ssl, const char *remedy, struct err *err)
 
 static int trust(SSL_CTX *ssl, const char *authorities, struct err *err)
 {
-	X509_STORE *store = SSL_CTX_get_cert_store(ssl);
-	BIO *bio = BIO_new_mem_buf(authorities, -1);
-	X509 *certificate;
-	size_t count = 0;
+	STACK_OF(X509) *certificates = pem_read_certificates(authorities, strlen(authorities), err);
+	int count = certificates ? sk_X509_num(certificates) : -1;
 
-	while (bio && (certificate = PEM_read_bio_X509(bio, NULL, NULL, NULL)) != NULL) {
-		count += X509_STORE_add_cert(store, certificate) == 1;
-		X509_free(certificate);
-	}
-	/* The end of the text is told as an error, too. */
-	bool is_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
-	BIO_free(bio);
-	if (is_end && count > 0)
-		return 0;
-	return err_set(err, ERR_CONFIG, "certificate %zu of the trusted authorities is none in PEM",
-		       count + 1);
+	for (int i = 0; i < count; i++)
+		X509_STORE_add_cert(SSL_CTX_get_cert_store(ssl), sk_X509_value(certificates, i));
+	sk_X509_pop_free(certificates, X509_free);
+	if (count == 0)
+		err_set(err, ERR_CONFIG, "there is none");
+	return count > 0 ? 0 : err_wrap(err, "the trusted authorities");
 }
 
 /* ---- names --------------------------------------------------------------------------------- */

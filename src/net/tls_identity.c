@@ -8,6 +8,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "net/pem.h"
 #include "net/pkcs12.h"
 #include "net/store_format.h"
 
@@ -31,23 +32,11 @@ static int give_password(char *buffer, int size, int is_written, void *data)
 static int take_pem_certificates(const char *bytes, size_t length, struct tls_identity *identity,
 				 struct err *err)
 {
-	BIO *bio = BIO_new_mem_buf(bytes, (int)length);
-	X509 *certificate;
-
-	if (!bio)
-		BUG("OpenSSL cannot read from memory");
-	identity->certificate = PEM_read_bio_X509_AUX(bio, NULL, give_password, NULL);
-	identity->chain = sk_X509_new_null();
-	while (identity->certificate &&
-	       (certificate = PEM_read_bio_X509(bio, NULL, give_password, NULL)) != NULL)
-		sk_X509_push(identity->chain, certificate);
-	bool is_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
-	BIO_free(bio);
-	if (identity->certificate && is_end)
-		return 0;
-	return err_set(err, ERR_CONFIG,
-		       identity->certificate ? "one of its certificates is no PEM"
-					     : "it holds no certificate");
+	identity->chain = pem_read_certificates(bytes, length, err);
+	if (!identity->chain)
+		return -1;
+	identity->certificate = sk_X509_shift(identity->chain);
+	return identity->certificate ? 0 : err_set(err, ERR_CONFIG, "it holds no certificate");
 }
 
 static int take_pem_key(const char *bytes, size_t length, const char *password,

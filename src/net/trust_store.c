@@ -7,6 +7,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "net/pem.h"
 #include "net/pkcs12.h"
 #include "net/store_format.h"
 #include "net/tls.h"
@@ -24,24 +25,24 @@ static int add(struct str *pem, X509 *certificate)
 	return pem->length <= TLS_AUTHORITIES_CAP ? 0 : -1;
 }
 
+static void add_all(struct str *pem, STACK_OF(X509) * certificates)
+{
+	for (int i = 0; i < sk_X509_num(certificates); i++)
+		if (add(pem, sk_X509_value(certificates, i)) < 0)
+			return;
+}
+
 /* ---- PEM ---------------------------------------------------------------------------------- */
 
 static int parse_pem(const void *bytes, size_t length, struct str *pem, struct err *err)
 {
-	BIO *bio = BIO_new_mem_buf(bytes, (int)length);
-	X509 *certificate;
+	STACK_OF(X509) *certificates = pem_read_certificates(bytes, length, err);
 
-	while (bio && (certificate = PEM_read_bio_X509(bio, NULL, NULL, NULL)) != NULL) {
-		int result = add(pem, certificate);
-		X509_free(certificate);
-		if (result < 0)
-			break;
-	}
-	bool is_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
-	BIO_free(bio);
-	if (is_end || pem->length > TLS_AUTHORITIES_CAP)
-		return 0;
-	return err_set(err, ERR_CONFIG, "one of its certificates is no PEM");
+	if (!certificates)
+		return -1;
+	add_all(pem, certificates);
+	sk_X509_pop_free(certificates, X509_free);
+	return 0;
 }
 
 /* ---- JKS ---------------------------------------------------------------------------------- */
@@ -140,9 +141,7 @@ static int parse_pkcs12(const void *bytes, size_t length, const char *password, 
 
 	if (pkcs12_read(bytes, length, password, &content, err) < 0)
 		return -1;
-	for (int i = 0; i < sk_X509_num(content.others); i++)
-		if (add(pem, sk_X509_value(content.others, i)) < 0)
-			break;
+	add_all(pem, content.others);
 	pkcs12_content_finish(&content);
 	return 0;
 }
