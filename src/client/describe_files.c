@@ -78,16 +78,18 @@ static void check_source(const struct describer *describer, const struct place *
 		tell_unreadable(describer, where, spec->source, "a file or directory");
 }
 
-/* What --hdfs_classpath names; see job_options.c. */
 static bool is_of_classpath(const struct describer *describer, const char *source)
 {
-	static const char scheme[] = "hdfs://";
 	const char *list = describer->options->hdfs_classpath;
-	const char *path = str_starts_with(source, scheme) ? source + strlen(scheme) : source;
 	struct str_list items cleanup_str_list = {0};
 
 	str_split(&items, list ? list : "", ',');
-	return str_list_has(&items, source) || str_list_has(&items, path);
+	for (size_t i = 0; i < items.count; i++) {
+		char *url cleanup_free = job_options_classpath_url(items.items[i]);
+		if (str_equal(url, source))
+			return true;
+	}
+	return false;
 }
 
 static void add_resource(const struct describer *describer, const struct place *where,

@@ -94,6 +94,13 @@ static void set_type(struct conf *conf, const char *option, const char *type, co
 	set(conf, option, key, value);
 }
 
+char *job_options_classpath_url(const char *item)
+{
+	if (strstr(item, "://"))
+		return mem_strdup(item);
+	return *item == '/' ? mem_printf("hdfs://%s", item) : NULL;
+}
+
 /* TonY drops what is not there, with a warning (#495). */
 static void add_classpath(const struct job_options *options, struct conf *conf)
 {
@@ -104,11 +111,9 @@ static void add_classpath(const struct job_options *options, struct conf *conf)
 	for (size_t i = 0; i < items.count; i++) {
 		const char *item = items.items[i];
 		bool is_here = fs_exists(item), is_there = !is_here && schedulers_cluster();
-		char *uri cleanup_free = mem_printf("hdfs://%s", item);
-		if (is_here || (is_there && strstr(item, "://")))
-			conf_append(conf, &place, "tony.containers.resources", item);
-		else if (is_there && *item == '/')
-			conf_append(conf, &place, "tony.containers.resources", uri);
+		char *url cleanup_free = is_there ? job_options_classpath_url(item) : NULL;
+		if (is_here || url)
+			conf_append(conf, &place, "tony.containers.resources", url ? url : item);
 		else
 			problems_warning(conf_problems(conf),
 					 "--hdfs_classpath: \"%s\" is not on this machine and is "

@@ -169,6 +169,10 @@ int job_options_command(const struct str_list *operands, size_t dashdash, struct
 int job_options_load(const struct job_options *options, const struct str_list *command,
 		     struct conf **conf, struct err *err);
 
+/* Where an item of hdfs_classpath is that this machine does not have; NULL: nowhere. The caller
+ * frees. */
+char *job_options_classpath_url(const char *item);
+
 /* TonY's rule: "[INTERPRETER ]EXECUTES[ PARAMS]", a relative interpreter within ./venv when there
  * is one. NULL without `executes`. The caller frees. */
 char *job_options_build_command(const char *venv, const char *python, const char *executes,

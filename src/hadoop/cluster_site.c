@@ -372,14 +372,14 @@ static int read_name_nodes(const struct reader *reader, const char *authority,
 	return add_name_node(reader, reached, rpc ? suffix : "", found);
 }
 
-#define HDFS_SCHEME "hdfs://"
 #define VIEW_SCHEME "viewfs://"
 #define MOUNT_TABLE "fs.viewfs.mounttable."
 
-/* "nameservice" of "hdfs://nameservice/x", as far as it can be one. The caller frees. */
+/* "nameservice" of "hdfs://nameservice/x"; NULL: it is of another scheme, or can be none. The
+ * caller frees. */
 static char *authority_of(const char *url, const char *scheme)
 {
-	const char *start = url + strlen(scheme);
+	const char *start = str_starts_with(url, scheme) ? url + strlen(scheme) : "";
 	size_t length = strcspn(start, "/");
 
 	return length > 0 && strcspn(start, "${} \t") >= length ? mem_strndup(start, length) : NULL;
@@ -416,9 +416,7 @@ static void add_others(const struct reader *reader)
 	for (size_t i = 0; i < names.count; i++)
 		add_other(&quiet, names.items[i]);
 	for (size_t i = 0; i < hdfs->link_count; i++) {
-		const char *to = hdfs->links[i].to;
-		char *authority cleanup_free =
-			str_starts_with(to, HDFS_SCHEME) ? authority_of(to, HDFS_SCHEME) : NULL;
+		char *authority cleanup_free = authority_of(hdfs->links[i].to, HDFS_SCHEME);
 		if (authority)
 			add_other(&quiet, authority);
 	}
@@ -431,8 +429,7 @@ int hadoop_cluster_add_others(struct hadoop_cluster *cluster, struct hadoop_site
 
 	for (size_t i = 0; i < urls->count; i++) {
 		const char *url = urls->items[i];
-		char *authority cleanup_free =
-			str_starts_with(url, HDFS_SCHEME) ? authority_of(url, HDFS_SCHEME) : NULL;
+		char *authority cleanup_free = authority_of(url, HDFS_SCHEME);
 		if (!authority)
 			return err_set(err, ERR_CONFIG,
 				       "\"%s\" is not hdfs://NAMESERVICE or hdfs://HOST:PORT", url);
@@ -530,8 +527,7 @@ static char *view_name(const struct reader *reader, const char *fs)
 		char *name = authority_of(fs, VIEW_SCHEME);
 		return name ? name : mem_strdup(unnamed ? unnamed : "default");
 	}
-	return str_starts_with(fs, HDFS_SCHEME) && driver &&
-			       str_ends_with(driver, "ViewFileSystemOverloadScheme")
+	return driver && str_ends_with(driver, "ViewFileSystemOverloadScheme")
 		       ? authority_of(fs, HDFS_SCHEME)
 		       : NULL;
 }
@@ -632,7 +628,7 @@ static void read_log_dir(const struct reader *reader)
 	if (!hadoop_site_bool(site, "yarn.log-aggregation-enable"))
 		return;
 	const char *text = hadoop_site_get(site, "yarn.nodemanager.remote-app-log-dir");
-	char *url cleanup_free = *text == '/' ? mem_printf("hdfs://%s", text) : mem_strdup(text);
+	char *url cleanup_free = mem_printf("%s%s", *text == '/' ? HDFS_SCHEME : "", text);
 	char *found = cluster->hdfs.view ? hdfs_access_resolve(&cluster->hdfs, url) : NULL;
 	cluster->log_dir = found ? found : mem_strdup(text);
 	cluster->log_suffix =

@@ -11,8 +11,6 @@
 #include "hadoop/sasl.h"
 #include "net/address.h"
 
-#define HDFS "hdfs://"
-
 /* ---- the services of an address ----------------------------------------------------------- */
 
 /* A service that is there already says nothing new. With more than the cap the job's description
@@ -65,7 +63,7 @@ static void add_services(struct str_list *services, const char *address, bool us
 static void add_file_system(struct str_list *services, const char *fs, const struct str_list *rpc,
 			    bool use_ip)
 {
-	const char *authority = str_starts_with(fs, HDFS) ? fs + strlen(HDFS) : fs;
+	const char *authority = hdfs_access_authority(fs);
 
 	add_services(services, authority, use_ip);
 	for (size_t i = 0; i < rpc->count; i++)

@@ -133,6 +133,11 @@ int hdfs_access_open_behind(const struct hdfs_access *access, struct err *err)
 	return hdfs_token_get(hdfs_token_of(&server), HDFS_TOKEN_PATIENCE_MS, err);
 }
 
+const char *hdfs_access_authority(const char *fs)
+{
+	return str_starts_with(fs, HDFS_SCHEME) ? fs + strlen(HDFS_SCHEME) : fs;
+}
+
 const char *hdfs_access_name(const struct hdfs_access *access)
 {
 	return access->view ? access->view : access->fs;

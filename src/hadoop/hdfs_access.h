@@ -11,6 +11,8 @@
 #include "base/str.h"
 #include "hadoop/webhdfs.h"
 
+#define HDFS_SCHEME "hdfs://"
+
 /* Another HDFS that the site files name. */
 struct hdfs_other {
 	char *fs;		    /* "hdfs://nameservice" */
@@ -71,6 +73,9 @@ struct webhdfs_options hdfs_access_webhdfs_of(const struct hdfs_access *access, 
  * (hdfs_token.h), for the job's containers. A few seconds at most, as NameNodes may be out of
  * reach. */
 int hdfs_access_open_behind(const struct hdfs_access *access, struct err *err);
+
+/* "nameservice" or "host:port" of such an `fs`. */
+const char *hdfs_access_authority(const char *fs);
 
 /* The default file system, for messages: "viewfs://cluster" or `fs`. */
 const char *hdfs_access_name(const struct hdfs_access *access);

@@ -15,7 +15,6 @@
 #include "hadoop/token_file.h"
 #include "net/address.h"
 
-#define HDFS "hdfs://"
 #define HOST "_HOST"
 
 enum {
@@ -40,7 +39,7 @@ static struct {
 static char *service_of(const struct hdfs_token_server *server)
 {
 	if (server->givers->count > 1 || server->services->count == 0)
-		return mem_printf("ha-hdfs:%s", server->fs + strlen(HDFS));
+		return mem_printf("ha-hdfs:%s", hdfs_access_authority(server->fs));
 	return mem_strdup(server->services->items[0]);
 }
 

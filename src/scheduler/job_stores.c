@@ -101,7 +101,7 @@ static int add_path(struct job_stores *stores, const char *path, const struct aw
 		    struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
-	char *url cleanup_free = path ? mem_printf("hdfs://%s", path) : NULL;
+	char *url cleanup_free = path ? mem_printf(HDFS_SCHEME "%s", path) : NULL;
 
 	if (!cluster)
 		return -1;
@@ -417,7 +417,7 @@ struct store *job_stores_open_place(const struct job *job, const char *place, st
 		return NULL;
 	}
 	bool is_path = *place == '/' && !cluster->fs;
-	char *text cleanup_free = mem_printf("%s%s", is_path ? "hdfs://" : "", place);
+	char *text cleanup_free = mem_printf("%s%s", is_path ? HDFS_SCHEME : "", place);
 	char *url cleanup_free = yarn_url_within(cluster, text);
 	if (url)
 		return yarn_store_at(cluster, url, NULL, err);

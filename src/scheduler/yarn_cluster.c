@@ -324,7 +324,7 @@ char *yarn_history_path(const struct hadoop_cluster *cluster, const char *locati
 		return mem_steal(&parsed.path);
 	/* A path is one of the default file system. */
 	char *url cleanup_free = parsed.kind == STORE_PATH
-					 ? mem_printf("hdfs://%s", parsed.path)
+					 ? mem_printf(HDFS_SCHEME "%s", parsed.path)
 					 : store_location_url(&parsed, parsed.path);
 	char *path = hdfs_access_path(&cluster->hdfs, url);
 	return path ? path : hdfs_access_resolve(&cluster->hdfs, url);

@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "hadoop/hdfs_access.h"
 #include "net/url.h"
 
 void store_location_finish(struct store_location *location)
@@ -21,7 +22,7 @@ static const struct {
 	bool is_view;
 } schemes[] = {
 	{"file://", STORE_FILE, false},
-	{"hdfs://", STORE_HDFS, false},
+	{HDFS_SCHEME, STORE_HDFS, false},
 	{"viewfs://", STORE_HDFS, true},
 	{"s3://", STORE_S3, false},
 };
