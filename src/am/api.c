@@ -30,7 +30,7 @@ static const struct http_route routes[] = {
 	{"GET", "/assets/{path*}", api_handle_asset, EVERYBODY},
 	{"HEAD", "/assets/{path*}", api_handle_asset, EVERYBODY},
 	{"GET", "/login", api_handle_login, EVERYBODY},
-	{"GET", "/v1/server", api_handle_server, EVERYBODY},
+	{"GET", "/v1/server", api_handle_server, EVERYBODY, .differs = true},
 	{"POST", "/v1/links", api_handle_links},
 	{"GET", "/v1/job", api_handle_job, READERS},
 	{"GET", "/v1/tasks", api_handle_tasks, READERS},
@@ -63,9 +63,20 @@ static const struct http_route routes[] = {
 static enum http_access authorize(void *data, const struct http_request *request)
 {
 	const struct api *api = data;
-	char *viewer cleanup_free = viewers_find(api->viewers, request);
+	struct viewer viewer cleanup_viewer = viewers_identify(api->viewers, request);
 
-	return viewer ? HTTP_ACCESS_READ : HTTP_ACCESS_NONE;
+	if (viewer.is_awaited)
+		return HTTP_ACCESS_LATER;
+	return viewer.may_look ? HTTP_ACCESS_READ : HTTP_ACCESS_NONE;
+}
+
+static void on_decided(void *data)
+{
+	struct api *api = data;
+
+	http_server_admit_again(api->server);
+	if (api->pages)
+		http_server_admit_again(api->pages);
 }
 
 /* These, and those of the rendezvous. */
@@ -173,7 +184,7 @@ struct api *api_create(struct event_base *base, const struct api_host *host,
 	api->base = base;
 	api->task_count = machine_task_count(host->machine);
 	api->tasks = mem_alloc_array(api->task_count, sizeof(*api->tasks));
-	api->viewers = viewers_create(base, host->job);
+	api->viewers = viewers_create(base, host->job, on_decided, api);
 	api->refusals = audit_refusals_create();
 	api->numbers_budget = user_budget_of(api->task_count);
 	api_view_init(api);

@@ -3,13 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "am/group_finder.h"
 #include "base/acl.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/http_server.h"
 #include "net/resolve.h"
 #include "web/access.h"
 #include "web/cookie.h"
+#include "web/group_cache.h"
 #include "web/login.h"
 
 struct lookup {
@@ -26,9 +29,29 @@ struct viewers {
 	size_t lookup_count;
 	struct str_list proxies; /* numeric addresses */
 	bool prove;
+	struct group_cache *groups; /* of users */
+	struct group_finder *finder;
+	void (*decided)(void *data);
+	void *data;
 };
 
-struct viewers *viewers_create(struct event_base *base, const struct job *job)
+static void ask_for_groups(void *data, const char *user)
+{
+	struct viewers *viewers = data;
+
+	group_finder_ask(viewers->finder, user);
+}
+
+static void on_groups(void *data, const char *user, struct str_list *groups)
+{
+	struct viewers *viewers = data;
+
+	group_cache_tell(viewers->groups, user, groups, clock_monotonic_ms());
+	viewers->decided(viewers->data);
+}
+
+struct viewers *viewers_create(struct event_base *base, const struct job *job,
+			       void (*decided)(void *data), void *data)
 {
 	struct viewers *viewers = mem_alloc(sizeof(*viewers));
 	char *cookie cleanup_free = mem_printf("tony-%s", job->id);
@@ -36,6 +59,10 @@ struct viewers *viewers_create(struct event_base *base, const struct job *job)
 	viewers->base = base;
 	viewers->job = job;
 	viewers->sessions = web_sessions_create(cookie, false);
+	viewers->groups = group_cache_create(ask_for_groups, viewers);
+	viewers->finder = group_finder_create(base, on_groups, viewers);
+	viewers->decided = decided;
+	viewers->data = data;
 	return viewers;
 }
 
@@ -56,6 +83,8 @@ void viewers_destroy(struct viewers *viewers)
 		return;
 	forget_proxies(viewers);
 	web_sessions_destroy(viewers->sessions);
+	group_finder_destroy(viewers->finder);
+	group_cache_destroy(viewers->groups);
 	free(viewers);
 }
 
@@ -93,19 +122,30 @@ void viewers_trust(struct viewers *viewers, const struct str_list *proxies, bool
 	}
 }
 
-static bool may_look(const struct viewers *viewers, const char *user)
+/* His groups are looked up only where they may count. */
+static void decide(struct viewers *viewers, struct viewer *viewer)
 {
 	const struct job *job = viewers->job;
+	struct acl_user user = {.name = viewer->user};
 	const struct acl_rule rule = {
 		.owner = job->user,
 		.acl = job_view_acl(job),
 		.administrators = job_config(job, "tony.admin.acl"),
 	};
 
-	return !viewers->prove || acl_allows(&rule, &(struct acl_user){.name = user});
+	viewer->may_look = !viewers->prove || acl_allows(&rule, &user);
+	if (viewer->may_look || !user.name || !*user.name ||
+	    (!acl_has_groups(rule.acl) && !acl_has_groups(rule.administrators)))
+		return;
+	const struct str_list *groups =
+		group_cache_find(viewers->groups, user.name, clock_monotonic_ms());
+	viewer->is_awaited = !groups;
+	if (groups)
+		user.groups = *groups;
+	viewer->may_look = acl_allows(&rule, &user);
 }
 
-static struct viewer identify_behind_proxy(const struct viewers *viewers,
+static struct viewer identify_behind_proxy(struct viewers *viewers,
 					   const struct http_request *request)
 {
 	struct viewer viewer = {
@@ -113,19 +153,20 @@ static struct viewer identify_behind_proxy(const struct viewers *viewers,
 		.proof = "proxy",
 	};
 
-	viewer.may_look = web_request_looks(request) && may_look(viewers, viewer.user);
+	if (web_request_looks(request))
+		decide(viewers, &viewer);
 	return viewer;
 }
 
-struct viewer viewers_identify(const struct viewers *viewers, const struct http_request *request)
+struct viewer viewers_identify(struct viewers *viewers, const struct http_request *request)
 {
 	char *peer cleanup_free = http_request_peer(request);
 
 	if (web_login_has(viewers->sessions, request) && web_request_is_own(request))
-		return (struct viewer){mem_strdup(viewers->job->user), "session", true};
+		return (struct viewer){mem_strdup(viewers->job->user), "session", true, false};
 	if (str_list_has(&viewers->proxies, peer))
 		return identify_behind_proxy(viewers, request);
-	return (struct viewer){NULL, "none", false};
+	return (struct viewer){NULL, "none", false, false};
 }
 
 void viewer_finish(struct viewer *viewer)
@@ -133,7 +174,7 @@ void viewer_finish(struct viewer *viewer)
 	free(viewer->user);
 }
 
-char *viewers_find(const struct viewers *viewers, const struct http_request *request)
+char *viewers_find(struct viewers *viewers, const struct http_request *request)
 {
 	struct viewer viewer cleanup_viewer = viewers_identify(viewers, request);
 

@@ -16,7 +16,9 @@ struct event_base;
 struct http_request;
 struct viewers;
 
-struct viewers *viewers_create(struct event_base *base, const struct job *job);
+/* `decided` is told, from the loop, when a viewer is not awaited any more. */
+struct viewers *viewers_create(struct event_base *base, const struct job *job,
+			       void (*decided)(void *data), void *data);
 void viewers_destroy(struct viewers *viewers); /* NULL is fine */
 
 struct web_sessions *viewers_sessions(struct viewers *viewers);
@@ -29,12 +31,13 @@ struct viewer {
 	char *user;	   /* as he is named, whether he may look or not; NULL: he is not */
 	const char *proof; /* by which he is known: "session", "proxy" or "none" */
 	bool may_look;
+	bool is_awaited; /* that hangs on his groups, which this node is asked for */
 };
-struct viewer viewers_identify(const struct viewers *viewers, const struct http_request *request);
+struct viewer viewers_identify(struct viewers *viewers, const struct http_request *request);
 void viewer_finish(struct viewer *viewer);
 #define cleanup_viewer __attribute__((cleanup(viewer_finish)))
 
 /* Who may look, by name; NULL: nobody. The caller frees. */
-char *viewers_find(const struct viewers *viewers, const struct http_request *request);
+char *viewers_find(struct viewers *viewers, const struct http_request *request);
 
 #endif

@@ -33,6 +33,13 @@ bool acl_names(const char *acl, const struct acl_user *user)
 	return str_list_has(&users, user->name) || has_any(&groups, &user->groups);
 }
 
+bool acl_has_groups(const char *acl)
+{
+	const char *blank = acl && !is_everybody(acl) ? strchr(acl, ' ') : NULL;
+
+	return blank && blank[strspn(blank, " ")];
+}
+
 bool acl_allows(const struct acl_rule *rule, const struct acl_user *user)
 {
 	if (!user->name || !*user->name)

@@ -29,6 +29,9 @@ bool acl_allows(const struct acl_rule *rule, const struct acl_user *user);
 /* Whether the ACL itself names the user; NULL names nobody. */
 bool acl_names(const char *acl, const struct acl_user *user);
 
+/* Whether the ACL names groups; NULL does not. */
+bool acl_has_groups(const char *acl);
+
 /* Whether the ACL means what it looks like: "alice, bob" is a user and a group to Hadoop. The error
  * is a phrase that begins with the quoted value. */
 int acl_check(const char *acl, struct err *err);

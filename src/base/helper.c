@@ -4,6 +4,10 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { END_TRIES = 100, END_PAUSE_US = 1000 };
 
 pid_t helper_start(char *const arguments[], const char *directory, char *const environment[],
 		   int output)
@@ -33,4 +37,11 @@ pid_t helper_start(char *const arguments[], const char *directory, char *const e
 	posix_spawnattr_destroy(&attributes);
 	errno = error;
 	return error == 0 ? pid : -1;
+}
+
+void helper_end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	for (int i = 0; i < END_TRIES && waitpid(pid, NULL, WNOHANG) == 0; i++)
+		usleep(END_PAUSE_US);
 }

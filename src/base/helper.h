@@ -12,4 +12,8 @@
 pid_t helper_start(char *const arguments[], const char *directory, char *const environment[],
 		   int output);
 
+/* Kills it and reaps it. One that hangs in its driver does not die even now, and is left: whoever
+ * reaps all children does so once it does. */
+void helper_end(pid_t pid);
+
 #endif

@@ -17,8 +17,6 @@
 enum {
 	TIME_LIMIT_S = 10,
 	GIVE_UP_AFTER = 10, /* failures in a row */
-	CANCEL_TRIES = 50,
-	CANCEL_PAUSE_US = 1000,
 };
 #define MEMORY_MIB_MAX (INT64_C(1) << 40)
 
@@ -231,10 +229,7 @@ void gpu_cancel(struct gpu *gpu)
 {
 	if (!gpu || gpu->child == 0)
 		return;
-	kill(gpu->child, SIGKILL);
-	/* One that hangs in its driver does not die even now: it is reaped whenever it does. */
-	for (int i = 0; i < CANCEL_TRIES && waitpid(gpu->child, NULL, WNOHANG) == 0; i++)
-		usleep(CANCEL_PAUSE_US);
+	helper_end(gpu->child);
 	forget_child(gpu);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/helper.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -31,8 +32,6 @@ enum {
 	SAVE_LIMIT_MS = 10000, /* for the stacks of what hangs */
 	STACK_LINES = 12,      /* of them, in the exit report */
 	STACKS_CAP = 1 << 20,
-	CANCEL_TRIES = 100,
-	CANCEL_PAUSE_US = 1000,
 };
 static const char stacks_name[] = "hang-stacks.txt";
 
@@ -78,9 +77,7 @@ static void cancel_helpers(struct program *program)
 	gpu_cancel(program->options.gpu);
 	if (program->saver == 0)
 		return;
-	kill(program->saver, SIGKILL);
-	for (int i = 0; i < CANCEL_TRIES && waitpid(program->saver, NULL, WNOHANG) == 0; i++)
-		usleep(CANCEL_PAUSE_US);
+	helper_end(program->saver);
 	program->saver = 0;
 }
 

@@ -92,6 +92,33 @@ static void dispatch(struct http_connection *connection)
 		BUG("%s was neither answered nor held", request->route->pattern);
 }
 
+static void admit(struct http_connection *connection)
+{
+	struct http_request *request = connection->request;
+
+	connection->phase = PHASE_REQUEST;
+	int result = http_request_admit(request);
+	if (result > 0) {
+		connection->phase = PHASE_ADMIT;
+		connection->asks_again = false;
+		http_connection_set_deadline(connection, connection->server->config.limits.idle_ms);
+	} else if (result == 0 && request->route->raw) {
+		connection->close_after = true; /* who knows how much of the body is taken */
+		dispatch(connection);
+	} else if (result == 0) {
+		begin_body(connection);
+	}
+}
+
+/* True: there is more to do. */
+static bool admit_again(struct http_connection *connection)
+{
+	if (!connection->asks_again)
+		return false;
+	admit(connection);
+	return connection->phase != PHASE_ADMIT;
+}
+
 static void begin_request(struct http_connection *connection, const char *bytes, size_t length)
 {
 	struct err err cleanup_err = {0};
@@ -110,15 +137,7 @@ static void begin_request(struct http_connection *connection, const char *bytes,
 	}
 	evbuffer_drain(connection->wire.input, length);
 	request->head_bytes = length;
-	connection->phase = PHASE_REQUEST;
-	if (http_request_admit(request) < 0)
-		return;
-	if (request->route->raw) {
-		connection->close_after = true; /* who knows how much of the body is taken */
-		dispatch(connection);
-	} else {
-		begin_body(connection);
-	}
+	admit(connection);
 }
 
 /* An empty line in front of a request is what careless clients send behind a body. */
@@ -245,6 +264,8 @@ static bool advance_once(struct http_connection *connection)
 		return take_head(connection);
 	case PHASE_BODY:
 		return take_body(connection);
+	case PHASE_ADMIT:
+		return admit_again(connection);
 	case PHASE_STREAM:
 		return pump(connection);
 	case PHASE_RAW:

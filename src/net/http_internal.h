@@ -13,6 +13,7 @@
 enum http_phase {
 	PHASE_HEAD,    /* waits for a request's head to be complete */
 	PHASE_BODY,    /* waits for its body */
+	PHASE_ADMIT,   /* waits to hear what its caller may do */
 	PHASE_REQUEST, /* the handler has it, or somebody holds it */
 	PHASE_STREAM,  /* an answer without a known end */
 	PHASE_RAW,     /* the handler reads and writes by itself */
@@ -27,6 +28,7 @@ struct http_connection {
 	bool is_known;	   /* presented the token: not a stranger any more */
 	bool close_after;  /* the answer in progress is the last */
 	bool peer_ended;   /* no more input */
+	bool asks_again;   /* in PHASE_ADMIT */
 	bool advancing;	   /* handlers run: who answers within need not wake it */
 	size_t looked;	   /* bytes of the incomplete head looked at */
 	size_t weight;	   /* its part of the server's stranger_bytes */
@@ -114,7 +116,8 @@ void http_connection_set_deadline(struct http_connection *connection, int64_t ms
 
 /* http_request.c */
 void http_request_free(struct http_request *request);
-/* Checks token, path, method and size in that order. -1: refused and answered. */
+/* Checks token, path, method and size in that order. -1: refused and answered; 1: not decided yet.
+ */
 int http_request_admit(struct http_request *request);
 /* Its body is over request->body_cap. */
 void http_request_refuse_body(struct http_request *request);

@@ -124,14 +124,20 @@ static int admit_by_host(struct http_request *request)
 static int admit_by_access(struct http_request *request)
 {
 	const struct http_server_config *config = &request->connection->server->config;
+	enum http_access needed = request->route ? request->route->needs : HTTP_ACCESS_READ;
 	bool shows_token = has_token(request);
 
 	if (!shows_token && admit_by_host(request) < 0)
 		return -1;
 	request->access = shows_token ? HTTP_ACCESS_ALL : find_access(request);
+	if (request->access == HTTP_ACCESS_LATER &&
+	    (needed < HTTP_ACCESS_NONE || request->route->differs))
+		return 1;
+	if (request->access == HTTP_ACCESS_LATER)
+		request->access = HTTP_ACCESS_NONE;
 	if (request->access < HTTP_ACCESS_NONE && request->connection->server->token)
 		http_server_know(request->connection->server, request->connection);
-	if (request->access <= (request->route ? request->route->needs : HTTP_ACCESS_READ))
+	if (request->access <= needed)
 		return 0;
 	if (config->refused)
 		config->refused(config->data, request);
@@ -167,8 +173,9 @@ int http_request_admit(struct http_request *request)
 	bool path_exists;
 
 	request->route = find_route(request, &path_exists);
-	if (admit_by_access(request) < 0)
-		return -1;
+	int result = admit_by_access(request);
+	if (result != 0)
+		return result;
 	if (!path_exists)
 		return refuse(request, 404, "not-found", "there is no such path");
 	if (!request->route)

@@ -371,6 +371,25 @@ static void close_idle(struct http_connection_list *list)
 	}
 }
 
+static void admit_again(struct http_connection_list *list)
+{
+	struct http_connection *connection;
+
+	TAILQ_FOREACH(connection, list, link)
+	{
+		if (connection->phase != PHASE_ADMIT)
+			continue;
+		connection->asks_again = true;
+		http_connection_wake(connection);
+	}
+}
+
+void http_server_admit_again(struct http_server *server)
+{
+	admit_again(&server->strangers);
+	admit_again(&server->known);
+}
+
 void http_server_drain(struct http_server *server, int64_t timeout_ms, void (*done)(void *data),
 		       void *data)
 {

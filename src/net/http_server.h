@@ -33,6 +33,7 @@ enum http_access {
 	HTTP_ACCESS_ALL,  /* it showed the token, or the server has none */
 	HTTP_ACCESS_READ, /* look, and change nothing */
 	HTTP_ACCESS_NONE,
+	HTTP_ACCESS_LATER, /* not known yet: the request waits for http_server_admit_again() */
 };
 
 struct http_route {
@@ -42,6 +43,8 @@ struct http_route {
 	const char *pattern;
 	void (*handle)(void *data, struct http_request *request);
 	enum http_access needs; /* what is enough; HTTP_ACCESS_NONE: everybody is welcome */
+	/* Everybody gets an answer, and each by his access another one. */
+	bool differs;
 	/* The handler is called once the head is there, for http_request_take_over(). */
 	bool raw;
 	/* Bytes of body that a stranger may send, a caller with HTTP_ACCESS_NONE. 0: none. */
@@ -99,6 +102,9 @@ struct http_server *http_server_create(struct event_base *base,
 				       const struct http_server_config *config, struct err *err);
 const char *http_server_address(const struct http_server *server); /* with the port bound */
 size_t http_server_connection_count(const struct http_server *server);
+
+/* Asks again what the callers may do whose access was HTTP_ACCESS_LATER, from the loop. */
+void http_server_admit_again(struct http_server *server);
 
 /* Accepts no more, answers new requests 503, and calls `done` once every answer is delivered and
  * every stream has ended, at the latest after timeout_ms. Answer what is held before or after. */

@@ -466,14 +466,14 @@ int portal_run(const struct portal_options *options, struct err *err)
 	portal.sessions = web_sessions_create("tony-portal", options->https != NULL);
 	portal.restart = evtimer_new(portal.base, on_restart, &portal);
 	portal.readers = readers_create(portal.base, &portal.reader);
-	portal.groups = portal_groups_create(user_groups);
+	portal.groups = group_cache_create(portal_ask_groups, &portal);
 	portal.refusals = audit_refusals_create();
 	int result = serve(&portal, err);
 	link_socket_close(portal.links);
 	http_server_destroy(portal.server);
 	portal_certificate_close(portal.certificate);
 	readers_destroy(portal.readers);
-	portal_groups_destroy(portal.groups);
+	group_cache_destroy(portal.groups);
 	audit_refusals_destroy(portal.refusals);
 	child_kill(&portal.indexer);
 	event_free(portal.restart);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/user.h"
 #include "net/http_message.h"
 #include "net/http_server.h"
 #include "portal/portal_internal.h"
@@ -52,6 +53,15 @@ enum http_access portal_authorize(void *data, const struct http_request *request
 		       : HTTP_ACCESS_NONE;
 }
 
+void portal_ask_groups(void *data, const char *user)
+{
+	struct portal *portal = data;
+	struct str_list groups cleanup_str_list = {0};
+
+	user_groups(user, &groups);
+	group_cache_tell(portal->groups, user, &groups, clock_monotonic_ms());
+}
+
 bool portal_find_viewer(struct portal *portal, const struct http_request *request,
 			struct portal_viewer *viewer)
 {
@@ -65,7 +75,7 @@ bool portal_find_viewer(struct portal *portal, const struct http_request *reques
 		user = proxied_user(portal, request);
 	if (user)
 		viewer->user = (struct acl_user){
-			user, *portal_groups_of(portal->groups, user, clock_monotonic_ms())};
+			user, *group_cache_find(portal->groups, user, clock_monotonic_ms())};
 	return true;
 }
 

@@ -4,12 +4,12 @@
 #include <stdint.h>
 
 #include "net/http_server.h"
-#include "portal/groups.h"
 #include "portal/index.h"
 #include "portal/portal.h"
 #include "portal/readers.h"
 #include "scheduler/child.h"
 #include "web/audit.h"
+#include "web/group_cache.h"
 #include "web/sessions.h"
 
 struct portal {
@@ -21,7 +21,7 @@ struct portal {
 	struct web_sessions *sessions;
 	struct reader_setup reader;
 	struct readers *readers;
-	struct portal_groups *groups;
+	struct group_cache *groups;
 	struct audit_refusals *refusals;
 	struct portal_index *index; /* NULL: it is being made anew */
 	struct child indexer;
@@ -32,6 +32,8 @@ struct portal {
 /* ---- portal_access.c; `data` is the portal */
 
 enum http_access portal_authorize(void *data, const struct http_request *request);
+/* group_cache_create()'s. */
+void portal_ask_groups(void *data, const char *user);
 bool portal_knows_host(void *data, const struct http_request *request, const char *name);
 /* False: the caller has the token, or a session that a link opened, and all jobs are for him. Else
  * `viewer` borrows from the request or its session, until the next call. */

@@ -107,6 +107,17 @@ def test_a_user_who_may_look(alice):
 
 
 @pytest.mark.promise("S75")
+def test_a_group_that_may_look(alice):
+    """The AM asks its node who is in it."""
+    job = AlicesJob(alice, view=" games,ops")
+    assert json.loads(job.at_am("games", "v1/job")[1])["id"] == job.id
+    assert job.at_node("games")[0] == 200
+    assert job.at_am("bob", "v1/job")[0] == 401 and job.at_node("bob")[0] >= 400
+    assert [line["user"] for line in job.refused_views()] == ["bob"]
+    job.end()
+
+
+@pytest.mark.promise("S75")
 def test_a_user_who_may_kill(alice):
     """To look is another right."""
     job = AlicesJob(alice, modify="bob")

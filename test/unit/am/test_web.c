@@ -6,10 +6,12 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../net/peer.h"
 #include "api_bed.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "job/record.h"
 #include "web/assets.h"
@@ -323,6 +325,43 @@ static void test_a_proxy_proves_who_looks(void **state)
 	api_bed_destroy(bed);
 }
 
+/* Groups are told by this node's `id`: dave is one of ops, eve is not, and frank is told nothing
+ * about. */
+static void know_groups(struct api_bed *bed)
+{
+	static const char script[] = "#!/bin/sh\n"
+				     "case $1,$2,$3 in\n"
+				     "-Gnz,--,dave) printf 'other ops\\0ops\\0' ;;\n"
+				     "-Gnz,--,eve) printf 'other ops\\0' ;;\n"
+				     "*) exit 1 ;;\n"
+				     "esac\n";
+	const char *path = api_bed_path(bed, "id");
+
+	assert_int_equal(fs_write_file(path, script, strlen(script), 0755, NULL), 0);
+	setenv("PATH", bed->directory, true);
+}
+
+/* promise: S75 */
+static void test_a_group_of_the_list_looks(void **state)
+{
+	char *path cleanup_free = mem_strdup(getenv("PATH"));
+	struct api_bed *bed = api_bed_create("worker=1", name_friends);
+
+	know_groups(bed);
+	trust(bed, "127.0.0.1", true);
+	expect_answer(bed, "GET /v1/server", "Cookie: proxy-user=dave\r\n", "\"viewer\":\"dave\"");
+	for (int again = 0; again < 2; again++) {
+		expect_answer(bed, "GET /v1/job", "Cookie: proxy-user=dave\r\n", "200 OK");
+		expect_answer(bed, "GET /v1/job", "Cookie: proxy-user=eve\r\n", "401 ");
+		expect_answer(bed, "GET /v1/job", "Cookie: proxy-user=frank\r\n", "401 ");
+		expect_answer(bed, "GET /v1/job", "Cookie: proxy-user=0\r\n", "401 ");
+		expect_answer(bed, "GET /v1/job", "Cookie: proxy-user=-G\r\n", "401 ");
+		expect_answer(bed, "POST /v1/job/kill", "Cookie: proxy-user=dave\r\n", "401 ");
+	}
+	api_bed_destroy(bed);
+	setenv("PATH", path, true);
+}
+
 static void name_friends_as_before(struct bed *bed)
 {
 	bed->job->config = json_pack("{s:{s:s}}", "tony.yarn.view-acl", "value", "bob,carol ops");
@@ -560,6 +599,7 @@ int main(void)
 		on_bed(test_strangers_are_told_the_kind_of_server_only),
 		on_bed(test_a_schedulers_proxy_is_known_by_its_address),
 		cmocka_unit_test(test_a_proxy_proves_who_looks),
+		cmocka_unit_test(test_a_group_of_the_list_looks),
 		cmocka_unit_test(test_a_description_may_have_the_older_name_of_the_acl),
 		cmocka_unit_test(test_what_the_job_was_told),
 		on_bed(test_logs_that_can_be_read),

@@ -159,8 +159,15 @@ static void handle_raw(void *data, struct http_request *request)
 
 static enum http_access authorize(void *data, const struct http_request *request)
 {
+	struct fixture *fixture = data;
 	const char *access = http_request_header(request, "X-Access");
 
+	if (access && strcmp(access, "ask") == 0) {
+		fixture->asked++;
+		access = fixture->access;
+		if (!access)
+			return HTTP_ACCESS_LATER;
+	}
 	return access && strcmp(access, "read") == 0 ? HTTP_ACCESS_READ : HTTP_ACCESS_NONE;
 }
 

@@ -31,13 +31,15 @@ struct fixture {
 	size_t handled;
 	struct http_request *raw; /* the last of /raw */
 	bool drained;
+	const char *access; /* of those who say "X-Access: ask"; NULL: it is not known yet */
+	size_t asked;
 };
 
 /* Routes: GET /echo?text=, POST /echo, GET /item/{name}, GET /hold, GET /stream, GET /open (needs
  * no token), PUT /open (likewise, of a stranger up to OPEN_BODY bytes), GET /big (8 MiB), GET
  * /gzip?bytes=N&cut=N (compressed, for who takes that), GET /look (reading is enough), any method
  * of /raw (likewise): what comes behind the head goes back, until a
- * "." comes. Who says "X-Access: read" may read.
+ * "." comes. A request with "X-Access: read" may read, one with "X-Access: ask" what `access` says.
  * It is also called own.example, and known.example at any port. */
 void fixture_open(struct fixture *fixture, const struct http_limits *limits);
 /* The same with is_sealed. */

@@ -197,6 +197,63 @@ static void test_taken_over_client_goes_away(void **state)
 	assert_int_equal(http_server_connection_count(fixture->server), 0);
 }
 
+#define ASKED TEST_HOST "X-Access: ask\r\n"
+
+static void ask_later(struct fixture *fixture, struct peer *peer, const char *request)
+{
+	size_t asked = fixture->asked;
+
+	open_peer(peer, fixture, request);
+	while (fixture->asked == asked)
+		event_base_loop(fixture->base, EVLOOP_ONCE);
+	run_idle(fixture->base);
+	assert_int_equal(peer->received.length, 0);
+}
+
+static void test_access_may_be_known_later(void **state)
+{
+	struct fixture *fixture = *state;
+	struct peer reader, stranger;
+
+	ask_later(fixture, &reader,
+		  "GET /look?text=a HTTP/1.1\r\n" ASKED "\r\n"
+		  "GET /look?text=b HTTP/1.1\r\n" READER "\r\n");
+	http_server_admit_again(fixture->server);
+	run_idle(fixture->base);
+	assert_int_equal(fixture->asked, 2);
+	assert_int_equal(reader.received.length, 0);
+	fixture->access = "read";
+	http_server_admit_again(fixture->server);
+	peer_expect(&reader, fixture->base, "\r\n\r\na");
+	peer_expect(&reader, fixture->base, "\r\n\r\nb");
+	fixture->access = NULL;
+	ask_later(fixture, &stranger, "GET /look?text=a HTTP/1.1\r\n" ASKED "\r\n");
+	fixture->access = "none";
+	http_server_admit_again(fixture->server);
+	peer_expect(&stranger, fixture->base, "401 Unauthorized");
+	peer_close(&stranger);
+	peer_close(&reader);
+}
+
+static void test_what_is_for_everybody_does_not_wait(void **state)
+{
+	ask(*state, "GET /open?text=a HTTP/1.1\r\n" ASKED "\r\n", "200 OK", "\r\n\r\na");
+}
+
+static void test_who_waits_may_leave(void **state)
+{
+	struct fixture *fixture = *state;
+	struct peer peer;
+
+	ask_later(fixture, &peer, "PUT /raw HTTP/1.1\r\nContent-Length: 3\r\n" ASKED "\r\nabc");
+	peer_close(&peer);
+	while (http_server_connection_count(fixture->server) > 0)
+		event_base_loop(fixture->base, EVLOOP_ONCE);
+	http_server_admit_again(fixture->server);
+	run_idle(fixture->base);
+	assert_int_equal(fixture->asked, 1);
+}
+
 #define on_server(test) cmocka_unit_test_setup_teardown(test, fixture_set_up, fixture_tear_down)
 
 int main(void)
@@ -209,6 +266,9 @@ int main(void)
 		on_server(test_client_waits_for_a_word),
 		on_server(test_handler_may_answer_instead),
 		on_server(test_taken_over_client_goes_away),
+		on_server(test_access_may_be_known_later),
+		on_server(test_what_is_for_everybody_does_not_wait),
+		on_server(test_who_waits_may_leave),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
