@@ -6,7 +6,7 @@
 
 enum { ITERATIONS_MAX = 1000000 };
 
-static bool open_with(PKCS12 *store, const char *password, struct pkcs12_content *content)
+static bool open_with(PKCS12 *store, const char *password, struct store_content *content)
 {
 	if (PKCS12_parse(store, password, &content->key, &content->own, &content->others) != 1)
 		return false;
@@ -16,13 +16,13 @@ static bool open_with(PKCS12 *store, const char *password, struct pkcs12_content
 }
 
 /* A password does not open a file that was made without one. */
-static bool open_store(PKCS12 *store, const char *password, struct pkcs12_content *content)
+static bool open_store(PKCS12 *store, const char *password, struct store_content *content)
 {
 	return open_with(store, password, content) || (password && open_with(store, NULL, content));
 }
 
 /* Older versions of Java use ciphers that OpenSSL keeps aside. */
-static bool open_old_store(PKCS12 *store, const char *password, struct pkcs12_content *content)
+static bool open_old_store(PKCS12 *store, const char *password, struct store_content *content)
 {
 	OSSL_PROVIDER *usual = OSSL_PROVIDER_load(NULL, "default");
 	OSSL_PROVIDER *old = OSSL_PROVIDER_load(NULL, "legacy");
@@ -50,12 +50,12 @@ static int check_iterations(const PKCS12 *store, struct err *err)
 }
 
 int pkcs12_read(const void *bytes, size_t length, const char *password,
-		struct pkcs12_content *content, struct err *err)
+		struct store_content *content, struct err *err)
 {
 	const unsigned char *at = bytes;
 	PKCS12 *store = d2i_PKCS12(NULL, &at, (long)length);
 
-	*content = (struct pkcs12_content){0};
+	*content = (struct store_content){0};
 	if (!store)
 		return err_set(err, ERR_CONFIG, "it is neither PEM nor PKCS #12 nor JKS");
 	int result = check_iterations(store, err);
@@ -66,12 +66,4 @@ int pkcs12_read(const void *bytes, size_t length, const char *password,
 				password ? "with the" : "without a");
 	PKCS12_free(store);
 	return result;
-}
-
-void pkcs12_content_finish(struct pkcs12_content *content)
-{
-	EVP_PKEY_free(content->key);
-	X509_free(content->own);
-	sk_X509_pop_free(content->others, X509_free);
-	*content = (struct pkcs12_content){0};
 }

@@ -24,3 +24,11 @@ bool store_is_pem(const void *bytes, size_t length)
 
 	return memmem(bytes, length, mark, strlen(mark));
 }
+
+void store_content_finish(struct store_content *content)
+{
+	EVP_PKEY_free(content->key);
+	X509_free(content->own);
+	sk_X509_pop_free(content->others, X509_free);
+	*content = (struct store_content){0};
+}

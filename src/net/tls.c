@@ -36,6 +36,7 @@ struct tls_context {
 	char *remedy;
 	BIO_METHOD *socket;
 	bool is_shared;
+	X509 *client;			      /* the only one that is heard; NULL: all are */
 	unsigned char key[SECRET_HMAC_BYTES]; /* of the shared secret */
 };
 
@@ -213,6 +214,7 @@ void tls_context_destroy(struct tls_context *context)
 	if (!context || --context->users > 0)
 		return;
 	SSL_CTX_free(context->ssl);
+	X509_free(context->client);
 	BIO_meth_free(context->socket);
 	OPENSSL_cleanse(context->key, sizeof(context->key));
 	free(context->remedy);
@@ -300,6 +302,26 @@ struct tls_context *tls_context_create_shared(const char *secret)
 
 /* ---- a server with a certificate ----------------------------------------------------------- */
 
+/* The handshake proves that the peer has its key. */
+static int is_the_client(X509_STORE_CTX *verification, void *data)
+{
+	const struct tls_context *context = data;
+	X509 *shown = X509_STORE_CTX_get0_cert(verification);
+
+	if (shown && X509_cmp(shown, context->client) == 0)
+		return 1;
+	X509_STORE_CTX_set_error(verification, X509_V_ERR_CERT_UNTRUSTED);
+	return 0;
+}
+
+void tls_context_demand(struct tls_context *context, X509 *client)
+{
+	X509_up_ref(client);
+	X509_free(context->client);
+	context->client = client;
+	SSL_CTX_set_cert_verify_callback(context->ssl, is_the_client, context);
+}
+
 /* A context has room for a certificate of each kind of key, so that an old one could stay: the new
  * one gets a new context. Connections keep theirs. */
 int tls_context_renew(struct tls_context *context, const struct tls_identity *identity,
@@ -313,6 +335,8 @@ int tls_context_renew(struct tls_context *context, const struct tls_identity *id
 	if (result == 1) {
 		SSL_CTX_free(context->ssl);
 		context->ssl = ssl;
+		if (context->client)
+			SSL_CTX_set_cert_verify_callback(ssl, is_the_client, context);
 	} else { /* as of a key of 1,024 bits */
 		SSL_CTX_free(ssl);
 		err_set(err, ERR_CONFIG, "OpenSSL refuses the certificate: %s",
@@ -366,9 +390,11 @@ struct tls *tls_accept(struct tls_context *context)
 
 	tls->is_server = true;
 	SSL_set_accept_state(tls->ssl);
-	/* It asks for no certificate: a secret that is shared proves more, and who has none is a
-	 * stranger. */
-	SSL_set_verify(tls->ssl, SSL_VERIFY_NONE, NULL);
+	/* A secret that is shared proves more than a certificate. */
+	SSL_set_verify(tls->ssl,
+		       context->client ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT
+				       : SSL_VERIFY_NONE,
+		       NULL);
 	ERR_clear_error();
 	return tls;
 }

@@ -6,6 +6,7 @@
 #ifndef TONY_NET_TLS_H
 #define TONY_NET_TLS_H
 
+#include <openssl/x509.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -29,6 +30,9 @@ struct tls_context *tls_context_create_client(const char *authorities, const cha
 struct tls_context *tls_context_create_shared(const char *secret);
 /* The server's end, for clients that trust the authority of its certificate: TLS 1.2 and 1.3. */
 struct tls_context *tls_context_create_server(const struct tls_identity *identity, struct err *err);
+/* Of a server: hears only clients that prove to be the one with this very certificate, at whatever
+ * time. */
+void tls_context_demand(struct tls_context *context, X509 *client);
 /* Takes another certificate for connections to come. */
 int tls_context_renew(struct tls_context *context, const struct tls_identity *identity,
 		      struct err *err);

@@ -117,7 +117,7 @@ static int take_pem(const struct tls_identity_files *files, const char *bytes, s
 static int take_pkcs12(const struct tls_identity_files *files, const char *bytes, size_t length,
 		       struct tls_identity *identity, struct err *err)
 {
-	struct pkcs12_content content;
+	struct store_content content;
 
 	if (pkcs12_read(bytes, length, files->password, &content, err) < 0)
 		return -1;

@@ -7,6 +7,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "net/java_store.h"
 #include "net/pem.h"
 #include "net/pkcs12.h"
 #include "net/store_format.h"
@@ -32,12 +33,9 @@ static void add_all(struct str *pem, STACK_OF(X509) * certificates)
 			return;
 }
 
-/* ---- PEM ---------------------------------------------------------------------------------- */
-
-static int parse_pem(const void *bytes, size_t length, struct str *pem, struct err *err)
+/* Takes them. NULL: they could not be read. */
+static int add_stack(struct str *pem, STACK_OF(X509) * certificates)
 {
-	STACK_OF(X509) *certificates = pem_read_certificates(bytes, length, err);
-
 	if (!certificates)
 		return -1;
 	add_all(pem, certificates);
@@ -45,104 +43,29 @@ static int parse_pem(const void *bytes, size_t length, struct str *pem, struct e
 	return 0;
 }
 
-/* ---- JKS ---------------------------------------------------------------------------------- */
+/* ---- PEM ---------------------------------------------------------------------------------- */
 
-enum { JKS_KEY = 1, JKS_CERTIFICATE = 2 };
-
-struct reader {
-	const unsigned char *at;
-	size_t left;
-	bool is_short; /* more was wanted than there is */
-};
-
-static const unsigned char *take(struct reader *reader, size_t length)
+static int parse_pem(const void *bytes, size_t length, struct str *pem, struct err *err)
 {
-	const unsigned char *bytes = reader->at;
-
-	if (length > reader->left) {
-		reader->is_short = true;
-		return NULL;
-	}
-	reader->at += length;
-	reader->left -= length;
-	return bytes;
+	return add_stack(pem, pem_read_certificates(bytes, length, err));
 }
 
-static uint32_t take_number(struct reader *reader, size_t bytes)
+/* ---- stores ------------------------------------------------------------------------------- */
+
+static int parse_java(const void *bytes, size_t length, struct str *pem, struct err *err)
 {
-	const unsigned char *at = take(reader, bytes);
-	uint32_t number = 0;
-
-	for (size_t i = 0; at && i < bytes; i++)
-		number = number << 8 | at[i];
-	return number;
+	return add_stack(pem, java_store_read_trusted(bytes, length, err));
 }
-
-static void skip_text(struct reader *reader)
-{
-	take(reader, take_number(reader, 2));
-}
-
-/* A certificate with its type; NULL: none that OpenSSL can read. */
-static X509 *take_certificate(struct reader *reader, uint32_t version)
-{
-	if (version == 2)
-		skip_text(reader);
-	uint32_t length = take_number(reader, 4);
-	const unsigned char *der = take(reader, length);
-
-	return der ? d2i_X509(NULL, &der, (long)length) : NULL;
-}
-
-/* A key of one's own, and the certificates that lead to it: nobody to be trusted. */
-static void skip_key(struct reader *reader, uint32_t version)
-{
-	take(reader, take_number(reader, 4));
-	uint32_t count = take_number(reader, 4);
-	for (uint32_t i = 0; i < count && !reader->is_short; i++)
-		X509_free(take_certificate(reader, version));
-}
-
-/* The digest at the end, for which a password is needed, is no matter: whoever can write the file
- * can choose another. */
-static int parse_jks(const void *bytes, size_t length, struct str *pem, struct err *err)
-{
-	struct reader reader = {bytes, length, false};
-
-	take_number(&reader, 4);
-	uint32_t version = take_number(&reader, 4), count = take_number(&reader, 4);
-	for (uint32_t i = 0; i < count && !reader.is_short; i++) {
-		uint32_t kind = take_number(&reader, 4);
-		skip_text(&reader); /* its name */
-		take(&reader, 8);   /* its time */
-		if (kind == JKS_KEY) {
-			skip_key(&reader, version);
-			continue;
-		}
-		X509 *certificate =
-			kind == JKS_CERTIFICATE ? take_certificate(&reader, version) : NULL;
-		int result = certificate ? add(pem, certificate) : 0;
-		X509_free(certificate);
-		if (!certificate)
-			return err_set(err, ERR_CONFIG,
-				       "entry %u of this Java key store is no certificate", i + 1);
-		if (result < 0)
-			return 0;
-	}
-	return reader.is_short ? err_set(err, ERR_CONFIG, "this Java key store is cut off") : 0;
-}
-
-/* ---- PKCS #12 ----------------------------------------------------------------------------- */
 
 static int parse_pkcs12(const void *bytes, size_t length, const char *password, struct str *pem,
 			struct err *err)
 {
-	struct pkcs12_content content;
+	struct store_content content;
 
 	if (pkcs12_read(bytes, length, password, &content, err) < 0)
 		return -1;
 	add_all(pem, content.others);
-	pkcs12_content_finish(&content);
+	store_content_finish(&content);
 	return 0;
 }
 
@@ -152,7 +75,7 @@ static int parse(const void *bytes, size_t length, const char *password, struct 
 		 struct err *err)
 {
 	if (store_is_java(bytes, length))
-		return parse_jks(bytes, length, pem, err);
+		return parse_java(bytes, length, pem, err);
 	if (store_is_pem(bytes, length))
 		return parse_pem(bytes, length, pem, err);
 	return parse_pkcs12(bytes, length, password, pem, err);

@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "hadoop/cluster_trust.h"
+#include "net/java_store.h"
 #include "net/trust_store.h"
 
 #define STORES "trust/"
@@ -99,6 +100,57 @@ static void no_byte_of_a_java_store_is_taken_on_trust(void **state)
 	}
 }
 
+static int open_key(const char *name, const char *password, size_t cut, struct err *err)
+{
+	char *path cleanup_free = path_of(name);
+	struct store_content content;
+	size_t length;
+	char *bytes cleanup_free = fs_read_file(path, 10000, &length, NULL);
+
+	if (java_store_read_key(bytes, cut ? cut : length, password, &content, err) < 0) {
+		assert_int_equal(err->kind, ERR_CONFIG);
+		return -1;
+	}
+	assert_int_equal(X509_check_private_key(content.own, content.key), 1);
+	assert_int_equal(sk_X509_num(content.others), 0);
+	store_content_finish(&content);
+	return 0;
+}
+
+static void a_java_stores_key_is_opened(void **state)
+{
+	static const struct {
+		const char *name, *password, *text;
+	} rows[] = {
+		{"keys.jks", "changeit", NULL},
+		{"both.jks", "changeit", NULL},
+		{"keys.jks", "changeIt", "cannot be opened with the password"},
+		{"keys.jks", "", "cannot be opened with the password"},
+		{"trust.jks", "changeit", "holds no key"},
+	};
+
+	for (size_t i = 0; i < array_length(rows); i++) {
+		struct err err cleanup_err = {0};
+		int result = open_key(rows[i].name, rows[i].password, 0, &err);
+		if (!rows[i].text)
+			assert_int_equal(result, 0);
+		else
+			assert_non_null(strstr(err_message(&err), rows[i].text));
+	}
+}
+
+static void a_java_store_with_half_a_key_is_refused(void **state)
+{
+	char *path cleanup_free = path_of("keys.jks");
+	size_t length;
+	char *bytes cleanup_free = fs_read_file(path, 10000, &length, NULL);
+
+	for (size_t cut = 1; cut < length - 20; cut++) {
+		struct err err cleanup_err = {0};
+		assert_int_equal(open_key("keys.jks", "changeit", cut, &err), -1);
+	}
+}
+
 /* ---- where they are found ----------------------------------------------------------------- */
 
 static struct hadoop_cluster *make_cluster(const char *webhdfs, const char *web)
@@ -179,6 +231,8 @@ int main(void)
 		cmocka_unit_test(stores_of_every_form_are_read),
 		cmocka_unit_test(what_names_no_authority_is_refused),
 		cmocka_unit_test(a_store_that_would_take_long_is_refused),
+		cmocka_unit_test(a_java_stores_key_is_opened),
+		cmocka_unit_test(a_java_store_with_half_a_key_is_refused),
 		cmocka_unit_test(no_byte_of_a_java_store_is_taken_on_trust),
 		scratch_test(they_are_looked_for_where_https_is_spoken),
 		scratch_test(a_store_that_cannot_be_read_is_named_with_its_key),

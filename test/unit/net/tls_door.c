@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "certificate.h"
 #include "net/address.h"
 
 enum { HELD = 256 * 1024 }; /* no more is read for a side that does not take it */
@@ -51,44 +52,6 @@ struct tls_door {
 
 /* ---- certificates ------------------------------------------------------------------------- */
 
-static void name(X509 *certificate, const char *common)
-{
-	X509_NAME *subject = X509_get_subject_name(certificate);
-
-	X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, (const unsigned char *)common, -1,
-				   -1, 0);
-}
-
-static void extend(X509 *certificate, int kind, const char *value)
-{
-	X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, NULL, kind, value);
-
-	assert_non_null(extension);
-	X509_add_ext(certificate, extension, -1);
-	X509_EXTENSION_free(extension);
-}
-
-/* Valid from two hours ago to `hours` from now. */
-static X509 *new_certificate(const char *common, EVP_PKEY *key, int hours)
-{
-	static long serial;
-	X509 *certificate = X509_new();
-
-	X509_set_version(certificate, 2);
-	ASN1_INTEGER_set(X509_get_serialNumber(certificate), ++serial);
-	X509_gmtime_adj(X509_getm_notBefore(certificate), -2 * 3600);
-	X509_gmtime_adj(X509_getm_notAfter(certificate), hours * 3600);
-	X509_set_pubkey(certificate, key);
-	name(certificate, common);
-	return certificate;
-}
-
-static void sign(X509 *certificate, X509 *authority, EVP_PKEY *key)
-{
-	X509_set_issuer_name(certificate, X509_get_subject_name(authority));
-	assert_true(X509_sign(certificate, key, EVP_sha256()) > 0);
-}
-
 static char *to_pem(X509 *certificate)
 {
 	BIO *bio = BIO_new(BIO_s_mem());
@@ -106,13 +69,13 @@ static void prove(struct tls_door *door, const struct tls_door_options *options)
 	const char *names = options->names ? options->names : "IP:127.0.0.1,DNS:localhost";
 	EVP_PKEY *authority_key = EVP_EC_gen("P-256"), *key = EVP_EC_gen("P-256");
 	char *common cleanup_free = mem_printf("authority of %s", door->address);
-	X509 *authority = new_certificate(common, authority_key, 1);
-	X509 *certificate = new_certificate("server", key, options->is_expired ? -1 : 1);
+	X509 *authority = certificate_create(common, authority_key, 1);
+	X509 *certificate = certificate_create("server", key, options->is_expired ? -1 : 1);
 
-	extend(authority, NID_basic_constraints, "critical,CA:TRUE");
-	sign(authority, authority, authority_key);
-	extend(certificate, NID_subject_alt_name, names);
-	sign(certificate, authority, authority_key);
+	certificate_extend(authority, NID_basic_constraints, "critical,CA:TRUE");
+	certificate_sign(authority, authority, authority_key);
+	certificate_extend(certificate, NID_subject_alt_name, names);
+	certificate_sign(certificate, authority, authority_key);
 	assert_int_equal(SSL_CTX_use_certificate(door->ssl, certificate), 1);
 	assert_int_equal(SSL_CTX_use_PrivateKey(door->ssl, key), 1);
 	SSL_CTX_add_extra_chain_cert(door->ssl, authority); /* which takes it */
