@@ -217,6 +217,14 @@ static int on_tokens(void *data, const void *bytes, size_t length, struct err *e
 	return 0;
 }
 
+static bool trusts_proxy(const struct am *am)
+{
+	const char *wanted = job_config(am->job, "tony.am.trust-proxy");
+	bool trusts;
+
+	return !wanted || str_parse_bool(wanted, &trusts) < 0 || trusts;
+}
+
 static int open_api(struct am *am, struct err *err)
 {
 	am->diff_path = fs_join(am->job_dir, HISTORY_DIFF);
@@ -244,6 +252,7 @@ static int open_api(struct am *am, struct err *err)
 	struct api_options options = {.address = address,
 				      .listener = am->listener,
 				      .pages_listener = am->pages_listener,
+				      .proxy_tls = trusts_proxy(am) ? am->place.proxy_tls : NULL,
 				      .host = am->place.host,
 				      .token = am->place.token,
 				      .kv_file = kv_file,
@@ -268,6 +277,7 @@ static int open_scheduler(struct am *am, struct err *err)
 		.place = &am->place,
 		.am_address = api_address(am->api),
 		.pages_address = api_pages_address(am->api),
+		.proxy_address = api_proxy_address(am->api),
 		.hold = am->hold.count > 0 ? &am->hold : NULL,
 		.base = am->base,
 		.listener = {.data = am,
@@ -288,11 +298,9 @@ static int open_scheduler(struct am *am, struct err *err)
 
 static void trust_proxies(struct am *am)
 {
-	const char *wanted = job_config(am->job, "tony.am.trust-proxy");
-	bool is_wanted = true, proves;
+	bool proves;
 
-	if (!am->scheduler_ops->traits->has_proxy ||
-	    (wanted && str_parse_bool(wanted, &is_wanted) == 0 && !is_wanted))
+	if (!am->scheduler_ops->traits->has_proxy || !trusts_proxy(am))
 		return;
 	const struct str_list *hosts = am->scheduler_ops->web_proxies(am->scheduler, &proves);
 	api_trust_proxies(am->api, hosts, proves);

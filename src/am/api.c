@@ -77,6 +77,8 @@ static void on_decided(void *data)
 	http_server_admit_again(api->server);
 	if (api->pages)
 		http_server_admit_again(api->pages);
+	if (api->proxied)
+		http_server_admit_again(api->proxied);
 }
 
 /* These, and those of the rendezvous. */
@@ -98,28 +100,54 @@ static size_t ring_bytes(const struct api *api)
 	return rendezvous_stranger_bytes(api->rendezvous);
 }
 
-/* Where no TLS is spoken nobody is shown the token, so none is right. */
-static struct http_server *open_pages(struct api *api, const struct api_options *options,
-				      size_t route_count, struct err *err)
+/* A port at which nobody shows the token, so that none is right. */
+static struct http_server *open_port(struct api *api, struct http_server_config *config,
+				     size_t route_count, struct err *err)
 {
 	char *nobodys cleanup_free = secret_create();
 	char *address cleanup_free = net_address_any_port(http_server_address(api->server));
+
+	config->address = address;
+	config->token = nobodys;
+	config->routes = api->routes;
+	config->route_count = route_count;
+	config->data = api;
+	config->authorize = authorize;
+	config->refused = api_audit_refusal;
+	config->host = api->name;
+	config->limits.connections = PAGES_CONNECTIONS;
+	return http_server_create(api->base, config, err);
+}
+
+/* Where no TLS is spoken. */
+static int open_pages(struct api *api, const struct api_options *options, size_t route_count,
+		      struct err *err)
+{
 	struct http_server_config config = {
-		.address = address,
 		.listener = options->pages_listener,
-		.token = nobodys,
-		.routes = api->routes,
-		.route_count = route_count,
-		.data = api,
-		.authorize = authorize,
-		.refused = api_audit_refusal,
-		.host = api->name,
-		.limits = {.connections = PAGES_CONNECTIONS, .stranger_bytes = ring_bytes(api)},
+		.limits = {.stranger_bytes = ring_bytes(api)},
 	};
 
 	if (ring_bytes(api) > 0)
 		config.limits.connections += 4 * api->task_count;
-	return http_server_create(api->base, &config, err);
+	api->pages = open_port(api, &config, route_count, err);
+	if (!api->pages)
+		return -1;
+	api->pages_address = listen_advertise(api->name, http_server_address(api->pages));
+	return 0;
+}
+
+static int open_proxied(struct api *api, const struct api_options *options, size_t route_count,
+			struct err *err)
+{
+	/* The proxy calls us by the name that it was told, whatever this machine's is. */
+	struct http_server_config config = {.tls = options->proxy_tls, .any_host = true};
+
+	api->proxied = open_port(api, &config, route_count, err);
+	if (!api->proxied)
+		return -1;
+	api->proxy_address = listen_advertise(api->name, http_server_address(api->proxied));
+	return 0;
 }
 
 static size_t handshake_bytes(const struct api *api)
@@ -164,12 +192,10 @@ static int open_servers(struct api *api, const struct api_options *options, stru
 	if (!api->server)
 		return -1;
 	api->address = listen_advertise(api->name, http_server_address(api->server));
-	if (api->host.job->tls) {
-		api->pages = open_pages(api, options, route_count, err);
-		if (!api->pages)
-			return -1;
-		api->pages_address = listen_advertise(api->name, http_server_address(api->pages));
-	}
+	if (api->host.job->tls && open_pages(api, options, route_count, err) < 0)
+		return -1;
+	if (options->proxy_tls && open_proxied(api, options, route_count, err) < 0)
+		return -1;
 	const struct http_server *ring = api->pages ? api->pages : api->server;
 	rendezvous_set_address(api->rendezvous, http_server_address(ring), api_pages_address(api));
 	return 0;
@@ -215,6 +241,7 @@ void api_destroy(struct api *api)
 	ui_door_close(api->ui.door);
 	http_server_destroy(api->server);
 	http_server_destroy(api->pages);
+	http_server_destroy(api->proxied);
 	rendezvous_destroy(api->rendezvous);
 	free(api->routes);
 	for (size_t i = 0; i < api->task_count; i++) {
@@ -234,6 +261,7 @@ void api_destroy(struct api *api)
 	free(api->name);
 	free(api->address);
 	free(api->pages_address);
+	free(api->proxy_address);
 	free(api);
 }
 
@@ -247,9 +275,16 @@ const char *api_pages_address(const struct api *api)
 	return api->pages_address ? api->pages_address : api->address;
 }
 
+const char *api_proxy_address(const struct api *api)
+{
+	return api->proxy_address;
+}
+
 void api_trust_proxies(struct api *api, const struct str_list *hosts, bool prove)
 {
-	viewers_trust(api->viewers, hosts, prove);
+	const struct str_list none = {0};
+
+	viewers_trust(api->viewers, api->proxied ? &none : hosts, prove);
 }
 
 void api_journal_appended(struct api *api, int64_t sequence)
@@ -311,8 +346,10 @@ void api_drain(struct api *api, int64_t timeout_ms, void (*done)(void *data), vo
 {
 	api->drained = done;
 	api->drained_data = data;
-	api->draining = api->pages ? 2 : 1;
+	api->draining = 1 + (api->pages != NULL) + (api->proxied != NULL);
 	http_server_drain(api->server, timeout_ms, on_drained, api);
 	if (api->pages)
 		http_server_drain(api->pages, timeout_ms, on_drained, api);
+	if (api->proxied)
+		http_server_drain(api->proxied, timeout_ms, on_drained, api);
 }

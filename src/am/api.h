@@ -47,7 +47,8 @@ struct api_options {
 	const char *address; /* where it listens: "127.0.0.1:0" */
 	int listener;	     /* net_listen()'s, in place of `address`; 0: none */
 	int pages_listener;  /* likewise, of the port for browsers that a job with TLS has */
-	const char *host;    /* the name by which others reach that address; NULL: itself */
+	struct tls_context *proxy_tls; /* scheduler_place.proxy_tls; NULL: none */
+	const char *host; /* the name by which others reach that address; NULL: itself */
 	const char *token;
 	const char *kv_file; /* the store is kept there for the AM that follows; NULL: it is not */
 	const char *rendezvous_file; /* likewise, of the ring that forms; NULL: it is not */
@@ -64,8 +65,12 @@ const char *api_address(const struct api *api); /* for others: "127.0.0.1:4000",
  * with TLS, of which neither speaks it. */
 const char *api_pages_address(const struct api *api);
 
-/* What comes from these hosts (names or numeric addresses) comes through the scheduler's web proxy:
- * it may be read by everybody, or with `prove` by the owner and whom the view ACL names. */
+/* Where the scheduler's web proxy comes, and nobody else can; NULL: it comes to the pages. */
+const char *api_proxy_address(const struct api *api);
+
+/* What comes from these hosts (names or numeric addresses), or where there is such an address to
+ * that one alone, comes through the scheduler's web proxy: it may be read by everybody, or with
+ * `prove` by the owner and whom the view ACL names. */
 void api_trust_proxies(struct api *api, const struct str_list *hosts, bool prove);
 
 /* How much of the job is done, 0 to 1: what its tracked tasks say of themselves, on average. */

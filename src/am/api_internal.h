@@ -118,9 +118,11 @@ struct api {
 	struct event_base *base;
 	struct http_server *server;
 	struct http_server *pages; /* for browsers, of a job with TLS; NULL: they come there, too */
-	struct http_route *routes; /* of both */
+	struct http_server
+		*proxied;	   /* for the scheduler's web proxy; NULL: it comes to the pages */
+	struct http_route *routes; /* of all */
 	char *name; /* of this machine, for others; NULL: the address that is listened at */
-	char *address, *pages_address; /* NULL: of no `pages` */
+	char *address, *pages_address, *proxy_address; /* NULL: of no such server */
 	struct api_task *tasks;
 	size_t task_count;
 	struct viewers *viewers;

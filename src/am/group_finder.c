@@ -99,7 +99,7 @@ static bool is_name(const char *user)
 	return isalpha((unsigned char)*user) || *user == '_';
 }
 
-/* What it writes is read from *output. -1 and errno: it does not start. */
+/* Its answer is read from *output. -1 and errno: it does not start. */
 static pid_t start_program(const char *user, int *output)
 {
 	char *found cleanup_free = fs_find_program("id", getenv("PATH"));

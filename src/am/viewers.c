@@ -164,7 +164,8 @@ struct viewer viewers_identify(struct viewers *viewers, const struct http_reques
 
 	if (web_login_has(viewers->sessions, request) && web_request_is_own(request))
 		return (struct viewer){mem_strdup(viewers->job->user), "session", true, false};
-	if (str_list_has(&viewers->proxies, peer))
+	/* None but the proxy gets through the TLS of its port. */
+	if (str_list_has(&viewers->proxies, peer) || http_request_is_https(request))
 		return identify_behind_proxy(viewers, request);
 	return (struct viewer){NULL, "none", false, false};
 }

@@ -21,6 +21,7 @@ static const struct field fields[] = {
 	{MEMBER(rm_web), FIELD_LIST},
 	{MEMBER(web_proxies), FIELD_LIST},
 	{MEMBER(web_asks_proof), FIELD_BOOL},
+	{MEMBER(web_proxy_is_apart), FIELD_BOOL},
 	{MEMBER(nodes), FIELD_LIST},
 	{MEMBER(racks), FIELD_LIST},
 	{MEMBER(queue), FIELD_OPTIONAL},

@@ -69,6 +69,7 @@ struct hadoop_cluster {
 	/* The web servers of YARN want to know who asks, and take no name for it:
 	 * hadoop.http.authentication.type. */
 	bool web_asks_proof;
+	bool web_proxy_is_apart; /* it is no part of a ResourceManager */
 	/* Hosts of its NodeManagers and their racks; empty: they are many, or not known. */
 	struct str_list nodes, racks;
 	char *queue;

@@ -129,6 +129,7 @@ static void read_web_proxies(const struct reader *reader, const struct str_list 
 	if (own && *own) {
 		char *full cleanup_free = reachable(own, LOCAL_HOST);
 		str_list_take(hosts, host_of(full));
+		reader->cluster->web_proxy_is_apart = !str_list_has(rm_web, full);
 		return;
 	}
 	for (size_t i = 0; i < rm_web->count; i++) {

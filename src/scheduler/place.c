@@ -3,6 +3,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "net/tls.h"
 #include "scheduler/scheduler.h"
 
 static const struct scheduler_ops *find_of(const struct job *job, struct err *err)
@@ -77,5 +78,6 @@ void scheduler_place_finish(struct scheduler_place *place)
 	free(place->container);
 	free(place->journal);
 	free(place->host);
+	tls_context_destroy(place->proxy_tls);
 	*place = (struct scheduler_place){0};
 }

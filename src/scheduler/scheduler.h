@@ -145,6 +145,9 @@ struct scheduler_place {
 	bool may_return;
 	/* The job's description came from elsewhere: no command in it is run on this machine. */
 	bool is_brought;
+	/* By which the engine's web proxy proves itself (tls_context_demand()). NULL: its address
+	 * does. */
+	struct tls_context *proxy_tls;
 };
 void scheduler_place_finish(struct scheduler_place *place);
 
@@ -175,6 +178,7 @@ struct scheduler_setup {
 	const struct scheduler_place *place;
 	const char *am_address;	   /* HOST:PORT of its interface */
 	const char *pages_address; /* HOST:PORT where browsers may look; the same without TLS */
+	const char *proxy_address; /* HOST:PORT where place->proxy_tls is spoken; NULL: nowhere */
 	const struct scheduler_hold *hold; /* NULL with restarts_am */
 	struct event_base *base;
 	struct scheduler_listener listener;

@@ -323,6 +323,7 @@ static void close_yarn(struct scheduler *scheduler)
 	free(yarn->given);
 	free(yarn->am_address);
 	free(yarn->pages_address);
+	free(yarn->proxy_address);
 	free(yarn->job_dir);
 	free(yarn);
 }
@@ -420,7 +421,9 @@ static int open_master(struct yarn *yarn, struct err *err)
 {
 	const char *host = getenv("NM_HOST");
 	const char *colon = strrchr(yarn->am_address, ':');
-	char *url cleanup_free = mem_printf("http://%s/", yarn->pages_address);
+	char *url cleanup_free = yarn->proxy_address
+					 ? mem_printf("https://%s/", yarn->proxy_address)
+					 : mem_printf("http://%s/", yarn->pages_address);
 	const struct application_master_options options = {
 		.rpc = rpc_options(yarn),
 		.host = host ? host : "",
@@ -482,6 +485,7 @@ static struct scheduler *open_yarn(const struct scheduler_setup *setup, struct e
 		.job_dir = mem_strdup(setup->job_dir),
 		.am_address = mem_strdup(setup->am_address),
 		.pages_address = mem_strdup(setup->pages_address),
+		.proxy_address = mem_strdup(setup->proxy_address),
 		.base = setup->base,
 		.listener = setup->listener,
 		.task_count = job_task_count(setup->job),

@@ -88,7 +88,7 @@ TAILQ_HEAD(yarn_gang_queue, yarn_gang);
 struct yarn {
 	struct scheduler scheduler;
 	const struct job *job;
-	char *job_dir, *am_address, *pages_address;
+	char *job_dir, *am_address, *pages_address, *proxy_address;
 	struct event_base *base;
 	struct scheduler_listener listener;
 	struct hadoop_cluster *cluster;
@@ -223,6 +223,10 @@ void yarn_node_left(struct yarn *yarn, const char *name, bool stays);
  * scheduler's service; how the one for clients is tried. */
 void yarn_leaving_ask(struct yarn *yarn, const struct rpc_options *options);
 void yarn_leaving_free(void *value);
+
+/* ---- yarn_proxy.c ---- */
+/* Of an AM in its container: scheduler_place.proxy_tls. */
+struct tls_context *yarn_proxy_tls(const struct job *job);
 
 /* ---- yarn_place.c ---- */
 int yarn_find_place(const char *job_dir, struct scheduler_place *place, struct err *err);

@@ -26,6 +26,7 @@ int yarn_find_place(const char *job_dir, struct scheduler_place *place, struct e
 	place->container = mem_steal(&container.id);
 	place->am_attempt = container.am_attempt;
 	hadoop_container_finish(&container);
+	place->proxy_tls = yarn_proxy_tls(place->job);
 	place->token = hadoop_container_token(err);
 	return place->token ? 0 : -1;
 }

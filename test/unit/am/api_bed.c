@@ -106,7 +106,7 @@ static int on_tokens(void *data, const void *bytes, size_t length, struct err *e
 	return 0;
 }
 
-static void open_api(struct api_bed *bed)
+static void open_api(struct api_bed *bed, struct tls_context *proxy_tls)
 {
 	const struct api_host host = {
 		.data = bed,
@@ -121,13 +121,20 @@ static void open_api(struct api_bed *bed)
 		.take_tokens = on_tokens,
 		.log_path = on_log_path,
 	};
-	const struct api_options options = {.address = "127.0.0.1:0", .token = BED_TOKEN};
+	const struct api_options options = {
+		.address = "127.0.0.1:0", .token = BED_TOKEN, .proxy_tls = proxy_tls};
 
 	bed->api = api_create(bed->base, &host, &options, NULL);
 	assert_non_null(bed->api);
 }
 
 struct api_bed *api_bed_create(const char *types, void (*tune)(struct bed *bed))
+{
+	return api_bed_create_proxied(types, tune, NULL);
+}
+
+struct api_bed *api_bed_create_proxied(const char *types, void (*tune)(struct bed *bed),
+				       struct tls_context *proxy_tls)
 {
 	struct api_bed *bed = mem_alloc(sizeof(*bed));
 	char directory[] = "/tmp/tony-api-XXXXXX";
@@ -148,7 +155,7 @@ struct api_bed *api_bed_create(const char *types, void (*tune)(struct bed *bed))
 	if (tune)
 		tune(bed->bed);
 	bed_submit(bed->bed);
-	open_api(bed);
+	open_api(bed, proxy_tls);
 	api_bed_apply(bed);
 	return bed;
 }

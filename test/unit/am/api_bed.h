@@ -34,6 +34,9 @@ struct api_bed {
 
 /* A job of these types (machine_bed.h), submitted; tune() may adjust the job before. */
 struct api_bed *api_bed_create(const char *types, void (*tune)(struct bed *bed));
+/* The same, with a port for the scheduler's web proxy (api_options.proxy_tls). */
+struct api_bed *api_bed_create_proxied(const char *types, void (*tune)(struct bed *bed),
+				       struct tls_context *proxy_tls);
 void api_bed_destroy(struct api_bed *bed);
 
 /* Does what the AM does after a bed_...() call: journal, orders. */
