@@ -141,10 +141,13 @@ static int admit_by_access(struct http_request *request)
 		return 0;
 	if (config->refused)
 		config->refused(config->data, request);
-	return refuse(request, 401, "unauthorized",
-		      http_head_find(&request->head, "Authorization")
-			      ? "the token is not this job's"
-			      : "send the job's token as \"Authorization: Bearer TOKEN\"");
+	const char *owner = config->token_owner ? config->token_owner : "the job";
+	char *message cleanup_free =
+		http_head_find(&request->head, "Authorization")
+			? mem_printf("the token is not that of %s", owner)
+			: mem_printf("send the token of %s as \"Authorization: Bearer TOKEN\"",
+				     owner);
+	return refuse(request, 401, "unauthorized", message);
 }
 
 void http_request_refuse_body(struct http_request *request)

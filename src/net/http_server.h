@@ -72,6 +72,7 @@ struct http_server_config {
 	bool shares_port;    /* another process of this user's holds it with SO_REUSEPORT */
 	int listener;	   /* net_listen()'s, in place of `address`, for several in turn; 0: none */
 	const char *token; /* copied; NULL: there is none to show */
+	const char *token_owner; /* for words of refusal; NULL: "the job" */
 	/* It speaks TLS, by which both ends prove that they know the token (tls.h), and answers
 	 * nothing that comes without. The token is to be shown all the same. */
 	bool is_sealed;

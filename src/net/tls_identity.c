@@ -2,6 +2,7 @@
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -188,6 +189,12 @@ int tls_identity_read(const struct tls_identity_files *files, struct tls_identit
 	identity->begins_ms = time_of(X509_get0_notBefore(identity->certificate));
 	identity->ends_ms = time_of(X509_get0_notAfter(identity->certificate));
 	return 0;
+}
+
+bool tls_identity_is_for(const struct tls_identity *identity, const char *host)
+{
+	return X509_check_ip_asc(identity->certificate, host, 0) == 1 ||
+	       X509_check_host(identity->certificate, host, 0, 0, NULL) == 1;
 }
 
 void tls_identity_finish(struct tls_identity *identity)

@@ -7,6 +7,7 @@
 
 #include <openssl/evp.h>
 #include <openssl/x509.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -32,6 +33,8 @@ struct tls_identity {
  * machine can read the key, or the password. */
 int tls_identity_read(const struct tls_identity_files *files, struct tls_identity *identity,
 		      struct err *err);
+/* Clients that ask for this host, a name or a numeric address without brackets, take it. */
+bool tls_identity_is_for(const struct tls_identity *identity, const char *host);
 void tls_identity_finish(struct tls_identity *identity);
 #define cleanup_tls_identity __attribute__((cleanup(tls_identity_finish)))
 

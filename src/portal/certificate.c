@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timer.h"
+#include "net/address.h"
 #include "net/tls.h"
 
 enum { LOOK_MS = 5000, DAY_MS = 24 * 3600 * 1000, WARN_MS = 7 * DAY_MS };
@@ -23,6 +24,7 @@ struct version {
 
 struct portal_certificate {
 	const struct tls_identity_files *files;
+	char *host;
 	struct tls_context *tls;
 	struct event *look;
 	struct version versions[3];
@@ -94,6 +96,11 @@ static int renew(struct portal_certificate *certificate, struct err *err)
 			    certificate->files->certificate);
 	if (take(certificate, &identity, err) < 0)
 		return err_wrap(err, "%s", certificate->files->certificate);
+	if (!tls_identity_is_for(&identity, certificate->host))
+		log_warning("HTTPS: %s: the certificate is not for %s, to which links lead: "
+			    "browsers refuse it there; --listen HOST:PORT says where else they "
+			    "lead",
+			    certificate->files->certificate, certificate->host);
 	certificate->ends_ms = identity.ends_ms;
 	certificate->warned_ms = 0;
 	return 0;
@@ -136,15 +143,17 @@ static void on_look(evutil_socket_t fd, short what, void *data)
 
 struct portal_certificate *portal_certificate_open(struct event_base *base,
 						   const struct tls_identity_files *files,
-						   struct err *err)
+						   const char *address, struct err *err)
 {
 	struct portal_certificate *certificate = mem_alloc(sizeof(*certificate));
+	int port;
 
 	certificate->files = files;
 	certificate->look = evtimer_new(base, on_look, certificate);
 	note_versions(certificate);
 	timer_start(certificate->look, LOOK_MS);
-	if (renew(certificate, err) == 0) {
+	if (net_address_split(address, &certificate->host, &port, err) == 0 &&
+	    renew(certificate, err) == 0) {
 		warn_of_end(certificate);
 		return certificate;
 	}
@@ -159,6 +168,7 @@ void portal_certificate_close(struct portal_certificate *certificate)
 	event_free(certificate->look);
 	tls_context_destroy(certificate->tls);
 	free(certificate->trouble);
+	free(certificate->host);
 	free(certificate);
 }
 

@@ -12,10 +12,10 @@ struct event_base;
 struct tls_context;
 struct portal_certificate;
 
-/* `files` outlive it; they are looked at every 5 s. */
+/* `files` outlive it; they are looked at every 5 s. `address`: HOST:PORT, to which links lead. */
 struct portal_certificate *portal_certificate_open(struct event_base *base,
 						   const struct tls_identity_files *files,
-						   struct err *err);
+						   const char *address, struct err *err);
 void portal_certificate_close(struct portal_certificate *certificate); /* NULL is fine */
 
 /* For servers; it is the same for as long as the certificate is open. */

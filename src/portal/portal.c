@@ -295,8 +295,9 @@ static const struct http_route routes[] = {
 static int open_server(struct portal *portal, struct err *err)
 {
 	if (portal->options->https) {
+		char *address cleanup_free = net_listen_advertise(portal->options->listen);
 		portal->certificate =
-			portal_certificate_open(portal->base, portal->options->https, err);
+			portal_certificate_open(portal->base, portal->options->https, address, err);
 		if (!portal->certificate)
 			return -1;
 		portal->reader.tls = portal_certificate_tls(portal->certificate);
@@ -304,6 +305,7 @@ static int open_server(struct portal *portal, struct err *err)
 	const struct http_server_config config = {
 		.address = portal->options->listen,
 		.token = portal->options->token,
+		.token_owner = "the portal",
 		.tls = portal->reader.tls,
 		.routes = routes,
 		.route_count = array_length(routes),

@@ -202,6 +202,13 @@ def test_the_end_of_a_certificate_is_told(tony, serve):
     assert shown(portal) == before
 
 
+def test_a_certificate_for_another_host_is_told(tony, serve):
+    certificate, key = make_certificate(tony.directory, names="DNS:portal.example")
+    portal = serve("--certificate", certificate, "--key", key, trusted=certificate)
+    told = wait_until(portal.child.stderr.readline, "the portal to tell")
+    assert "the certificate is not for 127.0.0.1, to which links lead" in told and "--listen HOST:PORT" in told
+
+
 def broken(tony, case):
     certificate, key = make_certificate(tony.directory, "one", kind="weak" if case == "weak" else "ec")
     other, other_key = make_certificate(tony.directory, "other")
