@@ -83,6 +83,11 @@ class Cluster:
             self.envs[user] = dict(word.split("=", 1) for word in lines if "=" in word)
         return self.envs[user]
 
+    def rolls(self):
+        """How often all ResourceManagers together changed to another key for the tokens of AMs."""
+        return sum(path.read_text(errors="replace").count("Activating next master key")
+                   for path in (self.directory / "log").glob("rm*.log"))
+
     def restart(self, daemon, number=""):
         self.kit("restart", *([daemon, number] if number else [daemon]))
 

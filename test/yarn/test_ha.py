@@ -109,18 +109,12 @@ def test_the_name_node_fails_over_under_a_job(tony):
     assert_ended(job, "succeeded")
 
 
-def rolls(cluster):
-    """How often all ResourceManagers together changed to another key."""
-    return sum(path.read_text(errors="replace").count("Activating next master key")
-               for path in (cluster.directory / "log").glob("rm*.log"))
-
-
 def test_a_job_outlives_the_keys_of_its_token(tony):
     """The token that the AM was started with is worth nothing after two changes of the key. It has had others
     since: containers come, and a ResourceManager that takes over believes it."""
     job = start(tony)
-    seen = rolls(tony.cluster)
-    wait_until(lambda: rolls(tony.cluster) >= seen + 2, "the key to change twice")
+    seen = tony.cluster.rolls()
+    wait_until(lambda: tony.cluster.rolls() >= seen + 2, "the key to change twice")
     os.kill(job.wait_task("worker:1")["executor_pid"], 9)
     job.wait_task("worker:1", attempt=2)
     fail_over(tony.cluster, "rm")
