@@ -198,6 +198,26 @@ static char *tell_waiting(const struct hadoop_cluster *cluster, const char *id,
 	return end ? mem_printf("%s; before, %s", waiting, end) : mem_steal(&waiting);
 }
 
+/* Why a job that lives has no description here, and what can be done without it. */
+static void tell_undescribed(const struct hadoop_cluster *cluster, const char *id,
+			     const report_proto *report, const struct err *why, struct err *err)
+{
+	const char *page = yarn_known_text(report->trackingurl);
+
+	if (report->user && !str_equal(report->user, cluster->user))
+		err_set(err, ERR_DENIED,
+			"%s is %s's, and only he has its description; whom its view ACL names sees "
+			"its page%s%s, and its logs with yarn logs -applicationId %s; tony kill "
+			"--force %s ends it for whom its modify ACL names",
+			id, report->user, page ? ": " : " in YARN's pages", page ? page : "", id,
+			id);
+	else
+		err_set(err, why->kind,
+			"%s; tony kill --force %s ends it, yarn logs -applicationId %s shows what "
+			"its containers have written",
+			err_message(why), id, id);
+}
+
 static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_door *door,
 		     struct err *err)
 {
@@ -229,10 +249,7 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 	bool is_settled = yarn_mirror_settle(made.job_dir, cluster, id, report, &why) == 0;
 	bool is_described = is_settled || yarn_kept_describes(made.job_dir);
 	if (!is_described && report && !job_state_is_final(yarn_job_state(report))) {
-		err_set(&made.undescribed, why.kind,
-			"%s; tony kill --force %s ends it, yarn logs -applicationId %s shows what "
-			"its containers have written",
-			err_message(&why), id, id);
+		tell_undescribed(cluster, id, report, &why, &made.undescribed);
 		*door = made;
 		return 0;
 	}

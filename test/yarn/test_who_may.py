@@ -38,13 +38,13 @@ class AlicesJob:
         container = self.job.task("worker:0")["container"]
         return ask(self.cluster, user, f"http://{node}/ws/v1/node/containers/{container}/logs")
 
-    def kill_as(self, user):
-        """By tony, from a machine that knows nothing of the job."""
+    def run_as(self, user, *words):
+        """Of tony, from a machine that knows nothing of the job."""
         names = "KRB5CCNAME", "KRB5_CONFIG"
         state = self.tony.directory / f"state-of-{user}"
         env = {name: self.cluster.env_of(user)[name] for name in names}
-        return self.tony.run("kill", "--force", self.id, env={**env, "TONY_STATE_DIR": str(state),
-                                                              "TONY_CONF_DIR": str(self.tony.directory)})
+        return self.tony.run(*words, self.id, env={**env, "TONY_STATE_DIR": str(state),
+                                           "TONY_CONF_DIR": str(self.tony.directory)})
 
     def audit(self):
         return audit_of(max((am_log(pid) for pid in am_processes(self.job)), key=len))
@@ -67,7 +67,7 @@ def alice(own_tony):
 
 
 def expect_no_kill(job):
-    refused = job.kill_as("bob")
+    refused = job.run_as("bob", "kill", "--force")
     assert refused.returncode != 0 and "bob" in refused.stderr and "MODIFY_APP" in refused.stderr, refused.stderr
     status, body = job.at_rm("bob", "/state", *KILL)
     assert status == 403 and "bob" in body
@@ -80,6 +80,9 @@ def test_nobody_but_the_owner(alice):
     assert job.job.application()["user"] == "alice"
     assert job.at_am("bob", "v1/job")[0] == 401
     assert job.at_am("bob", "v1/tasks/worker:0/logs/stdout")[0] == 401
+    for verb in ("status", "logs"):
+        told = job.run_as("bob", verb)
+        assert told.returncode != 0 and f"{job.id} is alice's" in told.stderr and job.job.tracking_url() in told.stderr
     status, told = job.at_node("bob")
     assert status >= 400 and "User [bob] is not authorized to view the logs" in told
     expect_no_kill(job)
@@ -122,6 +125,6 @@ def test_a_user_who_may_kill(alice):
     """To look is another right."""
     job = AlicesJob(alice, modify="bob")
     assert job.at_am("bob", "v1/job")[0] == 401
-    killed = job.kill_as("bob")
+    killed = job.run_as("bob", "kill", "--force")
     assert killed.returncode == 0, killed.stderr
     job.job.wait_final("KILLED")
