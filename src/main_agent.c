@@ -10,6 +10,7 @@
 #include "executor/executor.h"
 #include "executor/horovod.h"
 #include "executor/remote.h"
+#include "executor/sessions.h"
 
 static int version_main(int argc, char **argv)
 {
@@ -27,6 +28,7 @@ static const struct verb {
 	{"horovod", horovod_main, "runs a task of a job that brings its own driver of Horovod"},
 	{"host", remote_host_main, "serves a task: runs what rsh asks for"},
 	{"rsh", remote_rsh_main, "runs a command in the container of another task"},
+	{"session", session_main, "runs a command of somebody's in a task"},
 	{"version", version_main, "prints the version"},
 };
 

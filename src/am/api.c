@@ -55,6 +55,8 @@ static const struct http_route routes[] = {
 	{"POST", "/v1/job/scale", api_handle_scale},
 	{"PUT", "/v1/job/tokens", api_handle_tokens},
 	{"POST", "/v1/tasks/{task}/restart", api_handle_restart},
+	{"POST", "/v1/tasks/{task}/exec", api_handle_exec, .raw = true},
+	{"POST", "/v1/tasks/{task}/exec/{session}", api_handle_exec_join, .raw = true},
 	{"PUT", "/v1/kv/{key*}", api_handle_kv_put},
 	{"GET", "/v1/kv/{key*}", api_handle_kv_get},
 	{"DELETE", "/v1/kv/{key*}", api_handle_kv_delete},

@@ -30,10 +30,8 @@ static const char *action_of(const struct http_request *request)
 	static const struct {
 		const char *end, *action;
 	} actions[] = {
-		{"/v1/job/kill", "kill"},
-		{"/v1/job/scale", "scale"},
-		{"/v1/job/tokens", "renew"},
-		{"/restart", "restart"},
+		{"/v1/job/kill", "kill"}, {"/v1/job/scale", "scale"}, {"/v1/job/tokens", "renew"},
+		{"/restart", "restart"},  {"/exec", "exec"},
 	};
 	const struct http_head *head = http_request_head(request);
 

@@ -42,7 +42,8 @@ struct api_task {
 	LIST_HEAD(, api_log_follower) log_followers;
 	/* Logs that its executor is ordered to send; NULL: none. */
 	struct log_relays *relays;
-	int64_t tokens;	    /* number of those that it has, as its beat says */
+	int64_t tokens; /* number of those that it has, as its beat says */
+	LIST_HEAD(, api_session) sessions;
 	int64_t *logs_told; /* orders of it that the executor knows of */
 	size_t logs_told_count;
 	int64_t beat_at;	       /* monotonic, ms; 0: never */
@@ -71,6 +72,16 @@ struct api_event_follower {
 struct api_log_follower; /* api_logs.c */
 struct api_waiter;	 /* api_kept.c */
 struct api_looker;	 /* api_view.c */
+
+/* api_exec.c: a command of somebody's in a task. */
+struct api_session {
+	LIST_ENTRY(api_session) link;
+	struct api_task *task;
+	char *id;
+	struct http_request *client, *process; /* NULL: gone, or not there yet */
+	bool is_told;			       /* to the executor */
+	struct event late;
+};
 
 /* api_view.c: the job as its journal tells it. */
 struct api_view {
@@ -262,6 +273,11 @@ void api_task_write_series(const struct api_task *task, size_t points, struct st
 void api_append_metrics(const struct api *api, size_t number, size_t points, struct str *text);
 char *api_task_name(const struct api *api, size_t number); /* the caller frees */
 
+/* ---- api_session.c */
+bool api_session_has_news(const struct api_task *task);
+/* Commands that its executor was not told of, and is now: how many. Borrowed. */
+size_t api_session_orders(const struct api_task *task, char **orders);
+
 /* ---- api_work.c: how far the job's programs are, and which tasks are far behind their siblings */
 
 int64_t api_recent_ms(const struct api *api); /* over which it is looked at what they do */
@@ -298,6 +314,9 @@ void api_handle_attempts(void *data, struct http_request *request);
 void api_handle_kill(void *data, struct http_request *request);
 void api_handle_scale(void *data, struct http_request *request);
 void api_handle_restart(void *data, struct http_request *request);
+
+void api_handle_exec(void *data, struct http_request *request);
+void api_handle_exec_join(void *data, struct http_request *request);
 
 void api_handle_events(void *data, struct http_request *request);
 void api_handle_logs(void *data, struct http_request *request);

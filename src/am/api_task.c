@@ -107,7 +107,7 @@ static bool has_news(const struct api_task *task, const struct order *order)
 	if (task->api->host.am_attempt > 1 && task->executor_attempt != task->of.attempt)
 		return true;
 	if (!log_relays_agree(task->relays, task->logs_told, task->logs_told_count) ||
-	    has_new_tokens(task))
+	    has_new_tokens(task) || api_session_has_news(task))
 		return true;
 	switch (order->kind) {
 	case ORDER_WAIT:
@@ -143,6 +143,7 @@ static void answer_order(struct api_task *task, const struct order *order)
 	if (has_new_tokens(task))
 		orders.tokens = api->tokens;
 	orders.log_count = log_relays_orders(task->relays, orders.logs);
+	orders.session_count = api_session_orders(task, orders.sessions);
 	orders_encode(&orders, has_cluster, &front, &rear);
 	if (has_cluster) {
 		api_spec_answer(api, take_held(task), front.text, rear.text);

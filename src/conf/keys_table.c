@@ -507,6 +507,11 @@ static const struct key am_keys[] = {
 		"is not \"simple\". The proxy is known by its host: programs on that host can "
 		"look, "
 		"too."},
+	{"tony.am.allow-exec", KEY_BOOL, "true", .since = OURS,
+	 .doc = "tony exec and tony shell run commands of the job's owner in its tasks. Where an "
+		"administrator sets it to false, and <final>, they are refused: that keeps people "
+		"to batch jobs, and nobody from anything, since the owner's programs can do the "
+		"same."},
 	{"tony.am.startup-timeout", KEY_DURATION, "0", .bare_ms = 1, .since = TONY_N,
 	 .schedulers = YARN, .note = "the application master starts at once",
 	 .doc = "How long a client that follows the job (submit, wait, logs -f, events -f) waits "

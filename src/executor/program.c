@@ -20,6 +20,7 @@
 #include "executor/port.h"
 #include "executor/progress.h"
 #include "executor/report.h"
+#include "executor/sessions.h"
 #include "executor/spawn.h"
 #include "executor/tally.h"
 #include "framework/framework.h"
@@ -62,6 +63,7 @@ struct program {
 	char *ended_text;	   /* why, where that says more than the kind; NULL: nothing */
 	struct freeze freeze;
 	struct hang hang;
+	struct sessions sessions;
 	pid_t saver; /* writes the stacks of what hangs; 0: none */
 	struct str_list stacks;
 	struct tally tally;
@@ -75,6 +77,7 @@ struct program {
 static void cancel_helpers(struct program *program)
 {
 	gpu_cancel(program->options.gpu);
+	sessions_cancel(&program->sessions);
 	if (program->saver == 0)
 		return;
 	helper_end(program->saver);
@@ -204,7 +207,8 @@ static void take_child(struct program *program, pid_t pid, int status, const str
 
 	if (is_saver)
 		program->saver = 0;
-	if (is_saver || gpu_child_ended(program->options.gpu, pid, status)) {
+	if (is_saver || gpu_child_ended(program->options.gpu, pid, status) ||
+	    sessions_child_ended(&program->sessions, pid)) {
 		tally_leave_out(&program->tally, used);
 		return;
 	}
@@ -568,6 +572,29 @@ void program_add_loss(const struct program *program, struct output_loss *loss)
 const struct program_use *program_use(const struct program *program)
 {
 	return program->phase == PHASE_OVER ? &program->use : NULL;
+}
+
+/* In a namespace of its own the process that was started there is not the program's. */
+static pid_t find_process(const struct program *program)
+{
+	pid_t found = 0;
+
+	for (size_t i = 0; i < program->count && found == 0; i++)
+		if (!program->processes[i].ended)
+			found = program->processes[i].pid;
+	if (found == 0 || program->options.type->isolation == JOB_ISOLATION_NONE)
+		return found;
+	struct proc_list list;
+	proc_find_descendants(found, &list);
+	found = list.count > 0 ? list.items[0].pid : 0;
+	proc_list_finish(&list);
+	return found;
+}
+
+void program_open_session(struct program *program, const char *id)
+{
+	if (program->phase == PHASE_RUNNING)
+		sessions_start(&program->sessions, id, find_process(program));
 }
 
 size_t program_pids(const struct program *program, int **pids)

@@ -52,6 +52,9 @@ void program_fail(struct program *program, enum cause_kind kind, const char *tex
 /* The same without grace, and nothing is called. NULL is fine. */
 void program_destroy(struct program *program);
 
+/* A command of somebody's beside it (sessions.h); nothing where no process of it runs. */
+void program_open_session(struct program *program, const char *id);
+
 /* The last lines of its stderr so far. */
 void program_tail(const struct program *program, struct str_list *lines);
 

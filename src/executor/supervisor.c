@@ -598,6 +598,8 @@ static void on_order(void *data, const struct orders *orders)
 	}
 	if (orders->tokens.bytes && orders->tokens.number > supervisor->tokens.number)
 		take_tokens(supervisor, &orders->tokens);
+	for (size_t i = 0; i < orders->session_count && supervisor->program; i++)
+		program_open_session(supervisor->program, orders->sessions[i]);
 	if (log_send_order(supervisor->logs, orders->logs, orders->log_count))
 		link_changed(supervisor->link);
 	if (orders->order.kind == ORDER_QUIT && orders->preempted && supervisor->program)

@@ -50,6 +50,14 @@ static void append_logs(const struct orders *orders, struct str *text)
 	str_append_format(text, ",\"logs\":%s", logs);
 }
 
+static void append_sessions(const struct orders *orders, struct str *text)
+{
+	str_append(text, ",\"sessions\":[");
+	for (size_t i = 0; i < orders->session_count; i++)
+		str_append_format(text, "%s\"%s\"", i > 0 ? "," : "", orders->sessions[i]);
+	str_append(text, "]");
+}
+
 /* As the last members of an object that has others. */
 static void append_tokens(const struct new_tokens *tokens, struct str *text)
 {
@@ -70,6 +78,8 @@ void orders_encode(const struct orders *orders, bool has_cluster, struct str *fr
 			  orders->order.restart, has_cluster ? ",\"cluster\":" : "");
 	if (orders->log_count > 0)
 		append_logs(orders, rear);
+	if (orders->session_count > 0)
+		append_sessions(orders, rear);
 	if (orders->preempted)
 		str_append(rear, ",\"preempted\":true");
 	if (orders->numbers >= 0)
@@ -96,10 +106,23 @@ static void read_log(const json_t *object, struct orders *orders)
 	job_fields_finish(log_fields, array_length(log_fields), log);
 }
 
+/* A word that is no name is left out: names are parts of paths. */
+static void read_session(const json_t *item, struct orders *orders)
+{
+	const char *id = json_string_value(item);
+
+	if (id && strlen(id) == SESSION_ID_LENGTH &&
+	    id[strspn(id, "0123456789abcdef")] == '\0')
+		orders->sessions[orders->session_count++] = mem_strdup(id);
+	else
+		log_error("an order for a session that makes no sense");
+}
+
 int orders_decode(struct orders *orders, const char *bytes, size_t length, struct err *err)
 {
 	json_t *body cleanup_json = message_parse(bytes, length, err);
 	json_t *logs = json_object_get(body, "logs");
+	json_t *sessions = json_object_get(body, "sessions");
 
 	*orders = (struct orders){.numbers = -1};
 	if (!body || job_fields_read(fields, array_length(fields), body, orders, err) < 0 ||
@@ -110,6 +133,8 @@ int orders_decode(struct orders *orders, const char *bytes, size_t length, struc
 	orders->cluster = json_incref(json_object_get(body, "cluster"));
 	for (size_t i = 0; i < json_array_size(logs) && orders->log_count < LOG_ORDERS_MAX; i++)
 		read_log(json_array_get(logs, i), orders);
+	for (size_t i = 0; i < json_array_size(sessions) && i < SESSION_ORDERS_MAX; i++)
+		read_session(json_array_get(sessions, i), orders);
 	return 0;
 }
 
@@ -119,5 +144,7 @@ void orders_finish(struct orders *orders)
 	new_tokens_finish(&orders->tokens);
 	for (size_t i = 0; i < orders->log_count; i++)
 		job_fields_finish(log_fields, array_length(log_fields), &orders->logs[i]);
+	for (size_t i = 0; i < orders->session_count; i++)
+		free(orders->sessions[i]);
 	*orders = (struct orders){.numbers = -1};
 }

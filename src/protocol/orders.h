@@ -11,7 +11,11 @@
 #include "logs/search.h"
 #include "protocol/new_tokens.h"
 
-enum { LOG_ORDERS_MAX = 64 }; /* logs of one container at a time */
+enum {
+	LOG_ORDERS_MAX = 64, /* logs of one container at a time */
+	SESSION_ORDERS_MAX = 16,
+	SESSION_ID_LENGTH = 64, /* hexadecimal digits: secret_create() */
+};
 
 /* To send a piece of a log (docs/rest.md, "Logs"). */
 struct log_order {
@@ -30,6 +34,9 @@ struct orders {
 	struct new_tokens tokens;
 	struct log_order logs[LOG_ORDERS_MAX]; /* that are wanted */
 	size_t log_count;
+	/* Commands of people that are to be started: of each the name of its channel. */
+	char *sessions[SESSION_ORDERS_MAX];
+	size_t session_count;
 };
 
 /* The cluster spec belongs between both: many answers share its text. `has_cluster`: it comes. */

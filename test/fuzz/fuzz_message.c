@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "protocol/registration.h"
 #include "protocol/report.h"
+#include "protocol/session.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -115,8 +116,8 @@ static void try_orders(const char *text, size_t length, struct err *err)
 	orders_encode(&orders, false, &front, &rear);
 	str_append(&front, rear.text);
 	if (orders_decode(&again, front.text, front.length, err) < 0 ||
-	    again.log_count != orders.log_count || again.numbers != orders.numbers ||
-	    again.order.kind != orders.order.kind)
+	    again.log_count != orders.log_count || again.session_count != orders.session_count ||
+	    again.numbers != orders.numbers || again.order.kind != orders.order.kind)
 		BUG("other orders than before: %s", front.text);
 	orders_finish(&orders);
 	orders_finish(&again);
@@ -146,10 +147,34 @@ static void try_scale(const char *text, size_t length, struct err *err)
 		BUG("%d of worker and %d of ps are wanted", wanted[0], wanted[1]);
 }
 
+static void try_session(const char *text, size_t length, struct err *err)
+{
+	struct session_command command, again;
+
+	if (session_command_decode(&command, text, length, err) < 0)
+		return;
+	char *told cleanup_free = session_command_encode(&command);
+	if (session_command_decode(&again, told, strlen(told), err) < 0 ||
+	    again.words.count != command.words.count || again.size.rows != command.size.rows)
+		BUG("another command than before: %s", told);
+	session_command_finish(&again);
+	session_command_finish(&command);
+}
+
+static void try_size(const char *text, size_t length, struct err *err)
+{
+	struct session_size size;
+
+	if (session_size_decode(&size, text, length, err) == 0 &&
+	    (size.rows < 0 || size.columns < 0))
+		BUG("a terminal of %d by %d", size.rows, size.columns);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const tries[])(const char *, size_t, struct err *) = {
-		try_register, try_beat, try_exit, try_kill, try_scale, try_registered, try_orders};
+		try_register,	try_beat,   try_exit,	 try_kill, try_scale,
+		try_registered, try_orders, try_session, try_size};
 	struct err err cleanup_err = {0};
 
 	if (size < 1)

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "protocol/registration.h"
 #include "protocol/report.h"
+#include "protocol/session.h"
 
 static const char *const registration_texts[] = {
 	"{\"epoch\":0,\"host\":\"127.0.0.1\",\"port\":42803,\"pid\":4177,\"log_dir"
@@ -129,7 +130,28 @@ static const struct {
 	 "\"preempted\":true,\"numbers\":5}"},
 	{"{\"am_attempt\":3,\"order\":\"run\",\"epoch\":1,\"restart\":0", "",
 	 ",\"tokens\":{\"number\":1795000000000,\"bytes\":\"SERUUw==\"}}"},
+	{"{\"am_attempt\":3,\"order\":\"run\",\"epoch\":1,\"restart\":0", "",
+	 ",\"sessions\":[\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"]}"},
 };
+
+static const char *const session_texts[] = {
+	"{\"command\":[]}",
+	"{\"terminal\":true,\"rows\":24,\"columns\":80,\"term\":\"xterm\",\"command\":[\"nvidia-"
+	"smi\",\"-L\"]}",
+};
+
+static void test_session(void **state)
+{
+	for (size_t i = 0; i < array_length(session_texts); i++) {
+		const char *text = session_texts[i];
+		struct session_command message;
+		struct err err cleanup_err = {0};
+		assert_success(session_command_decode(&message, text, strlen(text), &err), &err);
+		char *again cleanup_free = session_command_encode(&message);
+		assert_string_equal(again, text);
+		session_command_finish(&message);
+	}
+}
 
 static void test_orders(void **state)
 {
@@ -153,7 +175,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_registration), cmocka_unit_test(test_registered),
 		cmocka_unit_test(test_heartbeat),    cmocka_unit_test(test_orders),
-		cmocka_unit_test(test_exit_report),
+		cmocka_unit_test(test_exit_report),  cmocka_unit_test(test_session),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

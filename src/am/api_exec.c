@@ -1,0 +1,160 @@
+/*
+ * Commands of people in a task's container: a channel (net/channel.h) from the client, and one from
+ * a process that the task's executor starts for it. The AM passes on what the two say to each
+ * other.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/buffer.h>
+
+#include "am/api_internal.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "base/str.h"
+#include "base/timer.h"
+#include "net/channel.h"
+
+enum {
+	JOIN_MS = 15 * 1000,	 /* for the executor to hear of it, and its process to come */
+	ON_THE_WAY = 128 * 1024, /* bytes, each way */
+};
+
+static void destroy(struct api_session *session)
+{
+	LIST_REMOVE(session, link);
+	event_del(&session->late);
+	free(session->id);
+	free(session);
+}
+
+/* Bytes that were on the way are still delivered. */
+static void end_side(struct http_request **side)
+{
+	if (*side)
+		http_raw_end(mem_steal(side));
+}
+
+static void on_client_gone(void *data)
+{
+	struct api_session *session = data;
+
+	session->client = NULL;
+	end_side(&session->process);
+	destroy(session);
+}
+
+static void on_process_gone(void *data)
+{
+	struct api_session *session = data;
+
+	session->process = NULL;
+	end_side(&session->client);
+	destroy(session);
+}
+
+static void move(struct http_request *from, struct http_request *to)
+{
+	struct evbuffer *output = http_raw_output(to);
+
+	if (evbuffer_get_length(output) < ON_THE_WAY)
+		evbuffer_add_buffer(output, http_raw_input(from));
+}
+
+static void on_changed(void *data)
+{
+	struct api_session *session = data;
+
+	if (!session->process)
+		return; /* what the client says waits */
+	move(session->client, session->process);
+	move(session->process, session->client);
+	http_raw_go_on(session->client);
+	http_raw_go_on(session->process);
+}
+
+static void welcome(struct http_request *request)
+{
+	evbuffer_add_printf(http_raw_output(request),
+			    "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
+			    "Upgrade: " CHANNEL_PROTOCOL "\r\n\r\n");
+}
+
+static void on_late(evutil_socket_t fd, short what, void *data)
+{
+	struct api_session *session = data;
+	char *name cleanup_free = api_task_name(session->task->api, session->task->number);
+
+	http_answer_error(mem_steal(&session->client), 503, "no-answer",
+			  "%s's executor started no command within %d s", name, JOIN_MS / 1000);
+	destroy(session);
+}
+
+/* Why no command can be started there; NULL: one can. */
+static const char *find_obstacle(const struct api_task *task)
+{
+	const struct api *api = task->api;
+	const struct task *known = machine_task(api->host.machine, task->number);
+	const char *allowed = job_config(api->host.job, "tony.am.allow-exec");
+	size_t count = 0;
+	const struct api_session *session;
+	bool is_allowed = true;
+
+	if (allowed && str_parse_bool(allowed, &is_allowed) == 0 && !is_allowed)
+		return "tony.am.allow-exec is false here";
+	if (known->state != TASK_RUNNING || task->executor_attempt != known->attempt)
+		return "it runs no program";
+	LIST_FOREACH(session, &task->sessions, link)
+	count++;
+	return count < SESSION_ORDERS_MAX ? NULL : "too many commands of people run there";
+}
+
+void api_handle_exec(void *data, struct http_request *request)
+{
+	struct api *api = data;
+	struct api_task *task = api_find_task(api, request);
+	const char *name = http_request_parameter(request, "task");
+
+	if (!task)
+		return;
+	const char *obstacle = find_obstacle(task);
+	api_audit(api, request, "exec", obstacle ? "refused" : "done", name);
+	if (obstacle) {
+		http_answer_error(request, 409, "conflict", "%s: %s", name, obstacle);
+		return;
+	}
+	struct api_session *session = mem_alloc(sizeof(*session));
+	*session = (struct api_session){.task = task, .id = secret_create(), .client = request};
+	LIST_INSERT_HEAD(&task->sessions, session, link);
+	event_assign(&session->late, api->base, -1, 0, on_late, session);
+	timer_start(&session->late, JOIN_MS);
+	http_request_take_over(request, &(struct http_raw){.changed = on_changed,
+							   .closed = on_client_gone,
+							   .data = session});
+	api_task_settle(task);
+}
+
+void api_handle_exec_join(void *data, struct http_request *request)
+{
+	struct api_task *task = api_find_task(data, request);
+	const char *id = http_request_parameter(request, "session");
+	struct api_session *session;
+
+	if (!task)
+		return;
+	LIST_FOREACH(session, &task->sessions, link)
+	if (!session->process && secret_equal(session->id, id))
+		break;
+	if (!session) {
+		http_answer_error(request, 404, "not-found", "nobody waits for this command");
+		return;
+	}
+	event_del(&session->late);
+	session->process = request;
+	http_request_take_over(request, &(struct http_raw){.changed = on_changed,
+							   .closed = on_process_gone,
+							   .data = session});
+	welcome(session->client);
+	welcome(session->process);
+	on_changed(session);
+}

@@ -1,0 +1,450 @@
+/*
+ * `tony-agent session ID PROGRAM`: one command of somebody's in a task (tony exec). It has the
+ * environment and the directory of the task's program, and speaks to whoever asked over a channel
+ * that the AM passes on. All that the command starts is below this process, and ends with it.
+ */
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <fcntl.h>
+#include <pty.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "base/timer.h"
+#include "executor/sessions.h"
+#include "executor/spawn_child.h"
+#include "job/job.h"
+#include "net/channel.h"
+#include "protocol/session.h"
+
+enum {
+	GRACE_MS = 2000, /* of what the command leaves behind: SIGHUP, then SIGKILL */
+	LAST_MS = 10000, /* for the end to be heard */
+	PIECE = 32 * 1024,
+};
+
+struct stream {
+	struct session *session;
+	int fd; /* -1: closed */
+	unsigned char kind;
+	struct event event;
+};
+
+struct session {
+	struct event_base *base;
+	struct channel *channel;
+	struct session_command command;
+	pid_t program, pid; /* 0: it does not run */
+	int input;	    /* of the command; -1: closed */
+	struct evbuffer *pending;
+	bool no_more, has_ended, is_told;
+	struct stream streams[2]; /* output and errors, or the terminal */
+	struct event writable, child, late;
+	int status;
+};
+
+static void leave(struct session *session)
+{
+	event_base_loopbreak(session->base);
+}
+
+/* The last frame; whoever asked closes the channel. */
+static void tell_last(struct session *session, unsigned char kind, const char *text)
+{
+	session->is_told = true;
+	channel_say(session->channel, kind, text, strlen(text));
+	timer_start(&session->late, LAST_MS);
+}
+
+/* ---- what the command says ---------------------------------------------------------------- */
+
+static void close_stream(struct stream *stream)
+{
+	if (stream->fd < 0)
+		return;
+	event_del(&stream->event);
+	close(stream->fd);
+	stream->fd = -1;
+}
+
+/* False: nothing is there now, or will be. */
+static bool pass_on(struct stream *stream)
+{
+	struct session *session = stream->session;
+	char piece[PIECE];
+	ssize_t got = read(stream->fd, piece, sizeof(piece));
+
+	if (got > 0)
+		channel_say(session->channel, stream->kind, piece, (size_t)got);
+	else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+		close_stream(stream); /* a terminal without its command says EIO */
+	return got > 0;
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *data)
+{
+	struct stream *stream = data;
+
+	pass_on(stream);
+	if (stream->fd >= 0 && !channel_has_room(stream->session->channel))
+		event_del(&stream->event);
+}
+
+static void on_drained(void *data)
+{
+	struct session *session = data;
+
+	for (size_t i = 0; i < array_length(session->streams); i++)
+		if (session->streams[i].fd >= 0)
+			event_add(&session->streams[i].event, NULL);
+}
+
+static void watch_stream(struct session *session, size_t which, int fd, unsigned char kind)
+{
+	struct stream *stream = &session->streams[which];
+
+	*stream = (struct stream){.session = session, .fd = fd, .kind = kind};
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	event_assign(&stream->event, session->base, fd, EV_READ | EV_PERSIST, on_readable, stream);
+	event_add(&stream->event, NULL);
+}
+
+/* The command's last words are there when it ends. */
+static void tell_end(struct session *session)
+{
+	char *code cleanup_free = mem_printf("%d", proc_shell_code(session->status));
+
+	if (session->is_told)
+		return;
+	for (size_t i = 0; i < array_length(session->streams); i++) {
+		struct stream *stream = &session->streams[i];
+		while (stream->fd >= 0 && pass_on(stream))
+			continue;
+		close_stream(stream);
+	}
+	tell_last(session, SESSION_END, code);
+}
+
+static void on_child(evutil_socket_t fd, short what, void *data)
+{
+	struct session *session = data;
+	int status;
+
+	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+		if (pid != session->pid)
+			continue;
+		session->pid = 0;
+		session->has_ended = true;
+		session->status = status;
+		tell_end(session);
+	}
+}
+
+/* ---- what is said to it ------------------------------------------------------------------- */
+
+static void close_input(struct session *session)
+{
+	event_del(&session->writable);
+	if (session->input >= 0)
+		close(session->input);
+	session->input = -1;
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *data)
+{
+	struct session *session = data;
+	size_t had = evbuffer_get_length(session->pending);
+	int put = evbuffer_write(session->pending, session->input);
+	bool is_broken = put < 0 && errno != EAGAIN && errno != EINTR;
+
+	if (is_broken) /* the command reads no more: the rest is as good as taken */
+		evbuffer_drain(session->pending, had);
+	size_t taken = had - evbuffer_get_length(session->pending);
+	if (taken > 0 && !session->is_told) {
+		char *text cleanup_free = mem_printf("%zu", taken);
+		channel_say(session->channel, SESSION_TAKEN, text, strlen(text));
+	}
+	if (evbuffer_get_length(session->pending) > 0)
+		return;
+	event_del(&session->writable);
+	if (is_broken || (session->no_more && !session->command.has_terminal))
+		close_input(session);
+}
+
+static void take_input(struct session *session, const char *bytes, size_t length)
+{
+	if (evbuffer_get_length(session->pending) + length > 2 * SESSION_INPUT_MAX) {
+		leave(session); /* it does not keep to what is said in session.h */
+		return;
+	}
+	evbuffer_add(session->pending, bytes, length);
+	if (session->input >= 0)
+		event_add(&session->writable, NULL);
+	else
+		evbuffer_drain(session->pending, length);
+}
+
+static void end_input(struct session *session)
+{
+	static const char end_of_file[] = {4}; /* Ctrl-D */
+
+	session->no_more = true;
+	if (session->command.has_terminal)
+		take_input(session, end_of_file, sizeof(end_of_file));
+	else if (session->input >= 0)
+		event_add(&session->writable, NULL);
+}
+
+static void take_size(struct session *session, const char *bytes, size_t length)
+{
+	struct session_size size;
+
+	if (session->streams[0].fd < 0 || session_size_decode(&size, bytes, length, NULL) < 0)
+		return;
+	const struct winsize window = {.ws_row = (unsigned short)size.rows,
+				       .ws_col = (unsigned short)size.columns};
+	ioctl(session->streams[0].fd, TIOCSWINSZ, &window);
+}
+
+/* ---- the command -------------------------------------------------------------------------- */
+
+static bool is_own_namespace(const char *path, const char *name)
+{
+	char *mine cleanup_free = mem_printf("/proc/self/ns/%s", name);
+	struct stat a, b;
+
+	return stat(mine, &a) == 0 && stat(path, &b) == 0 && a.st_ino == b.st_ino &&
+	       a.st_dev == b.st_dev;
+}
+
+static int enter(pid_t program, const char *name)
+{
+	char *path cleanup_free = mem_printf("/proc/%d/ns/%s", (int)program, name);
+	int fd = is_own_namespace(path, name) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	int result = fd < 0 ? 0 : setns(fd, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return result;
+}
+
+_Noreturn static void become(const struct session *session)
+{
+	const struct session_command *command = &session->command;
+	char *const shell[] = {"bash", NULL};
+	char *const *words = shell;
+
+	/* That of processes is entered by the fork before this. */
+	char *directory cleanup_free = getcwd(NULL, 0);
+	if (enter(session->program, "mnt") == 0 && directory && chdir(directory) < 0)
+		_exit(126);
+	if (command->words.count > 0) {
+		char **given = mem_alloc_array(command->words.count + 1, sizeof(*given));
+		memcpy(given, command->words.items, command->words.count * sizeof(*given));
+		words = given;
+	}
+	if (command->terminal)
+		setenv("TERM", command->terminal, true);
+	proc_reset_signals();
+	limits_restore();
+	spawn_child_close_from(3, true);
+	execvp(words[0], words);
+	int error = errno;
+	if (words == shell)
+		execl("/bin/sh", "sh", (char *)NULL);
+	fprintf(stderr, "tony: cannot start %s: %s\n", words[0], strerror(error));
+	_exit(error == ENOENT ? 127 : 126);
+}
+
+static pid_t fork_on_terminal(struct session *session)
+{
+	const struct winsize window = {.ws_row = (unsigned short)session->command.size.rows,
+				       .ws_col = (unsigned short)session->command.size.columns};
+	int terminal;
+	pid_t pid = forkpty(&terminal, NULL, NULL, &window);
+
+	if (pid == 0)
+		become(session);
+	if (pid < 0)
+		return -1;
+	fcntl(terminal, F_SETFD, FD_CLOEXEC);
+	session->input = dup(terminal);
+	watch_stream(session, 0, terminal, SESSION_OUTPUT);
+	session->streams[1].fd = -1;
+	return pid;
+}
+
+enum { READ_END, WRITE_END };
+
+static pid_t fork_on_pipes(struct session *session)
+{
+	int input[2], output[2], errors[2];
+
+	if (pipe2(input, O_CLOEXEC) < 0 || pipe2(output, O_CLOEXEC) < 0 ||
+	    pipe2(errors, O_CLOEXEC) < 0)
+		return -1;
+	pid_t pid = fork();
+	if (pid == 0) {
+		setsid();
+		dup2(input[READ_END], STDIN_FILENO);
+		dup2(output[WRITE_END], STDOUT_FILENO);
+		dup2(errors[WRITE_END], STDERR_FILENO);
+		become(session);
+	}
+	close(input[READ_END]);
+	close(output[WRITE_END]);
+	close(errors[WRITE_END]);
+	session->input = input[WRITE_END];
+	watch_stream(session, 0, output[READ_END], SESSION_OUTPUT);
+	watch_stream(session, 1, errors[READ_END], SESSION_ERRORS);
+	return pid;
+}
+
+static void start(struct session *session, const char *bytes, size_t length)
+{
+	struct err err cleanup_err = {0};
+
+	if (session_command_decode(&session->command, bytes, length, &err) < 0) {
+		tell_last(session, SESSION_FAILED, err_message(&err));
+		return;
+	}
+	if (enter(session->program, "user") < 0 || enter(session->program, "pid") < 0) {
+		err_set_errno(&err, "cannot enter the namespaces of the task's program");
+		tell_last(session, SESSION_FAILED, err_message(&err));
+		return;
+	}
+	session->pid =
+		session->command.has_terminal ? fork_on_terminal(session) : fork_on_pipes(session);
+	if (session->pid < 0) {
+		session->pid = 0;
+		err_set_errno(&err, "cannot start a process");
+		tell_last(session, SESSION_FAILED, err_message(&err));
+		return;
+	}
+	fcntl(session->input, F_SETFL, O_NONBLOCK);
+	event_assign(&session->writable, session->base, session->input, EV_WRITE | EV_PERSIST,
+		     on_writable, session);
+}
+
+static void on_heard(void *data, unsigned char kind, const char *content, size_t length)
+{
+	struct session *session = data;
+	bool has_begun = session->pid > 0 || session->has_ended || session->is_told;
+	int64_t signal;
+
+	if (kind == SESSION_START && !has_begun)
+		start(session, content, length);
+	else if (!has_begun || session->is_told)
+		return;
+	else if (kind == SESSION_INPUT)
+		take_input(session, content, length);
+	else if (kind == SESSION_NO_MORE)
+		end_input(session);
+	else if (kind == SESSION_SIZE)
+		take_size(session, content, length);
+	else if (kind == SESSION_SIGNAL && session->pid > 0 &&
+		 str_parse_int(content, 1, 64, &signal) == 0)
+		kill(-session->pid, (int)signal);
+}
+
+/* The client has what it asked for, or is gone. */
+static void on_ended(void *data, const struct err *err)
+{
+	leave(data);
+}
+
+static void on_opened(void *data)
+{
+}
+
+static void on_late(evutil_socket_t fd, short what, void *data)
+{
+	leave(data);
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+/* "http://HOST:PORT": the AM, or for a job with TLS a port of the executor's that leads there. */
+static struct channel *dial(struct session *session, const char *id, char **token, struct err *err)
+{
+	static const char scheme[] = "http://";
+	const char *url = getenv("TONY_AM_URL"), *file = getenv("TONY_TOKEN_FILE"),
+		   *task = getenv("TONY_TASK");
+
+	if (!url || !file || !task || strncmp(url, scheme, strlen(scheme)) != 0) {
+		err_set(err, ERR_USAGE, "TONY_AM_URL, TONY_TOKEN_FILE and TONY_TASK are not set");
+		return NULL;
+	}
+	*token = job_read_token(file, err);
+	if (!*token)
+		return NULL;
+	char *path cleanup_free = mem_printf("/v1/tasks/%s/exec/%s", task, id);
+	const struct channel_options options = {
+		.base = session->base,
+		.target = {url + strlen(scheme), *token, geteuid(), false},
+		.path = path,
+		.opened = on_opened,
+		.heard = on_heard,
+		.drained = on_drained,
+		.ended = on_ended,
+		.data = session,
+	};
+	return channel_open(&options, err);
+}
+
+static void run(struct session *session)
+{
+	event_assign(&session->late, session->base, -1, 0, on_late, session);
+	event_assign(&session->child, session->base, SIGCHLD, EV_SIGNAL | EV_PERSIST, on_child,
+		     session);
+	event_add(&session->child, NULL);
+	event_base_dispatch(session->base);
+	event_del(&session->child);
+	event_del(&session->late);
+	for (size_t i = 0; i < array_length(session->streams); i++)
+		close_stream(&session->streams[i]);
+	proc_end_all(getpid(), NULL, NULL, 0, SIGHUP, GRACE_MS);
+}
+
+int session_main(int argc, char **argv)
+{
+	struct session session = {.base = event_base_new(), .pending = evbuffer_new(), .input = -1};
+	struct err err cleanup_err = {0};
+	char *token = NULL;
+	int64_t program;
+
+	log_open("session", LOG_LEVEL_WARNING);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	session.streams[0].fd = session.streams[1].fd = -1;
+	if (argc != 3 || str_parse_int(argv[2], 1, INT32_MAX, &program) < 0) {
+		log_error("usage: tony-agent session ID PROGRAM");
+		return 2;
+	}
+	session.program = (pid_t)program;
+	session.channel = dial(&session, argv[1], &token, &err);
+	if (session.channel)
+		run(&session);
+	else
+		log_error("%s", err_message(&err));
+	channel_close(session.channel);
+	mem_free_secret(token);
+	evbuffer_free(session.pending);
+	session_command_finish(&session.command);
+	event_base_free(session.base);
+	return 0;
+}
