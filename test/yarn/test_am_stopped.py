@@ -15,7 +15,8 @@ from test_am_restart import NAMES, am_log, am_processes, finish, identity, start
 
 pytestmark = pytest.mark.fast
 
-# The tasks are on the labelled node, AMs on the others.
+# The tasks are on the labelled node, AMs on the others. Executors wait longer than YARN does for an AM that is silent.
+KEYS = {"tony.worker.node-label": "fast", "tony.task.executor.am-timeout": "2m"}
 CLUSTER = {"--nodes": 3, "--labels": ",,fast", "--heartbeat-ms": 100, "--expiry-ms": 20000}
 
 
@@ -68,7 +69,7 @@ def go_on_unanswered(job, am, url, connection):
 
 @pytest.mark.promise("R46")
 def test_it_commands_nobody_writes_nothing_and_leaves(tony):
-    job, before = start(tony, **{"tony.worker.node-label": "fast"})
+    job, before = start(tony, **KEYS)
     am, node_manager = am_processes(job), node_manager_of_am(job)
     url, token = job.status()["am_url"], job.token()
     stand_still(*am, node_manager)
