@@ -120,7 +120,8 @@ struct fs_clone_watch {
 	void (*passed_over)(void *data, const char *path);
 	/* An entry that is removed or renamed while the copy is made is no error, but left out. */
 	void (*vanished)(void *data, const char *path);
-	/* Whether the regular file at `path` need not be copied. */
+	/* Whether the regular file at `path`, or that to which its link leads, is passed over: it
+	 * need not be copied, or must not. */
 	bool (*is_there)(void *data, const char *path, const struct stat *info);
 	void *data;
 };

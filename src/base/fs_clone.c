@@ -202,6 +202,8 @@ static int clone_outside(struct clone *clone, const struct place *place, const c
 		return err_set(clone->err, ERR_INPUT,
 			       "%s: leads to what is neither a file nor a directory",
 			       str_text(&clone->path));
+	if (is_there(clone, &info))
+		return tell_progress(clone, info.st_size);
 	int from cleanup_close =
 		openat(place->from_at, place->from_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	return from < 0 ? fail(clone) : clone_file(clone, place, from, &info);

@@ -210,6 +210,7 @@ void description_finish(struct description *description)
 	free(description->src_dir);
 	free(description->python_venv);
 	free(description->work_dir);
+	str_list_finish(&description->secret_files);
 	free(description->interpreter);
 	free(description->scheduler);
 	*description = (struct description){0};

@@ -12,12 +12,13 @@
 struct description {
 	struct job *job;		 /* `checkpoint_dir` is NULL unless the user chose one */
 	struct resource_list *resources; /* one per type: the type's own, then all containers' */
-	char *src_dir;		   /* absolute, or a URI; a directory or an archive; NULL: none */
-	char *work_dir;		   /* absolute: where it runs if it names no files; NULL: here */
-	char *python_venv;	   /* absolute; an archive or a directory; NULL: none */
-	char *interpreter;	   /* --python_binary_path as a task sees it; NULL: none */
-	char *scheduler;	   /* "local" */
-	bool framework_is_default; /* of a job with task types: the user has named none */
+	char *src_dir;	   /* absolute, or a URI; a directory or an archive; NULL: none */
+	char *work_dir;	   /* absolute: where it runs if it names no files; NULL: here */
+	char *python_venv; /* absolute; an archive or a directory; NULL: none */
+	char *interpreter; /* --python_binary_path as a task sees it; NULL: none */
+	char *scheduler;   /* "local" */
+	struct str_list secret_files; /* absolute: of --secret; no copy of the sources has them */
+	bool framework_is_default;    /* of a job with task types: the user has named none */
 };
 void description_finish(struct description *description);
 #define cleanup_description __attribute__((cleanup(description_finish)))

@@ -1,4 +1,7 @@
 /* The values that the user has in files. */
+#include <string.h>
+
+#include "base/fs.h"
 #include "base/mem.h"
 #include "client/describe_internal.h"
 #include "client/secret_file.h"
@@ -21,6 +24,16 @@ static char *find_flaw(const struct describer *describer, const char *name)
 	return NULL;
 }
 
+/* The user may well keep it beside the program. */
+static void note_file(const struct describer *describer, const char *pair)
+{
+	char *path cleanup_free = fs_expand_home(strchr(pair, '=') + 1);
+	char *absolute = fs_absolute(path, NULL);
+
+	if (absolute)
+		str_list_take(&describer->out->secret_files, absolute);
+}
+
 static void take_secret(const struct describer *describer, const char *pair, bool is_file)
 {
 	const char *option = is_file ? "--secret-file" : "--secret";
@@ -36,6 +49,7 @@ static void take_secret(const struct describer *describer, const char *pair, boo
 	char *flaw cleanup_free = find_flaw(describer, secret.name);
 	if (!flaw) {
 		job_secrets_add(&describer->job->secrets, secret);
+		note_file(describer, pair);
 		return;
 	}
 	problems_error(describer->problems, PROBLEM_TYPED, "%s: %s", option, flaw);

@@ -28,6 +28,7 @@ struct inquiry {
 	char *archive;	       /* of the sources; NULL: none */
 	struct str_list files; /* that commands name; without an archive, which counts for all */
 	const struct job *job;
+	const struct str_list *left_out; /* files whose content is not told; NULL: none */
 	bool with_git, with_diff;
 	int answer;
 };
@@ -94,7 +95,7 @@ static void inquire(const struct inquiry *inquiry)
 {
 	json_t *first cleanup_json = describe_files(inquiry), *second cleanup_json = json_object();
 	struct str diff cleanup_str = {0};
-	struct provenance_git git cleanup_provenance_git = {0};
+	struct provenance_git git cleanup_provenance_git = {.left_out = inquiry->left_out};
 
 	bool has_git = inquiry->with_git && provenance_git_open(&git, inquiry->directory, first);
 	answer(inquiry, first);
@@ -169,7 +170,7 @@ void provenance_begin(struct provenance *provenance, const struct description *d
 		      const struct stage *stage)
 {
 	const char *what = job_config(description->job, "tony.application.provenance");
-	struct inquiry inquiry = {.job = description->job};
+	struct inquiry inquiry = {.job = description->job, .left_out = &stage->left_out};
 
 	if (str_equal(what, "none"))
 		return;

@@ -273,16 +273,37 @@ static void keep_diff(const char *text, size_t length, json_t *object, struct st
 	json_set_int(object, "diff_bytes", (int64_t)diff->length);
 }
 
+/* "--", and the files that are not told of: without any other path, all others are meant. */
+static void add_paths(const struct provenance_git *git, struct str_list *words)
+{
+	size_t length = strlen(git->top);
+
+	str_list_add(words, "--");
+	for (size_t i = 0; git->left_out && i < git->left_out->count; i++) {
+		char *path cleanup_free = realpath(git->left_out->items[i], NULL);
+		if (path && str_starts_with(path, git->top) && path[length] == '/')
+			str_list_add_format(words, ":(top,exclude,literal)%s", path + length + 1);
+	}
+}
+
 /* Submodules are repositories of their own, with a configuration of their own. */
 static bool diff_from(struct provenance_git *git, const char *commit, bool with_patch,
 		      struct str *output)
 {
+	static const char *const options[] = {
+		"diff",	      "--no-ext-diff",	"--no-textconv",     "--ignore-submodules=dirty",
+		"--no-color", "--no-renames",	"--submodule=short", "--src-prefix=a/",
+		"--raw",      "--dst-prefix=b/"};
+	struct str_list words cleanup_str_list = {0};
+
+	for (size_t i = 0; i < array_length(options); i++)
+		str_list_add(&words, options[i]);
+	str_list_add(&words, with_patch ? "--patch" : "--raw");
+	str_list_add(&words, commit);
+	add_paths(git, &words);
 	set(git, "core.quotePath", "false");
-	return drop_filters(git) &&
-	       RUN(git, git->top, ANSWER_CAP, output, "diff", "--no-ext-diff", "--no-textconv",
-		   "--ignore-submodules=dirty", "--no-color", "--no-renames", "--submodule=short",
-		   "--src-prefix=a/", "--dst-prefix=b/", "--raw", with_patch ? "--patch" : "--raw",
-		   commit, "--") == 0;
+	return drop_filters(git) && run(git, git->top, (const char *const *)words.items,
+					words.count, ANSWER_CAP, output) == 0;
 }
 
 void provenance_git_compare(struct provenance_git *git, bool with_diff, json_t *object,

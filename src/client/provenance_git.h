@@ -12,7 +12,8 @@ struct provenance_git {
 	char *top;			/* the repository's directory */
 	char *config, *worktree_config; /* the files that git reads as the repository's own */
 	struct str_list environment;
-	struct str_list settings; /* "-c", "NAME=VALUE" ... */
+	struct str_list settings;	 /* "-c", "NAME=VALUE" ... */
+	const struct str_list *left_out; /* absolute: files that are not told of; NULL: none */
 };
 void provenance_git_finish(struct provenance_git *git);
 #define cleanup_provenance_git __attribute__((cleanup(provenance_git_finish)))

@@ -120,6 +120,7 @@ int stage_plan(const struct description *description, struct stage *stage, struc
 	const struct job *job = description->job;
 
 	stage->type_count = job->type_count;
+	str_list_copy(&stage->left_out, &description->secret_files);
 	stage->types = mem_alloc_array(job->type_count, sizeof(*stage->types));
 	for (size_t i = 0; i < job->type_count; i++) {
 		planner.files = &stage->types[i];
@@ -162,6 +163,7 @@ void stage_finish(struct stage *stage)
 		free(stage->types[i].items);
 	}
 	free(stage->types);
+	str_list_finish(&stage->left_out);
 	*stage = (struct stage){0};
 }
 
@@ -383,9 +385,10 @@ static int fetch_source(const struct job *job, const char *uri, const char *file
 	return result;
 }
 
-static int copy_source(const struct stage_file *source, const struct job *job, const char *job_dir,
+static int copy_source(const struct stage *stage, const struct job *job, const char *job_dir,
 		       bool (*interrupted)(void), struct err *err)
 {
+	const struct stage_file *source = find_source(stage);
 	char *files cleanup_free = fs_join(job_dir, "files");
 	char *target cleanup_free = local_sources_path(job_dir);
 
@@ -395,7 +398,7 @@ static int copy_source(const struct stage_file *source, const struct job *job, c
 		return fetch_source(job, source->source, files, target, err);
 	if (source->kind == STAGE_SOURCE_ARCHIVE)
 		return archive_unpack(source->source, target, NULL, err);
-	return stage_clone(source->source, target, interrupted, err);
+	return stage_clone(source->source, target, &stage->left_out, interrupted, err);
 }
 
 static int keep_stdin(const char *path, bool (*interrupted)(void), struct err *err)
@@ -410,9 +413,7 @@ static int keep_stdin(const char *path, bool (*interrupted)(void), struct err *e
 int stage_copy(const struct stage *stage, const struct job *job, const char *job_dir,
 	       bool (*interrupted)(void), struct err *err)
 {
-	const struct stage_file *source = find_source(stage);
-
-	if (source && copy_source(source, job, job_dir, interrupted, err) < 0) {
+	if (find_source(stage) && copy_source(stage, job, job_dir, interrupted, err) < 0) {
 		err_wrap(err, "src_dir");
 		return blame(err);
 	}

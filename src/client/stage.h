@@ -38,7 +38,8 @@ struct stage_files {
 struct stage {
 	struct stage_files *types; /* as job->types */
 	size_t type_count;
-	bool has_stdin; /* standard input is read to its end, for the one task */
+	struct str_list left_out; /* absolute: files that no copy of the sources gets */
+	bool has_stdin;		  /* standard input is read to its end, for the one task */
 	size_t stdin_type;
 };
 

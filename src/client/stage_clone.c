@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
@@ -18,6 +19,7 @@ enum {
 struct copying {
 	struct bar bar;
 	const char *name;
+	const struct str_list *left_out;
 	int64_t bytes; /* in all */
 };
 
@@ -28,14 +30,34 @@ static bool on_progress(void *data, int64_t bytes)
 	return bar_show(&copying->bar, copying->name, bytes, copying->bytes);
 }
 
-/* An editor's file, say. */
-static void on_vanished(void *data, const char *path)
+static void tell_left_out(struct copying *copying, const char *path, const char *why)
 {
-	struct copying *copying = data;
 	char *clean cleanup_free = str_printable(path, strlen(path));
 
 	bar_clear(&copying->bar);
-	fprintf(stderr, "tony: src_dir: left out: %s: was removed or renamed meanwhile\n", clean);
+	fprintf(stderr, "tony: src_dir: left out: %s: %s\n", clean, why);
+}
+
+/* An editor's file, say. */
+static void on_vanished(void *data, const char *path)
+{
+	tell_left_out(data, path, "was removed or renamed meanwhile");
+}
+
+/* Whatever name it goes by here: a link to it would have its content, too. */
+static bool is_secret(void *data, const char *path, const struct stat *info)
+{
+	struct copying *copying = data;
+	struct stat secret;
+
+	for (size_t i = 0; i < copying->left_out->count; i++) {
+		if (stat(copying->left_out->items[i], &secret) < 0 ||
+		    secret.st_dev != info->st_dev || secret.st_ino != info->st_ino)
+			continue;
+		tell_left_out(copying, path, "is a secret of the job (--secret, --secret-file)");
+		return true;
+	}
+	return false;
 }
 
 /* As with the root of all files, and with a home directory in which the jobs are kept. */
@@ -68,11 +90,14 @@ static void tell_size(const char *source, const struct fs_tree_size *size)
 		size->is_more ? "more than " : "", bytes, size->files, clean);
 }
 
-int stage_clone(const char *source, const char *target, bool (*interrupted)(void), struct err *err)
+int stage_clone(const char *source, const char *target, const struct str_list *left_out,
+		bool (*interrupted)(void), struct err *err)
 {
-	struct copying copying = {.name = fs_basename(source)};
-	const struct fs_clone_watch watch = {
-		.progress = on_progress, .vanished = on_vanished, .data = &copying};
+	struct copying copying = {.name = fs_basename(source), .left_out = left_out};
+	const struct fs_clone_watch watch = {.progress = on_progress,
+					     .vanished = on_vanished,
+					     .is_there = is_secret,
+					     .data = &copying};
 	struct fs_tree_size size;
 
 	if (check_outside(source, target, err) < 0)

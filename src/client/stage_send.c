@@ -41,8 +41,9 @@ static int take_snapshot(struct sender *sender, const char *source, struct err *
 	if (keeper_make_directory(&sender->snapshot, STAGE_SENT_SOURCE, err) < 0)
 		return -1;
 	char *target cleanup_free = fs_join(sender->snapshot.path, "src");
-	return stage_clone(source, target, sender->interrupted, err) < 0 ? err_wrap(err, "src_dir")
-									 : 0;
+	return stage_clone(source, target, &sender->stage->left_out, sender->interrupted, err) < 0
+		       ? err_wrap(err, "src_dir")
+		       : 0;
 }
 
 static void expect_source(struct job_type *type)

@@ -141,6 +141,36 @@ static void files_are_linked_and_the_source_is_copied(void **state)
 	assert_true(fs_is_directory(checkpoint));
 }
 
+/* promise: S80 */
+static void a_copy_of_the_source_has_no_secret(void **state)
+{
+	struct scene *scene = *state;
+	char *job_dir cleanup_free = in(scene, "jobs/j");
+	char *look cleanup_free = mem_printf("cd %s/files/src && test \"$(ls)\" = \"$(printf "
+					     "'sub\\ntrain.py')\" && test -z \"$(ls sub)\"",
+					     job_dir);
+	char *sub cleanup_free = in(scene, "code/sub"), *link cleanup_free = fs_join(sub, "link");
+
+	write_file(scene, "code/train.py", "print(1)");
+	write_file(scene, "code/token", "canary");
+	write_file(scene, "key", "canary");
+	assert_int_equal(fs_make_directories(sub, 0755, NULL), 0);
+	assert_int_equal(symlink("../../key", link), 0);
+	scene->description.src_dir = in(scene, "code");
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const names[] = {"code/token", "key", "not-there"};
+		str_list_take(&scene->description.secret_files, in(scene, names[i]));
+	}
+	plan(scene);
+	assert_success(stage_resolve(&scene->stage, scene->description.job, &scene->err),
+		       &scene->err);
+	assert_success(fs_make_directories(job_dir, 0700, &scene->err), &scene->err);
+	assert_success(
+		stage_copy(&scene->stage, scene->description.job, job_dir, never, &scene->err),
+		&scene->err);
+	assert_int_equal(system(look), 0);
+}
+
 static void an_archive_is_unpacked_once_for_all(void **state)
 {
 	struct scene *scene = *state;
@@ -554,6 +584,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(files_are_linked_and_the_source_is_copied),
+		TEST(a_copy_of_the_source_has_no_secret),
 		TEST(an_archive_is_unpacked_once_for_all),
 		TEST(a_source_may_be_an_archive),
 		TEST(a_source_may_be_elsewhere),
