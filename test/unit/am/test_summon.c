@@ -41,6 +41,10 @@ static void on_told(void *data, struct http_request *request)
 	size_t length;
 	const char *body = http_request_body(request, &length);
 
+	/* An executor believes the proof, and another one who listens there learns nothing by it.
+	 */
+	assert_null(http_request_header(request, "Authorization"));
+	assert_null(strstr(body, "secret"));
 	for (size_t i = 0; i < scene->texts.count; i++)
 		scene->times[i] += str_equal(scene->texts.items[i], body);
 	http_request_hold(request, on_gone, &scene->held[scene->told]);
@@ -145,6 +149,7 @@ static void run_idle(struct scene *scene)
 		event_base_loop(scene->base, EVLOOP_NONBLOCK);
 }
 
+/* promise: S55 */
 static void each_with_a_door_is_told_once(void **state)
 {
 	struct scene *scene = begin(4);
