@@ -32,6 +32,7 @@ struct output {
 	struct event *event;
 	int pipe, file; /* -1: closed */
 	enum noise_place place;
+	struct mask mask;
 	char *path;
 	int64_t size; /* of the file */
 	char last;    /* byte that was written; 0: none yet */
@@ -287,6 +288,24 @@ static void take(struct output *output, const char *bytes, size_t length)
 	}
 }
 
+static void take_masked(struct output *output, const char *bytes, size_t length)
+{
+	struct str masked cleanup_str = {0};
+
+	mask_feed(&output->mask, bytes, length, &masked);
+	take(output, str_text(&masked), masked.length);
+}
+
+static void take_rest(struct output *output)
+{
+	struct str masked cleanup_str = {0};
+
+	if (!output->mask.words)
+		return;
+	mask_end(&output->mask, &masked);
+	take(output, str_text(&masked), masked.length);
+}
+
 /* 1: there may be more; 0: nothing now; -1: the end. */
 static int read_some(struct output *output)
 {
@@ -298,7 +317,10 @@ static int read_some(struct output *output)
 		if (output->options.noise)
 			length =
 				noise_remove(output->options.noise, &output->place, buffer, length);
-		take(output, buffer, length);
+		if (output->mask.words)
+			take_masked(output, buffer, length);
+		else
+			take(output, buffer, length);
 		return 1;
 	}
 	if (got < 0 && errno == EINTR)
@@ -321,8 +343,10 @@ static void on_readable(evutil_socket_t fd, short what, void *context)
 
 	for (int i = 0; more > 0 && i < READS_PER_EVENT; i++)
 		more = read_some(output);
-	if (more < 0)
+	if (more < 0) {
+		take_rest(output);
 		close_pipe(output);
+	}
 }
 
 struct output *output_open(struct event_base *base, int fd, const char *path,
@@ -332,6 +356,7 @@ struct output *output_open(struct event_base *base, int fd, const char *path,
 
 	*output = (struct output){.options = *options, .pipe = fd, .path = mem_strdup(path)};
 	output->times.fd = -1;
+	output->mask.words = options->mask;
 	output->retry = evtimer_new(base, on_retry, output);
 	tail_init(&output->tail, options->tail_lines);
 	open_file(output);
@@ -345,6 +370,7 @@ void output_drain(struct output *output)
 {
 	for (int i = 0; i < DRAIN_READS && output->pipe >= 0 && read_some(output) > 0; i++)
 		continue;
+	take_rest(output);
 	close_pipe(output);
 	if (is_behind(output))
 		end_behind(output);
@@ -359,6 +385,7 @@ void output_close(struct output *output)
 	mem_cleanup_close(&output->file);
 	log_times_close(&output->times);
 	tail_finish(&output->tail);
+	mask_finish(&output->mask);
 	event_free(output->retry);
 	backlog_finish(&output->backlog);
 	output_loss_finish(&output->loss);

@@ -15,13 +15,15 @@
 
 #include "base/err.h"
 #include "executor/backlog.h"
+#include "executor/mask.h"
 #include "executor/tail.h"
 
 struct output_options {
-	int64_t rotate_bytes;	  /* 0: never */
-	int keep;		  /* rotated files kept */
-	int tail_lines;		  /* 0: none */
-	const char *const *noise; /* see noise.h; NULL: none */
+	int64_t rotate_bytes;	       /* 0: never */
+	int keep;		       /* rotated files kept */
+	int tail_lines;		       /* 0: none */
+	const char *const *noise;      /* see noise.h; NULL: none */
+	const struct mask_words *mask; /* of the job's secrets, longer-lived; NULL: none */
 };
 
 struct output;

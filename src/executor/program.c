@@ -53,6 +53,7 @@ struct process {
 
 struct program {
 	struct program_options options;
+	struct mask_words *mask; /* NULL: the job has no secrets */
 	struct process *processes;
 	size_t count, alive;
 	size_t decider; /* the first that failed; `count`: none yet */
@@ -364,6 +365,10 @@ static void read_stacks(struct program *program)
 
 	if (!text)
 		return;
+	if (program->mask) { /* they show argument lists */
+		mask_text(program->mask, &text);
+		fs_write_private(path, text, strlen(text), NULL);
+	}
 	char *printable cleanup_free = str_printable(text, strlen(text));
 	str_split(&lines, printable, '\n');
 	for (size_t i = 0; i < lines.count && i < STACK_LINES; i++)
@@ -451,6 +456,7 @@ static struct output *open_log(const struct program *program, const char *name, 
 		.keep = job->log_keep,
 		.tail_lines = tail_lines,
 		.noise = framework_noise(job),
+		.mask = program->mask,
 	};
 	char *file cleanup_free = which == 0 ? mem_strdup(name) : mem_printf("%s-%zu", name, which);
 	char *path cleanup_free = fs_join(program->options.log_dir, file);
@@ -489,6 +495,7 @@ static struct program *create(const struct program_options *options)
 	struct event_base *base = options->base;
 
 	program->options = *options;
+	program->mask = mask_words_create(&options->job->secrets);
 	program->count = (size_t)framework_process_count(options->job, options->type);
 	program->decider = program->count;
 	program->processes = mem_alloc_array(program->count, sizeof(*program->processes));
@@ -556,6 +563,7 @@ void program_destroy(struct program *program)
 	event_free(program->freeze_timer);
 	event_free(program->hang_timer);
 	str_list_finish(&program->stacks);
+	mask_words_destroy(program->mask);
 	free(program->ended_text);
 	free(program->processes);
 	free(program);

@@ -22,7 +22,6 @@
 #include "executor/port.h"
 #include "executor/program.h"
 #include "executor/run.h"
-#include "executor/secrets.h"
 #include "executor/spawn.h"
 #include "framework/framework.h"
 #include "net/tunnel.h"
@@ -244,7 +243,6 @@ static void report_end(struct supervisor *supervisor, const struct cause *cause)
 					    .restart = supervisor->restart}};
 
 	cause_copy(&report.cause, cause);
-	secrets_mask(supervisor->settings, &report.cause);
 	supervisor_look_at_numbers(supervisor);
 	fill_account(supervisor, EXIT_NUMBERS_BYTES, &report.account);
 	if (supervisor->program)
@@ -253,7 +251,7 @@ static void report_end(struct supervisor *supervisor, const struct cause *cause)
 	supervisor->use_is_reported = supervisor->use.ms > 0;
 	supervisor->activity = ACTIVITY_EXITED;
 	log_info("process %d of epoch %d %s", supervisor->restart, supervisor->epoch,
-		 report.cause.text ? report.cause.text : "succeeded");
+		 cause->text ? cause->text : "succeeded");
 	link_report(supervisor->link, &report);
 	exit_report_finish(&report);
 	link_changed(supervisor->link);

@@ -63,6 +63,29 @@ static void noise_is_left_out_line_by_line(void **state)
 	close_bed(&bed);
 }
 
+/* promise: S80 */
+static void secrets_are_masked_in_the_file_and_the_tail(void **state)
+{
+	struct job_secret items[] = {{(char *)"KEY", false, (char *)"canary-1", 8}};
+	const struct job_secrets secrets = {items, array_length(items)};
+	struct mask_words *words = mask_words_create(&secrets);
+	struct output_options options = {.tail_lines = 9, .mask = words};
+	struct str_list lines = {0};
+	struct bed bed;
+
+	open_bed(&bed, scratch_path(state, "stderr"), &options);
+	put(&bed, "bad key: can");
+	assert_file(state, "stderr", "bad key: ");
+	put(&bed, "ary-1\nand can");
+	output_drain(bed.output);
+	assert_file(state, "stderr", "bad key: ***\nand can");
+	tail_list(output_tail(bed.output), &lines);
+	assert_text_freed(str_list_join(&lines, "|"), "bad key: ***|and can");
+	str_list_finish(&lines);
+	close_bed(&bed);
+	mask_words_destroy(words);
+}
+
 static void files_are_rotated_between_lines(void **state)
 {
 	struct output_options options = {.rotate_bytes = 10, .keep = 2};
@@ -285,6 +308,7 @@ int main(void)
 		scratch_test(output_is_appended),
 		scratch_test(what_is_in_the_pipe_at_the_end_is_kept),
 		scratch_test(noise_is_left_out_line_by_line),
+		scratch_test(secrets_are_masked_in_the_file_and_the_tail),
 		scratch_test(files_are_rotated_between_lines),
 		scratch_test(without_kept_files_it_starts_over),
 		scratch_test(what_a_full_disk_held_up_is_written_when_there_is_room),
