@@ -18,6 +18,20 @@ static int need(const char *name, const char **value, struct err *err)
 	return 0;
 }
 
+/* This program's file. After an upgrade under a running job the kernel has "PATH (deleted)" for it:
+ * programs that are started by name get the new one. The caller frees. */
+static char *find_agent(void)
+{
+	static const char deleted[] = " (deleted)";
+	char path[PATH_MAX];
+	const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	path[length > 0 ? length : 0] = '\0';
+	if (!fs_exists(path) && str_ends_with(path, deleted))
+		path[strlen(path) - strlen(deleted)] = '\0';
+	return mem_strdup(path);
+}
+
 static int find_container(struct settings *settings, struct err *err)
 {
 	struct scheduler_container found = {0};
@@ -118,7 +132,7 @@ int settings_read(struct settings *settings, struct err *err)
 	take_lifeline(settings);
 	settings->cgroup = getenv("TONY_CGROUP");
 	settings->memory_watch = str_equal(watch, "1");
-	settings->agent = realpath("/proc/self/exe", NULL);
+	settings->agent = find_agent();
 	settings->scratch_dir = getcwd(NULL, 0);
 	if (!settings->scratch_dir)
 		return err_set_errno(err, "the working directory");
