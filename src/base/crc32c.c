@@ -3,13 +3,17 @@
 #include <stdbool.h>
 #include <string.h>
 #ifdef __x86_64__
+#ifdef __GLIBC__
 #include <sys/platform/x86.h>
+#else
+#include <cpuid.h>
+#endif
 #endif
 
 #ifdef __x86_64__
 /* Eight bytes at a time, by the processor's own instruction; returns how many were done. */
-__attribute__((target("sse4.2"))) static size_t checksum_words(const char *bytes, size_t length,
-							       uint32_t *crc)
+__attribute__((target("sse4.2,crc32"))) static size_t checksum_words(const char *bytes,
+								     size_t length, uint32_t *crc)
 {
 	uint64_t sum = *crc, word;
 	size_t done = 0;
@@ -22,12 +26,25 @@ __attribute__((target("sse4.2"))) static size_t checksum_words(const char *bytes
 	return done;
 }
 
-/* As libc has found out. The compiler's own answer asks the processor again at each start of a
- * program, and in a virtual machine the hypervisor gives it, slowly. */
-#define HAS_INSTRUCTION CPU_FEATURE_ACTIVE(SSE4_2)
+/* As glibc has found out. The compiler's own answer asks the processor again at each start of a
+ * program, and in a virtual machine the hypervisor gives it, slowly. With another C library it is
+ * asked once, when the first sum is needed. */
+static bool has_instruction(void)
+{
+#ifdef __GLIBC__
+	return CPU_FEATURE_ACTIVE(SSE4_2);
+#else
+	static _Atomic int known; /* 1: it has; -1: it has not */
+	unsigned a, b, c, d;
+
+	if (known == 0)
+		known = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_SSE4_2) ? 1 : -1;
+	return known > 0;
+#endif
+}
 #else
 #define checksum_words(bytes, length, crc) 0
-#define HAS_INSTRUCTION			   false
+#define has_instruction()		   false
 #endif
 
 /* Nibble by nibble: the table fits in one cache line. */
@@ -40,7 +57,7 @@ uint32_t crc32c(const void *data, size_t length)
 		0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
 	};
 	uint32_t crc = ~0u;
-	size_t done = HAS_INSTRUCTION ? checksum_words(bytes, length, &crc) : 0;
+	size_t done = has_instruction() ? checksum_words(bytes, length, &crc) : 0;
 
 	for (size_t i = done; i < length; i++) {
 		crc ^= (unsigned char)bytes[i];

@@ -145,6 +145,24 @@ static int check_options(struct logs *logs, struct err *err)
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
+/* Lines may have NULs. */
+static bool has_match(const regex_t *grep, const char *text, size_t length)
+{
+#ifdef REG_STARTEND
+	regmatch_t range = {.rm_so = 0, .rm_eo = (regoff_t)length};
+
+	return regexec(grep, text, 1, &range, REG_STARTEND) == 0;
+#else
+	/* Where the C library has no such thing, characters that nobody asks for stand for them. */
+	struct str copy cleanup_str = {0};
+
+	str_append_bytes(&copy, text, length);
+	for (size_t i = 0; i < copy.length; i++)
+		copy.text[i] = copy.text[i] ? copy.text[i] : '\1';
+	return regexec(grep, str_text(&copy), 0, NULL, 0) == 0;
+#endif
+}
+
 static bool is_wanted(const struct logs *logs, const struct job_output_line *line)
 {
 	if (line->time_ms > 0 && line->time_ms < logs->since_ms)
@@ -152,11 +170,9 @@ static bool is_wanted(const struct logs *logs, const struct job_output_line *lin
 	/* Long lines cost an expression much. */
 	if (logs->search.text && !log_search_finds(&logs->search, line->text, line->length))
 		return false;
-	for (size_t i = 0; i < logs->grep_count; i++) {
-		regmatch_t range = {.rm_so = 0, .rm_eo = (regoff_t)line->length};
-		if (regexec(&logs->greps[i], line->text, 1, &range, REG_STARTEND) == 0)
+	for (size_t i = 0; i < logs->grep_count; i++)
+		if (has_match(&logs->greps[i], line->text, line->length))
 			return true;
-	}
 	return logs->grep_count == 0;
 }
 
