@@ -4,6 +4,10 @@
 #include "base/mem.h"
 #include "client/report.h"
 #include "client/verbs.h"
+#include "history/summary.h"
+#include "job/job.h"
+
+#define REST_VERSION 1 /* of docs/rest.md, in its paths: /v1 */
 
 struct version_options {
 	bool json;
@@ -23,6 +27,11 @@ static int run(void *data, const struct verb_call *call, struct err *err)
 	}
 	json_t *object = json_object();
 	json_set_text(object, "version", TONY_VERSION);
+	json_set_text(object, "linked", TONY_LINKED);
+	json_set_int(object, "rest", REST_VERSION);
+	json_set_int(object, "job_format", JOB_FORMAT);
+	json_set_int(object, "job_format_oldest", JOB_FORMAT_OLDEST);
+	json_set_int(object, "history_format", HISTORY_SUMMARY_FORMAT);
 	report_json(object);
 	return 0;
 }

@@ -16,7 +16,8 @@
 #include "job/job_secret.h"
 
 #define JOB_JSON_CAP	  (16u << 20) /* a job.json larger than this is refused */
-#define JOB_FORMAT	  2	      /* of job.json: its member "format"; 1 is read, too */
+#define JOB_FORMAT	  2	      /* of job.json: its member "format" */
+#define JOB_FORMAT_OLDEST 1	      /* that is read */
 #define JOB_TEXT_CAP	  4096	      /* bytes of a name or a path in it */
 #define JOB_MAX_TASKS	  100000      /* over all types */
 #define JOB_MAX_TYPES	  1000

@@ -367,8 +367,14 @@ static int read_job(struct job *job, const json_t *root, struct err *err)
 	int64_t format = 0;
 	json_t *types;
 
-	if (json_need_int(root, "format", 1, JOB_FORMAT, &format, err) < 0 ||
-	    job_fields_read(job_fields, job_field_count, root, job, err) < 0)
+	if (json_need_int(root, "format", JOB_FORMAT_OLDEST, INT32_MAX, &format, err) < 0)
+		return -1;
+	if (format > JOB_FORMAT)
+		return err_set(err, ERR_INPUT,
+			       "format: %lld is of a newer version of tony than " TONY_VERSION
+			       "; upgrade it",
+			       (long long)format);
+	if (job_fields_read(job_fields, job_field_count, root, job, err) < 0)
 		return -1;
 	if (!is_id(job->id))
 		return err_set(err, ERR_INPUT, "id: is not of letters, digits, '.', '_' and '-'");

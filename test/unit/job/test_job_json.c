@@ -204,7 +204,10 @@ static void every_flaw_is_named(void **state)
 		const char *path, *value, *message;
 	} flaws[] = {
 		{"format", "-", "job.json: format: is missing"},
-		{"format", "3", "job.json: format: 3 is not between 1 and 2"},
+		{"format", "0", "job.json: format: 0 is not between 1 and 2147483647"},
+		{"format", "3",
+		 "job.json: format: 3 is of a newer version of tony than " TONY_VERSION
+		 "; upgrade it"},
 		{"id", "\"../etc\"", "job.json: id: is not of letters, digits, '.', '_' and '-'"},
 		{"id", "\"\"", "job.json: id: is empty"},
 		{"id", "\"a/b\"", "job.json: id: is not of letters, digits, '.', '_' and '-'"},
