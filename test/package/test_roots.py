@@ -1,0 +1,209 @@
+"""Each package is installed, used, upgraded under a running job and removed, in a root of its own."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import DIST, MACHINE, USER, Job, package
+from patience import wait_until
+
+import programs
+
+pytestmark = pytest.mark.slow
+VERSION = programs.version()
+NEWER = f"{VERSION}.post1"
+# Ends when its file is there. Each start says which agent its programs are told of, and whether that can be run.
+WAIT = 'test -x "$TONY_AGENT" && echo "agent $TONY_AGENT is there"; until [ -e /tmp/go ]; do sleep 0.1; done'
+
+
+def run_a_job(root, tony, **options):
+    answer = root.run(tony, "submit", "--workers", "2", "--conf", "tony.worker.memory=64m", "--executes", "echo hello of $TASK_INDEX",
+                      **options)
+    assert answer.returncode == 0, answer.stderr
+    job = re.search(r"^(\S+) submitted$", answer.stdout, re.MULTILINE)[1]
+    assert sorted(root.run(tony, "logs", job, **options).stdout.split("\n")) == ["", "worker:0| hello of 0", "worker:1| hello of 1"]
+
+
+def upgrade_under_a_job(root, tony, upgrade, **options):
+    """A task that is started again, the next AM and the next client are of the new files, or of the old ones that the kernel keeps:
+    the job loses nothing."""
+    job = Job(root, tony, "--workers", "2", "--conf", "tony.worker.memory=64m", "--executes", WAIT, **options)
+    for name in ("worker:0", "worker:1"):
+        job.wait_task(name, state="running")
+    before = job.status()
+    upgrade()
+    after = job.status()
+    assert after["am_attempt"] == before["am_attempt"] and after["tasks"] == before["tasks"], "an upgrade disturbs no job"
+    job.run("restart", "worker:0")
+    wait_until(lambda: job.run("logs", "--task", "worker:0").stdout.count("is there") == 2, "worker:0 to run again")
+    root.shell(f"kill -9 {after['am_pid']}", **options)
+    wait_until(lambda: job.status()["am_attempt"] == before["am_attempt"] + 1, "the next AM")
+    root.shell(": >/tmp/go")
+    assert job.run("wait", check=False).returncode == 0, job.run("logs").stdout
+
+
+# ---- the tarball
+
+
+def unpack(root, where="/usr/local"):
+    subprocess.run(["tar", "-xf", package(f"tony-{VERSION}-linux-{MACHINE}.tar.gz"), "-C", root.path / where.strip("/"),
+                    "--strip-components=1", "--no-same-owner"], check=True)
+
+
+@pytest.mark.parametrize("suite", [None, "bullseye"], ids=["busybox", "Debian 11"])
+def test_tarball(make_root, suite):
+    root = make_root(suite)
+    (root.path / "usr/local").mkdir(parents=True, exist_ok=True)
+    unpack(root)
+    assert json.loads(root.run("tony", "version", "--json").stdout)["linked"] == "static"
+    run_a_job(root, "tony")
+    # Archives are read by libarchive, which is inside.
+    root.shell("cd /tmp && mkdir data && echo text >data/file && tar -czf data.tar.gz data && cd /home/ada && "
+               "tony submit --conf tony.worker.instances=1 --conf tony.worker.resources=/tmp/data.tar.gz#data --executes 'cat data/data/file'")
+    upgrade_under_a_job(root, "tony", lambda: unpack(root))
+    for name in ("bin/tony", "bin/tony-agent"):
+        (root.path / "usr/local" / name).unlink()
+
+
+# ---- the wheel
+
+
+def newer_wheel(tmp_path):
+    """The same programs under another version, as files of their own."""
+    old = package(f"tony-{VERSION}-py3-none-manylinux*_{MACHINE}.whl")
+    folder = tmp_path / "newer"
+    shutil.unpack_archive(old, folder, "zip")
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(f"tony-{VERSION}."):
+            path.rename(folder / path.name.replace(VERSION, NEWER, 1))
+    info = folder / f"tony-{NEWER}.dist-info"
+    for path in (info / "METADATA", info / "RECORD"):
+        path.write_text(re.sub(rf"(^Version: |^tony-){re.escape(VERSION)}", rf"\g<1>{NEWER}", path.read_text(), flags=re.MULTILINE))
+    # Its sum is not the one of the record any more.
+    record = info / "RECORD"
+    record.write_text(re.sub(r"^(\S+/METADATA),.*$", r"\1,,", record.read_text(), flags=re.MULTILINE))
+    new = tmp_path / old.name.replace(VERSION, NEWER, 1)
+    shutil.make_archive(str(new), "zip", folder)
+    (tmp_path / f"{new.name}.zip").rename(new)
+    return new
+
+
+def test_wheel(make_root, tmp_path):
+    """In Debian 11, by a user, without a compiler."""
+    root = make_root("bullseye")
+    assert root.run("/bin/sh", "-c", "command -v cc gcc clang", check=False).stdout == ""
+    for path in (package(f"tony-{VERSION}-py3-none-manylinux*_{MACHINE}.whl"), newer_wheel(tmp_path)):
+        shutil.copy(path, root.path / "tmp")
+    venv = "/home/ada/venv"
+    root.run("python3", "-m", "venv", venv)
+
+    def install(version):
+        wheel, = (root.path / "tmp").glob(f"tony-{version}-py3*.whl")
+        root.run(f"{venv}/bin/pip", "install", "--quiet", "--no-index", f"/tmp/{wheel.name}")
+        assert root.run(f"{venv}/bin/pip", "list", "--format=freeze").stdout.count(f"tony=={version}\n") == 1
+
+    install(VERSION)
+    assert root.run(f"{venv}/bin/python", "-c", "import tony; print(tony.__version__)").stdout == f"{VERSION}\n"
+    assert root.run(f"{venv}/bin/python", "-m", "tony", "version").stdout == f"tony {VERSION}\n"
+    run_a_job(root, f"{venv}/bin/tony")
+    upgrade_under_a_job(root, f"{venv}/bin/tony", lambda: install(NEWER))
+    root.run(f"{venv}/bin/pip", "uninstall", "--quiet", "--yes", "tony")
+    assert not [path for path in (root.path / venv.strip("/")).rglob("*tony*") if "__pycache__" not in path.parts]
+
+
+@pytest.mark.parametrize("platform", ["manylinux2014", "manylinux_2_28", "musllinux_1_1", "musllinux_1_2"])
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_pip_takes_the_wheel_for(platform, machine, tmp_path):
+    """Of pip's rules for other machines than this: Debian has no Python that is linked with musl."""
+    subprocess.run(["/usr/bin/python3", "-m", "venv", tmp_path / "venv"], check=True)
+    names = [f"{platform}_{machine}"]
+    if platform.startswith("manylinux_"):
+        names.append(f"manylinux_2_17_{machine}")
+    if platform == "musllinux_1_2":
+        names.append(f"musllinux_1_1_{machine}")
+    chosen = [word for name in names for word in ("--platform", name)]
+    subprocess.run([tmp_path / "venv/bin/pip", "install", "--quiet", "--no-index", "--find-links", DIST, "--target", tmp_path / "there",
+                    "--only-binary", ":all:", *chosen, "tony"], check=True)
+    assert (tmp_path / "there/bin/tony").exists()
+
+
+def test_aarch64(tmp_path):
+    """A whole job of the wheel's programs, by qemu: the kernel starts it for programs of that processor, in this user namespace alone."""
+    with_programs = tmp_path / "there"
+    shutil.unpack_archive(package(f"tony-{VERSION}-py3-none-manylinux*_aarch64.whl"), with_programs, "zip")
+    scripts = with_programs / f"tony-{VERSION}.data/scripts"
+    for name in ("tony", "tony-agent"):
+        (scripts / name).chmod(0o755)
+    magic = r":arm64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00:" \
+            r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff:"
+    interpreter = shutil.which("qemu-aarch64-static")
+    script = (f"mount -t binfmt_misc none /proc/sys/fs/binfmt_misc && printf '%s' '{magic}{interpreter}:F' >/proc/sys/fs/binfmt_misc/register"
+              f" && {scripts}/tony version && {scripts}/tony submit --workers 2 --conf tony.worker.memory=64m --executes 'echo of $TASK_INDEX'")
+    done = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script],
+                          check=False, capture_output=True, text=True, cwd=tmp_path,
+                          env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(tmp_path), "TONY_LEDGER_DIR": str(tmp_path / "ledger")})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith(f"tony {VERSION}\n")
+
+
+# ---- the Debian package
+
+
+def newer_deb(tmp_path):
+    old = package(f"tony_{VERSION}_*.deb")
+    folder = tmp_path / "newer"
+    subprocess.run(["dpkg-deb", "--raw-extract", old, folder], check=True)
+    control = folder / "DEBIAN/control"
+    control.write_text(control.read_text().replace(f"\nVersion: {VERSION}\n", f"\nVersion: {NEWER}\n"))
+    new = tmp_path / f"tony_{NEWER}.deb"
+    subprocess.run(["dpkg-deb", "--root-owner-group", "--build", folder, new], check=True, stdout=subprocess.DEVNULL)
+    return new
+
+
+def files_of(root):
+    """But for what apt and dpkg remember, caches, and users' files."""
+    listed = root.shell("find / -xdev \\( -path /proc -o -path /dev -o -path /tmp -o -path /home -o -path /root -o -path /var/lib/dpkg "
+                        "-o -path /var/lib/apt -o -path /var/cache -o -path /var/log \\) -prune -o -print", user=0).stdout
+    return set(listed.splitlines())
+
+
+def test_deb(make_root, tmp_path):
+    root = make_root("bookworm")
+    for path, name in ((package(f"tony_{VERSION}_*.deb"), "tony.deb"), (newer_deb(tmp_path), "newer.deb")):
+        shutil.copy(path, root.path / "tmp" / name)
+    apt = {"user": 0, "env": {"DEBIAN_FRONTEND": "noninteractive"}}
+    root.run("apt-get", "update", "-q", **apt)
+    # The packages that it needs, so that its removal can be told from theirs.
+    root.run("apt-get", "install", "-q", "-y", "--no-install-recommends", "libarchive13", "init-system-helpers", **apt)
+    before = files_of(root)
+    shared = {"env": {"TONY_LEDGER_DIR": "/var/lib/tony/ledger"}}
+    root.run("apt-get", "install", "-q", "-y", "--no-install-recommends", "/tmp/tony.deb", **apt)
+    ledger = (root.path / "var/lib/tony/ledger").stat()
+    assert (ledger.st_mode & 0o7777, ledger.st_uid) == (0o1777, 0)
+    assert (root.path / "lib/systemd/system/tony-portal.service").exists()
+    assert (root.path / "usr/share/bash-completion/completions/tony").exists()
+    assert "tony-submit" in root.run("sh", "-c", "man -w tony-submit tony-conf").stdout
+    assert json.loads(root.run("tony", "version", "--json").stdout)["linked"] == "shared"
+    run_a_job(root, "tony", **shared)
+    upgrade_under_a_job(root, "tony", lambda: root.run("dpkg", "--install", "/tmp/newer.deb", **apt), **shared)
+    root.run("apt-get", "remove", "-q", "-y", "tony", **apt)
+    assert (root.path / "var/lib/tony/ledger").exists() and not (root.path / "usr/bin/tony").exists()
+    root.run("apt-get", "purge", "-q", "-y", "tony", **apt)
+    assert files_of(root) - before == set()
+
+
+def test_lintian_finds_nothing():
+    done = subprocess.run(["lintian", "--fail-on", "error,warning", package(f"tony_{VERSION}_*.deb")], check=False, capture_output=True,
+                          text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_programs_know_no_place_of_the_build():
+    """A path of the machine that they were built on tells who built them, and could be made by somebody else."""
+    for pattern in (f"tony-{VERSION}-linux-*.tar.gz",):
+        for path in DIST.glob(pattern):
+            data = subprocess.run(["tar", "-xOf", path, "--wildcards", "*/bin/*"], check=True, capture_output=True).stdout
+            assert not re.search(rb"/(home|root)/[\w./-]*tony[\w./-]*", data), path
+    assert USER
