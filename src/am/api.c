@@ -5,6 +5,7 @@
 
 #include "am/api_internal.h"
 #include "am/listen.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/secret.h"
 #include "net/address.h"
@@ -218,6 +219,7 @@ struct api *api_create(struct event_base *base, const struct api_host *host,
 	api_view_init(api);
 	api_linger_init(api);
 	api->kv = kept_kv_open(KV_TOTAL_MAX, options->kv_file);
+	api->kv_waiters = map_create(free);
 	LIST_INIT(&api->event_followers);
 	LIST_INIT(&api->waiters);
 	api->kept = INT64_MAX;
@@ -256,6 +258,7 @@ void api_destroy(struct api *api)
 	api_linger_finish(&api->linger);
 	viewers_destroy(api->viewers);
 	audit_refusals_destroy(api->refusals);
+	map_destroy(api->kv_waiters);
 	kept_kv_close(api->kv);
 	json_decref(api->advice.told);
 	new_tokens_finish(&api->tokens);
@@ -329,6 +332,7 @@ int api_cluster_formed(struct api *api, struct err *err)
 void api_conclude(struct api *api)
 {
 	api->concluded = true;
+	api_kv_conclude(api);
 	rendezvous_conclude(api->rendezvous);
 	api_tasks_answer_all(api);
 	api_journal_appended(api, api->appended);

@@ -140,6 +140,7 @@ struct api {
 	struct audit_refusals *refusals;
 	struct user_budget numbers_budget;
 	struct kept_kv *kv;
+	struct map *kv_waiters;	       /* api_kv.c: who is answered when a key has another value */
 	struct rendezvous *rendezvous; /* NULL: the job's framework asks for none */
 
 	int64_t appended, kept; /* lines of the journal */
@@ -329,6 +330,8 @@ void api_handle_work(void *data, struct http_request *request);
 void api_handle_ui(void *data, struct http_request *request);
 void api_handle_ui_folder(void *data, struct http_request *request);
 
+/* Answers those that wait for a value, with what there is. */
+void api_kv_conclude(struct api *api);
 void api_handle_kv_put(void *data, struct http_request *request);
 void api_handle_kv_get(void *data, struct http_request *request);
 void api_handle_kv_delete(void *data, struct http_request *request);

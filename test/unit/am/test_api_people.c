@@ -666,6 +666,37 @@ static void test_store(void **state)
 	expect_status(bed, 405, "POST", "/v1/kv/key", "x");
 }
 
+static void test_store_tells_of_another_value(void **state)
+{
+	struct api_bed *bed = *state;
+	struct reply first, second, other;
+
+	ask_stream(bed, &first, "/v1/kv/a?wait=60000", NULL);
+	ask_stream(bed, &second, "/v1/kv/a?wait=60000", NULL);
+	ask_stream(bed, &other, "/v1/kv/b?wait=60000", NULL);
+	expect_status(bed, 404, "GET", "/v1/kv/a", NULL);
+	expect_status(bed, 404, "GET", "/v1/kv/a?wait=1", NULL);
+	expect_status(bed, 400, "GET", "/v1/kv/a?wait=60001", NULL);
+	expect_status(bed, 200, "PUT", "/v1/kv/a", "value");
+	reply_wait(&first);
+	reply_wait(&second);
+	assert_string_equal(first.text.text, "value");
+	assert_string_equal(second.text.text, "value");
+	assert_false(other.done);
+	reply_finish(&first);
+	reply_finish(&second);
+	expect_status(bed, 200, "GET", "/v1/kv/a?wait=60000", NULL);
+	/* A caller that leaves is forgotten, and the end of the job keeps nobody waiting. */
+	ask_stream(bed, &first, "/v1/kv/b?wait=60000", NULL);
+	expect_status(bed, 200, "GET", "/v1/kv/a", NULL);
+	reply_finish(&first);
+	api_conclude(bed->api);
+	reply_wait(&other);
+	assert_int_equal(other.status, 404);
+	reply_finish(&other);
+	expect_status(bed, 404, "GET", "/v1/kv/b?wait=60000", NULL);
+}
+
 static void test_journal_that_cannot_be_read(void **state)
 {
 	struct api_bed *bed = *state;
@@ -775,6 +806,7 @@ int main(void)
 		on_bed(test_metrics_go_on_in_another_am),
 		on_bed(test_series_that_are_not_there),
 		on_bed(test_store),
+		on_bed(test_store_tells_of_another_value),
 		on_bed(test_journal_that_cannot_be_read),
 	};
 
