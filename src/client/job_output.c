@@ -18,7 +18,7 @@
 
 /* Told with every line of a log. */
 struct label {
-	char *text;
+	char *text, *task, *log;
 	bool is_error;
 	bool is_alone; /* as of struct job_output_line */
 };
@@ -134,6 +134,8 @@ static struct label *label_create(const struct job_output *output, const char *l
 	if (text.length > 0)
 		str_append(&text, "| ");
 	label->text = str_steal(&text);
+	label->task = log ? mem_strdup(task) : NULL;
+	label->log = mem_strdup(log ? log : task);
 	label->is_error = log && str_starts_with(log, "stderr");
 	label->is_alone = output->is_alone;
 	return label;
@@ -149,6 +151,8 @@ static char *name_log(const char *log, const char *task)
 static void label_destroy(struct label *label)
 {
 	free(label->text);
+	free(label->task);
+	free(label->log);
 	free(label);
 }
 
@@ -440,6 +444,8 @@ static void skip_overwritten(struct log_line *line)
 static struct job_output_line describe(struct log_line line, const struct label *label)
 {
 	struct job_output_line told = {.label = label->text,
+				       .task = label->task,
+				       .log = label->log,
 				       .as_written = line,
 				       .time_ms = line.time_ms,
 				       .is_error = label->is_error,

@@ -25,6 +25,8 @@ int job_output_check(const struct job_output_choice *choice, struct err *err);
 struct job_output_line {
 	/* "worker:1| ", "worker:1 stderr| ", of a job of one task "stderr| ", or "". */
 	const char *label;
+	const char *task; /* "worker:1"; NULL: it is of the application master */
+	const char *log;  /* "stdout", "stderr-1", "executor" or "am" */
 	const char *text; /* without newline; what a carriage return overwrote is left out */
 	size_t length;
 	struct log_line as_written; /* the same with all bytes */

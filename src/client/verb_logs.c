@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/job_output.h"
@@ -27,7 +28,7 @@ struct logs_options {
 	bool follow;
 	char *since;
 	struct str_list expressions;
-	bool ignore_case, count;
+	bool ignore_case, count, json;
 };
 
 static const char *const stream_choices[] = {"stdout", "stderr", "both", NULL};
@@ -61,6 +62,8 @@ static const struct opt options[] = {
 	OPT_ROW("tail", struct logs_options, output.tail,
 		"begin with the last N lines of each file", .argument = "N", .min = 0,
 		.max = INT64_MAX),
+	OPT_ROW("json", struct logs_options, json,
+		"a JSON object for each line, with its task, log and time (docs/json.md)"),
 };
 
 /* ---- what is asked for -------------------------------------------------------------------- */
@@ -135,6 +138,10 @@ static int check_options(struct logs *logs, struct err *err)
 		return -1;
 	if (chosen->since && moment_parse("--since", chosen->since, &logs->since_ms, err) < 0)
 		return -1;
+	if (chosen->json && chosen->count)
+		return err_set(err, ERR_USAGE,
+			       "--count and --json contradict: one prints a number, the other "
+			       "lines; give one");
 	if (chosen->expressions.count > 0)
 		return compile_all(logs, err);
 	if (chosen->ignore_case || chosen->count)
@@ -176,6 +183,23 @@ static bool is_wanted(const struct logs *logs, const struct job_output_line *lin
 	return logs->grep_count == 0;
 }
 
+/* Text has no NULs. */
+static void print_json(const struct job_output_line *line)
+{
+	char *text cleanup_free = mem_alloc(line->length + 1);
+	json_t *object cleanup_json = json_object();
+
+	for (size_t i = 0; i < line->length; i++)
+		text[i] = line->text[i] ? line->text[i] : ' ';
+	if (line->time_ms > 0)
+		json_set_int(object, "t", line->time_ms);
+	json_set_text(object, "task", line->task);
+	json_set_text(object, "log", line->log);
+	json_set_text(object, "text", text);
+	char *told cleanup_free = json_text(object);
+	puts(told);
+}
+
 static void print_line(void *data, const struct job_output_line *line)
 {
 	struct logs *logs = data;
@@ -186,6 +210,10 @@ static void print_line(void *data, const struct job_output_line *line)
 	if (logs->chosen->count)
 		return;
 	logs->has_printed = true;
+	if (logs->chosen->json) {
+		print_json(line);
+		return;
+	}
 	fputs(line->label, stdout);
 	fwrite(line->text, 1, line->length, stdout);
 	putchar('\n');

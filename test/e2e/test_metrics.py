@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+import schemas
 from conftest import PYTHON, wait_until
 
 OFTEN = {"tony.task.metrics-interval-ms": "100"}
@@ -243,6 +244,33 @@ def test_programs_tell_numbers_of_their_own(tony):
     rows = own(lines[0])
     assert rows["loss", ""]["v"][:2] == [1, 0.5] and len(rows["loss", ""]["v"]) == 10
     assert rows["loss", "eval"]["v"] == [0.25], "what was told at the very end is kept, too"
+
+
+def told(tony, job, *options):
+    answer = tony.run("metrics", "--json", *options, job.id)
+    assert answer.returncode == 0, answer.stderr
+    return [schemas.check("metrics", json.loads(line)) for line in answer.stdout.splitlines()]
+
+
+def test_a_verb_tells_the_series_of_a_live_job_and_of_an_ended_one(tony):
+    job = tony.submit({"tony.worker.instances": 2, **OFTEN}, "--executes", TELL)
+    wait_until(lambda: all(own(task) for task in told(tony, job)), "what the programs told")
+    wait_until(lambda: all(task["series"] for task in told(tony, job)), "what was measured")
+    live = told(tony, job, "--name", "loss", "--task", "worker:1")
+    assert [task["task"] for task in live] == ["worker:1"] and not live[0]["series"]
+    assert own(live[0])["loss", ""]["v"][:2] == [1, 0.5]
+    assert tony.run("metrics", "--task", "ps:0", job.id).returncode == 4
+    for work in (job.directory / "containers").glob("worker-*/work"):
+        (work / "go").touch()
+    assert job.wait() == 0
+    ended = told(tony, job)
+    assert [task["task"] for task in ended] == ["worker:0", "worker:1"]
+    assert own(ended[0])["loss", "eval"]["v"] == [0.25]
+    table = tony.run("metrics", "--name", "loss", job.id).stdout.splitlines()
+    assert table[0].split() == ["TASK", "NAME", "LAST", "LEAST", "MOST", "MEAN"]
+    assert [row.split()[:2] for row in table[1:] if "eval" not in row] == [["worker:0", "loss"], ["worker:1", "loss"]]
+    nothing = tony.run("metrics", "--name", "none", job.id)
+    assert nothing.returncode == 0 and not nothing.stdout and "nothing was measured" in nothing.stderr
 
 
 def test_scalars_for_tensorboard_are_read(tony):

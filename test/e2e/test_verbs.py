@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
+import schemas
 from audit import audit_of
 from conftest import BUILD, PYTHON, wait_until
 from program import PATIENCE_S
@@ -110,6 +111,27 @@ def test_logs(tony, running):
     assert "hello from 1" in grep and "hello from 0" not in grep and "trouble" not in grep
     finish(tony, running)
     assert "hello from 0" in tony.run("logs", running.id).stdout, "also after the end"
+
+
+def test_logs_as_json_say_task_log_and_time(tony):
+    answer, job = tony.job({"tony.worker.instances": 2}, "--executes",
+                           "printf 'a\\000b\\377\\n'; echo trouble $TASK_INDEX >&2")
+    assert answer.returncode == 0, answer.stderr
+
+    def lines(*options):
+        told = tony.run("logs", "--json", *options, job.id)
+        assert told.returncode == 0, told.stderr
+        return [schemas.check("logs", json.loads(line)) for line in told.stdout.splitlines()]
+
+    told = lines()
+    assert {(line["task"], line["log"], line["text"]) for line in told if line["log"] == "stderr"} == {
+        ("worker:0", "stderr", "trouble 0"), ("worker:1", "stderr", "trouble 1")}
+    assert all(line["t"] > 0 for line in told)
+    assert [line["text"][:3] for line in lines("--task", "worker:1", "--stream", "stdout")] == ["a b"]
+    assert {line["log"] for line in lines("--am")} == {"am"}
+    assert {line["task"] for line in lines("--executor", "worker:1")} == {"worker:1"}
+    both = tony.run("logs", "--json", "--count", "--grep", "x", job.id)
+    assert both.returncode == 2 and "contradict" in both.stderr
 
 
 def test_a_search_knows_the_characters_of_the_locale(tony):
