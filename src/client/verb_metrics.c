@@ -31,7 +31,7 @@ static const struct opt options[] = {
 		"all points: a JSON object for each task (docs/json.md)"),
 };
 
-/* What a run of the verb goes by. */
+/* The options and where the answer goes. */
 struct metrics {
 	const struct metrics_options *chosen;
 	const struct opened *opened;
