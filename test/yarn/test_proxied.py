@@ -22,9 +22,10 @@ def own_certificate(pid, directory):
         environment = dict(entry.partition("=")[::2] for entry in file.read().split("\0"))
     password = environment["KEYSTORE_PASSWORD"]
     store, pem = directory / "am.p12", directory / "am.pem"
-    subprocess.run(["keytool", "-importkeystore", "-srckeystore", f"/proc/{pid}/cwd/{STORE}", "-srcstorepass", password,
-                    "-destkeystore", store, "-deststoretype", "PKCS12", "-deststorepass", password], check=True,
-                   capture_output=True)
+    made = subprocess.run(["keytool", "-importkeystore", "-noprompt", "-srckeystore", f"/proc/{pid}/cwd/{STORE}",
+                           "-srcstoretype", "JKS", "-srcstorepass", password, "-destkeystore", store, "-deststoretype", "PKCS12",
+                           "-deststorepass", password], capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stdout + made.stderr
     subprocess.run(["openssl", "pkcs12", "-in", store, "-passin", f"pass:{password}", "-nodes", "-out", pem], check=True,
                    capture_output=True)
     return pem
