@@ -88,7 +88,7 @@ static struct hdfs_token_server token_server(const struct hdfs_access *access)
 	return (struct hdfs_token_server){
 		.fs = access->fs,
 		.services = &access->token_services,
-		.givers = &access->name_nodes,
+		.name_nodes = &access->name_nodes,
 		.is_encrypted = are_https(&access->webhdfs),
 		.tokens_in_clear = access->tokens_in_clear,
 		.gateways = access->http_fs ? &access->webhdfs : NULL,
@@ -127,7 +127,7 @@ int hdfs_access_open_behind(const struct hdfs_access *access, struct err *err)
 	struct hdfs_token_server server = token_server(access);
 
 	server.services = &access->behind_services;
-	server.givers = &access->behind;
+	server.name_nodes = &access->behind;
 	server.gateways = NULL;
 	server.is_encrypted = true; /* it goes into no request of ours */
 	return hdfs_token_get(hdfs_token_of(&server), HDFS_TOKEN_PATIENCE_MS, err);
@@ -169,7 +169,7 @@ struct webhdfs_options hdfs_access_webhdfs_of(const struct hdfs_access *access, 
 	const struct hdfs_token_server server = {
 		.fs = other->fs,
 		.services = &other->token_services,
-		.givers = &other->name_nodes,
+		.name_nodes = &other->name_nodes,
 		.is_encrypted = are_https(&other->webhdfs),
 		.tokens_in_clear = access->tokens_in_clear,
 		.web = &other->webhdfs,

@@ -38,7 +38,7 @@ static struct {
 /* The NameNodes of a nameservice have one token, by whose name Hadoop's clients look for it. */
 static char *service_of(const struct hdfs_token_server *server)
 {
-	if (server->givers->count > 1 || server->services->count == 0)
+	if (server->name_nodes->count > 1 || server->services->count == 0)
 		return mem_printf("ha-hdfs:%s", hdfs_access_authority(server->fs));
 	return mem_strdup(server->services->items[0]);
 }
@@ -51,7 +51,7 @@ static int ask_name_nodes(const struct hdfs_token_server *server, int64_t patien
 	ProtobufCMessage *response = NULL;
 	const struct rpc_options options = {
 		.service = &NAME_NODE,
-		.addresses = *server->givers,
+		.addresses = *server->name_nodes,
 		.user = own.user,
 		.user_principal = own.user_principal,
 		.user_keytab = own.user_keytab,
@@ -112,7 +112,7 @@ static void cancel(const struct hdfs_token_server *server, const struct hadoop_t
 	ProtobufCMessage *response = NULL;
 	const struct rpc_options options = {
 		.service = &NAME_NODE,
-		.addresses = *server->givers,
+		.addresses = *server->name_nodes,
 		.user = own.user,
 		.token = token,
 		.protections = own.protections,
@@ -122,7 +122,7 @@ static void cancel(const struct hdfs_token_server *server, const struct hadoop_t
 		.retry_interval_ms = RETRY_MS,
 	};
 
-	if (server->givers->count == 0)
+	if (server->name_nodes->count == 0)
 		return;
 	proto.identifier = (ProtobufCBinaryData){token->identifier_length, token->identifier};
 	proto.password = (ProtobufCBinaryData){token->password_length, token->password};
@@ -239,7 +239,7 @@ static int check(const struct hdfs_token_server *server, struct err *err)
 {
 	if (!own.user && use_site(err) < 0)
 		return -1;
-	return check_known(server, server->givers, err) < 0 ||
+	return check_known(server, server->name_nodes, err) < 0 ||
 			       check_known(server, server->web, err) < 0
 		       ? -1
 		       : 0;

@@ -1,5 +1,6 @@
 /* HDFS's delegation tokens by the Kerberos ticket of the client's user (hdfs_token.h): from the
- * NameNodes' RPC, as Hadoop's own clients get them. */
+ * NameNodes' RPC, as Hadoop's own clients get them. Whose tickets, and which servers may see a
+ * token, is said once for the process, as hdfs_token.h keeps its tokens: a process has one user. */
 #ifndef TONY_HADOOP_HDFS_TICKET_H
 #define TONY_HADOOP_HDFS_TICKET_H
 

@@ -12,13 +12,13 @@
 struct hdfs_token {
 	SLIST_ENTRY(hdfs_token) link;
 	char *fs;
-	struct str_list services, givers;
+	struct str_list services, name_nodes;
 	bool is_encrypted, tokens_in_clear;
 	struct str_list gateways, web;
 	char *authorities;
 	struct hadoop_token token;
 	char *url;
-	unsigned age, told_age;
+	unsigned generation, told_generation;
 	bool is_own;   /* got by this process */
 	bool is_given; /* to a job */
 };
@@ -46,7 +46,7 @@ static void destroy(struct hdfs_token *token)
 {
 	forget(token);
 	str_list_finish(&token->services);
-	str_list_finish(&token->givers);
+	str_list_finish(&token->name_nodes);
 	str_list_finish(&token->gateways);
 	str_list_finish(&token->web);
 	free(token->authorities);
@@ -63,7 +63,7 @@ static void keep(struct hdfs_token *token, struct hadoop_token *found, bool is_o
 	token->url = token_url_string(&token->token);
 	token->is_own = is_own;
 	token->is_given = false;
-	token->age++;
+	token->generation++;
 }
 
 /* ---- from the file ------------------------------------------------------------------------ */
@@ -87,7 +87,7 @@ static struct hdfs_token_server server_of(const struct hdfs_token *token)
 	return (struct hdfs_token_server){
 		.fs = token->fs,
 		.services = &token->services,
-		.givers = &token->givers,
+		.name_nodes = &token->name_nodes,
 		.is_encrypted = token->is_encrypted,
 		.tokens_in_clear = token->tokens_in_clear,
 		.gateways = token->gateways.count > 0 ? &token->gateways : NULL,
@@ -157,7 +157,8 @@ static struct hdfs_token *find(const struct hdfs_token_server *server)
 	    token->tokens_in_clear == server->tokens_in_clear &&
 	    !server->gateways == (token->gateways.count == 0) &&
 	    is_same_list(&token->services, server->services) &&
-	    is_same_list(&token->givers, server->givers) && is_same_list(&token->web, server->web))
+	    is_same_list(&token->name_nodes, server->name_nodes) &&
+	    is_same_list(&token->web, server->web))
 		return token;
 	return NULL;
 }
@@ -173,7 +174,7 @@ struct hdfs_token *hdfs_token_of(const struct hdfs_token_server *server)
 	token->is_encrypted = server->is_encrypted;
 	token->tokens_in_clear = server->tokens_in_clear;
 	str_list_copy(&token->services, server->services);
-	str_list_copy(&token->givers, server->givers);
+	str_list_copy(&token->name_nodes, server->name_nodes);
 	str_list_copy(&token->web, server->web);
 	if (server->gateways)
 		str_list_copy(&token->gateways, server->gateways);
@@ -203,9 +204,9 @@ const char *hdfs_token_url(const struct hdfs_token *token)
 	return token->url;
 }
 
-unsigned hdfs_token_age(const struct hdfs_token *token)
+unsigned hdfs_token_generation(const struct hdfs_token *token)
 {
-	return token->age;
+	return token->generation;
 }
 
 static bool is_same(const struct hadoop_token *one, const struct hadoop_token *other)
@@ -217,22 +218,22 @@ static bool is_same(const struct hadoop_token *one, const struct hadoop_token *o
 /* Once of each. */
 static void tell_end(struct hdfs_token *token)
 {
-	if (token->told_age == token->age)
+	if (token->told_generation == token->generation)
 		return;
-	token->told_age = token->age;
+	token->told_generation = token->generation;
 	log_warning(
 		"%s: the job's delegation token has ended, and " TOKEN_FILE_VARIABLE " has no "
 		"newer one: run `tony renew JOB`, which gets others, and again before those end",
 		token->fs);
 }
 
-bool hdfs_token_renew(struct hdfs_token *token, unsigned age)
+bool hdfs_token_replace(struct hdfs_token *token, unsigned generation)
 {
 	struct hadoop_token found cleanup_token = {0};
 	struct err err cleanup_err = {0};
 
 	/* By another client of this process, in the meantime. */
-	if (token->age != age)
+	if (token->generation != generation)
 		return true;
 	if (find_in_file(token, &found, &err) == 0 && found.kind &&
 	    !is_same(&found, &token->token)) {
@@ -257,7 +258,7 @@ void hdfs_token_adopt(const char *service, struct hadoop_token *found, bool is_o
 {
 	static const struct str_list none;
 	const struct hdfs_token_server server = {
-		.fs = service, .services = &none, .givers = &none, .web = &none};
+		.fs = service, .services = &none, .name_nodes = &none, .web = &none};
 
 	keep(hdfs_token_of(&server), found, is_own);
 }

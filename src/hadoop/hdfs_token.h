@@ -1,8 +1,12 @@
 /*
  * The delegation tokens by which this process asks HDFS where the cluster uses Kerberos. A token is
  * found in the file that HADOOP_TOKEN_FILE_LOCATION names; else a process whose user has a ticket
- * gets one from the NameNode, as Hadoop's own clients do. Each is of one file system, and lives as
- * long as the process: a token that one client renews serves all.
+ * gets one from the NameNode, as Hadoop's own clients do. Each is of one file system.
+ *
+ * They are the process's, as its ticket and that variable are, and not a caller's: whichever store
+ * is opened goes by the same token, one that took the place of another serves all, and the end of
+ * the process finds each that is to be cancelled. So they are kept in one list, until
+ * hdfs_tokens_finish().
  */
 #ifndef TONY_HADOOP_HDFS_TOKEN_H
 #define TONY_HADOOP_HDFS_TOKEN_H
@@ -20,15 +24,15 @@ struct hdfs_token;
 
 /* A file system that wants a token. All is borrowed. */
 struct hdfs_token_server {
-	const char *fs;			 /* "hdfs://nameservice" */
-	const struct str_list *services; /* Token.service of those that it takes */
-	const struct str_list *givers;	 /* "host:port", RPC of its NameNodes; may be empty */
-	bool is_encrypted;		 /* requests go by https */
+	const char *fs;			   /* "hdfs://nameservice" */
+	const struct str_list *services;   /* Token.service of those that it takes */
+	const struct str_list *name_nodes; /* "host:port", RPC of its NameNodes; may be empty */
+	bool is_encrypted;		   /* requests go by https */
 	/* Else: RPC itself hands out tokens in the clear here, so that a request in the clear gives
 	 * nothing more away. */
 	bool tokens_in_clear;
 	/* "https://host:port" of HttpFS gateways, which give tokens of their own in place of
-	 * `givers`; NULL: none. */
+	 * `name_nodes`; NULL: none. */
 	const struct str_list *gateways;
 	const struct str_list *web; /* "https://host:port": who is shown the token */
 	const char *authorities;    /* PEM, for https; NULL: those that the machine trusts */
@@ -60,15 +64,15 @@ struct hdfs_token *hdfs_token_of(const struct hdfs_token_server *server);
  * token may not be sent there; ERR_DENIED: there is none; or what the NameNode says. */
 int hdfs_token_get(struct hdfs_token *token, int64_t patience_ms, struct err *err);
 
-/* As WebHDFS takes it behind "delegation=": as secret as a password. Until it is renewed; not NULL
- * after hdfs_token_get(). */
+/* As WebHDFS takes it behind "delegation=": as secret as a password. Until another takes its place;
+ * not NULL after hdfs_token_get(). */
 const char *hdfs_token_url(const struct hdfs_token *token);
-/* How often it was renewed. */
-unsigned hdfs_token_age(const struct hdfs_token *token);
+/* How often one was found or got. */
+unsigned hdfs_token_generation(const struct hdfs_token *token);
 
-/* A server takes the one of that age no longer: looks for another one, in the file and at the
- * NameNode, for which it waits. False: there is none. */
-bool hdfs_token_renew(struct hdfs_token *token, unsigned age);
+/* A server takes the one of that generation no longer: puts another one in its place, out of the
+ * file or from the NameNode, for which it waits. False: there is none. */
+bool hdfs_token_replace(struct hdfs_token *token, unsigned generation);
 
 /* A token of another service goes with them from now on, in place of the one before; taken. */
 void hdfs_token_adopt(const char *service, struct hadoop_token *found, bool is_own);

@@ -173,7 +173,7 @@ static bool renews_token(struct webhdfs_call *call, const struct err *err)
 	    err->kind != ERR_DENIED || !strstr(err_message(err), "InvalidToken"))
 		return false;
 	call->has_renewed = true;
-	return hdfs_token_renew(token, call->token_age);
+	return hdfs_token_replace(token, call->token_generation);
 }
 
 static void begin_try(struct webhdfs_call *call)
@@ -632,7 +632,7 @@ static bool has_token(struct webhdfs_call *call)
 		fail(call, err.kind == ERR_UNREACHABLE ? WEBHDFS_NOT_NOW : WEBHDFS_REFUSED, &err);
 		return false;
 	}
-	call->token_age = hdfs_token_age(token);
+	call->token_generation = hdfs_token_generation(token);
 	return true;
 }
 

@@ -44,7 +44,7 @@ struct webhdfs_call {
 	int64_t offset, left;
 	bool has_progressed; /* in this try */
 	bool has_renewed;    /* the token; that of the last question was as old as: */
-	unsigned token_age;
+	unsigned token_generation;
 	bool is_stopped; /* by `progress` */
 	void (*visit)(void *data, const struct webhdfs_file *file);
 	void (*visit_attribute)(void *data, const char *name, const char *value);

@@ -345,15 +345,15 @@ static void a_token_that_is_refused_is_read_anew(void **state)
 	hdfs_tokens_finish();
 	struct hdfs_token *token = hdfs_access_webhdfs(&cluster->hdfs).token;
 	assert_int_equal(hdfs_token_get(token, 0, NULL), 0);
-	unsigned age = hdfs_token_age(token);
-	assert_false(hdfs_token_renew(token, age));
+	unsigned generation = hdfs_token_generation(token);
+	assert_false(hdfs_token_replace(token, generation));
 	assert_string_equal(hdfs_token_url(token), old);
 	token_bed_write(scratch_path(state, "tokens"), second, 1);
-	assert_true(hdfs_token_renew(token, age));
+	assert_true(hdfs_token_replace(token, generation));
 	assert_string_equal(hdfs_token_url(token), new);
 	/* another client had the old one, too */
-	assert_true(hdfs_token_renew(token, age));
-	assert_false(hdfs_token_renew(token, hdfs_token_age(token)));
+	assert_true(hdfs_token_replace(token, generation));
+	assert_false(hdfs_token_replace(token, hdfs_token_generation(token)));
 	hadoop_cluster_destroy(cluster);
 }
 

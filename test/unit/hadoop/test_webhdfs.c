@@ -43,7 +43,7 @@ static void test_target(void **state)
 		.user = "alice",
 		.token = hdfs_token_of(&(struct hdfs_token_server){.fs = "hdfs://ns",
 								   .services = &services,
-								   .givers = &none,
+								   .name_nodes = &none,
 								   .web = &none,
 								   .is_encrypted = true}),
 	};

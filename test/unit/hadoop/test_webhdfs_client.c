@@ -569,7 +569,7 @@ static void a_token_that_has_ended_is_replaced(void **state)
 	struct str_list services cleanup_str_list = {0}, none = {0};
 	const struct hdfs_token_server server = {.fs = "hdfs://a",
 						 .services = &services,
-						 .givers = &none,
+						 .name_nodes = &none,
 						 .web = &none,
 						 .is_encrypted = true};
 	struct webhdfs_options options = {.user = (char *)"alice", .max_wait_ms = PATIENCE_MS};
