@@ -73,36 +73,29 @@ static void add_file_system(struct str_list *services, const char *fs, const str
 	add_service(services, mem_printf("ha-webhdfs:%s", authority));
 }
 
-static void add_web(struct str_list *services, const struct str_list *urls, bool use_ip)
-{
-	for (size_t i = 0; i < urls->count; i++) {
-		const char *address = strstr(urls->items[i], "://");
-		if (address)
-			add_services(services, address + strlen("://"), use_ip);
-	}
-}
-
-static bool uses_ip(struct hadoop_site *site)
+bool hadoop_token_uses_ip(struct hadoop_site *site)
 {
 	return !str_equal_nocase(hadoop_site_get(site, "hadoop.security.token.service.use_ip"),
 				 "false");
 }
 
-void hadoop_token_services(struct hadoop_site *site, const struct str_list *addresses,
-			   struct str_list *services)
+void hadoop_token_services(bool use_ip, const struct str_list *addresses, struct str_list *services)
 {
-	for (size_t i = 0; i < addresses->count; i++)
-		add_services(services, addresses->items[i], uses_ip(site));
+	for (size_t i = 0; i < addresses->count; i++) {
+		const char *scheme = strstr(addresses->items[i], "://");
+		add_services(services, scheme ? scheme + strlen("://") : addresses->items[i],
+			     use_ip);
+	}
 }
 
 void hadoop_cluster_find_tokens(struct hadoop_cluster *cluster, struct hadoop_site *site)
 {
-	bool use_ip = uses_ip(site);
+	bool use_ip = hadoop_token_uses_ip(site);
 	struct hdfs_access *hdfs = &cluster->hdfs;
 
 	if (!cluster->require_sasl)
 		return;
-	hadoop_token_services(site, &cluster->rm, &cluster->token_services);
+	hadoop_token_services(use_ip, &cluster->rm, &cluster->token_services);
 	hdfs->needs_token = true;
 	hdfs->tokens_in_clear = cluster->protections != SASL_PRIVACY;
 	/* A gateway has tokens of its own, and takes none of a NameNode. */
@@ -113,10 +106,10 @@ void hadoop_cluster_find_tokens(struct hadoop_cluster *cluster, struct hadoop_si
 	} else if (hdfs->fs) {
 		add_file_system(&hdfs->token_services, hdfs->fs, &hdfs->name_nodes, use_ip);
 	}
-	add_web(&hdfs->token_services, &hdfs->webhdfs, use_ip);
+	hadoop_token_services(use_ip, &hdfs->webhdfs, &hdfs->token_services);
 	for (size_t i = 0; i < hdfs->other_count; i++) {
 		struct hdfs_other *other = &hdfs->others[i];
 		add_file_system(&other->token_services, other->fs, &other->name_nodes, use_ip);
-		add_web(&other->token_services, &other->webhdfs, use_ip);
+		hadoop_token_services(use_ip, &other->webhdfs, &other->token_services);
 	}
 }

@@ -6,9 +6,11 @@
 #include "hadoop/cluster.h"
 #include "hadoop/site.h"
 
-/* Appends the services of servers at these addresses, "host:port". */
-void hadoop_token_services(struct hadoop_site *site, const struct str_list *addresses,
+/* Appends the services of servers at these addresses, "host:port" or "https://host:port". */
+void hadoop_token_services(bool use_ip, const struct str_list *addresses,
 			   struct str_list *services);
+/* hadoop.security.token.service.use_ip */
+bool hadoop_token_uses_ip(struct hadoop_site *site);
 
 /* On a cluster with Kerberos, fills in what hdfs_token.h has to know. As Hadoop's clients write it,
  * a service is the server's "ip:port" ("host:port" where hadoop.security.token.service.use_ip is

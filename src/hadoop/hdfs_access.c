@@ -75,23 +75,16 @@ void hdfs_access_add_link(struct hdfs_access *access, char *path, char *to)
 
 /* ---- which file system -------------------------------------------------------------------- */
 
-static bool are_https(const struct str_list *urls)
-{
-	for (size_t i = 0; i < urls->count; i++)
-		if (!net_url_is_https(urls->items[i]))
-			return false;
-	return true;
-}
-
 static struct hdfs_token_server token_server(const struct hdfs_access *access)
 {
 	return (struct hdfs_token_server){
-		.fs = access->fs,
+		.name = access->fs,
 		.services = &access->token_services,
 		.name_nodes = &access->name_nodes,
-		.is_encrypted = are_https(&access->webhdfs),
+		.is_encrypted = webhdfs_are_https(&access->webhdfs),
 		.tokens_in_clear = access->tokens_in_clear,
 		.gateways = access->http_fs ? &access->webhdfs : NULL,
+		.gateway_path = WEBHDFS_PATH,
 		.web = &access->webhdfs,
 		.authorities = access->authorities,
 	};
@@ -167,10 +160,10 @@ struct webhdfs_options hdfs_access_webhdfs_of(const struct hdfs_access *access, 
 		return hdfs_access_webhdfs(access);
 	struct webhdfs_options options = make_options(access);
 	const struct hdfs_token_server server = {
-		.fs = other->fs,
+		.name = other->fs,
 		.services = &other->token_services,
 		.name_nodes = &other->name_nodes,
-		.is_encrypted = are_https(&other->webhdfs),
+		.is_encrypted = webhdfs_are_https(&other->webhdfs),
 		.tokens_in_clear = access->tokens_in_clear,
 		.web = &other->webhdfs,
 		.authorities = access->authorities,

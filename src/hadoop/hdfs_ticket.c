@@ -31,15 +31,15 @@ static struct {
 	bool is_by_token; /* one of the file says who the user is */
 	/* Servers of HDFS that this machine's configuration names: "host:port" of RPC, and URLs. */
 	struct str_list known;
+	bool uses_ip;
 	char *kms; /* hadoop.security.key.provider.path; NULL: there is none */
-	struct str_list kms_services;
 } own;
 
 /* The NameNodes of a nameservice have one token, by whose name Hadoop's clients look for it. */
 static char *service_of(const struct hdfs_token_server *server)
 {
 	if (server->name_nodes->count > 1 || server->services->count == 0)
-		return mem_printf("ha-hdfs:%s", hdfs_access_authority(server->fs));
+		return mem_printf("ha-hdfs:%s", hdfs_access_authority(server->name));
 	return mem_strdup(server->services->items[0]);
 }
 
@@ -81,19 +81,28 @@ static int ask_name_nodes(const struct hdfs_token_server *server, int64_t patien
 	return made ? 0
 		    : err_set(err, ERR_DENIED,
 			      "%s gives no delegation token: does its NameNode use Kerberos?",
-			      server->fs);
+			      server->name);
 }
 
-static int ask_gateway(const struct hdfs_token_server *server, struct hadoop_token *token,
-		       struct err *err)
+static struct gateway_question gateway_question(const struct hdfs_token_server *server,
+						int64_t patience_ms)
 {
-	const struct gateway_question question = {
+	return (struct gateway_question){
 		.urls = server->gateways,
+		.path = server->gateway_path,
 		.authorities = server->authorities,
 		.principal = own.user_principal,
 		.keytab = own.user_keytab,
 		.renewer = own.renewer ? own.renewer : "",
+		.patience_ms = patience_ms,
+		.user = hadoop_proxy_user(),
 	};
+}
+
+static int ask_gateway(const struct hdfs_token_server *server, int64_t patience_ms,
+		       struct hadoop_token *token, struct err *err)
+{
+	const struct gateway_question question = gateway_question(server, patience_ms);
 
 	if (gateway_token_get(&question, token, err) < 0)
 		return -1;
@@ -102,9 +111,9 @@ static int ask_gateway(const struct hdfs_token_server *server, struct hadoop_tok
 	return 0;
 }
 
-/* A NameNode takes the token itself as the proof, and no ticket is needed. Nobody waits for long
- * for what ends by itself in a day. */
-static void cancel(const struct hdfs_token_server *server, const struct hadoop_token *token)
+/* A NameNode takes the token itself as the proof, and no ticket is needed. */
+static void cancel_at_name_nodes(const struct hdfs_token_server *server,
+				 const struct hadoop_token *token)
 {
 	Hadoop__CancelDelegationTokenRequestProto request =
 		HADOOP__CANCEL_DELEGATION_TOKEN_REQUEST_PROTO__INIT;
@@ -134,6 +143,17 @@ static void cancel(const struct hdfs_token_server *server, const struct hadoop_t
 		protobuf_c_message_free_unpacked(response, NULL);
 }
 
+/* Nobody waits for long for what ends by itself in a day. */
+static void cancel(const struct hdfs_token_server *server, const struct hadoop_token *token)
+{
+	const struct gateway_question question = gateway_question(server, HDFS_TOKEN_PATIENCE_MS);
+
+	if (server->gateways)
+		gateway_token_cancel(&question, token);
+	else
+		cancel_at_name_nodes(server, token);
+}
+
 /* ---- what the configuration says ---------------------------------------------------------- */
 
 /* As a principal, of whichever ResourceManager: the NameNode notes the short name. */
@@ -150,23 +170,11 @@ static char *find_renewer(const struct hadoop_cluster *cluster)
 	return mem_printf("%.*s%s%s", (int)(host - principal), principal, rm, host + strlen(HOST));
 }
 
-static void note_kms(struct hadoop_site *site)
-{
-	const char *uri = hadoop_site_get(site, "hadoop.security.key.provider.path");
-	struct kms kms;
-
-	mem_replace(&own.kms, uri && str_starts_with(uri, "kms://") ? mem_strdup(uri) : NULL);
-	str_list_finish(&own.kms_services);
-	if (!own.kms || kms_parse(own.kms, &kms, NULL) < 0)
-		return;
-	hadoop_token_services(site, &kms.addresses, &own.kms_services);
-	kms_finish(&kms);
-}
-
 /* hdfs-default.xml has a pattern of the NameNode's principal that takes all. */
 void hdfs_ticket_use(const struct hadoop_cluster *cluster, struct hadoop_site *site)
 {
 	const char *pattern = hadoop_site_get(site, "dfs.namenode.kerberos.principal.pattern");
+	const char *kms = hadoop_site_get(site, "hadoop.security.key.provider.path");
 
 	mem_replace(&own.user, mem_strdup(cluster->user));
 	mem_replace(&own.user_principal, mem_strdup(cluster->principal));
@@ -175,7 +183,8 @@ void hdfs_ticket_use(const struct hadoop_cluster *cluster, struct hadoop_site *s
 		    mem_strdup(hadoop_site_get(site, "dfs.namenode.kerberos.principal")));
 	mem_replace(&own.principal_pattern, mem_strdup(pattern ? pattern : "*"));
 	mem_replace(&own.renewer, find_renewer(cluster));
-	note_kms(site);
+	mem_replace(&own.kms, kms && str_starts_with(kms, "kms://") ? mem_strdup(kms) : NULL);
+	own.uses_ip = hadoop_token_uses_ip(site);
 	own.protections = cluster->protections;
 	own.connect_timeout_ms = cluster->connect_timeout_ms;
 	own.is_by_token = cluster->user && !cluster->principal && token_file_path();
@@ -231,7 +240,7 @@ static int check_known(const struct hdfs_token_server *server, const struct str_
 			return err_set(err, ERR_DENIED,
 				       "%s: the job's description says that it is at %s, and this "
 				       "machine's site files do not: no token is shown there",
-				       server->fs, addresses->items[i]);
+				       server->name, addresses->items[i]);
 	return 0;
 }
 
@@ -254,64 +263,51 @@ static int ask(const struct hdfs_token_server *server, int64_t patience_ms,
 			       "%s wants a delegation token, and " TOKEN_FILE_VARIABLE
 			       " has none for it beside that of %s by which tony goes; add one "
 			       "(hdfs dtutil get), or unset the variable to go by a ticket",
-			       server->fs, own.user);
-	return server->gateways ? ask_gateway(server, token, err)
+			       server->name, own.user);
+	return server->gateways ? ask_gateway(server, patience_ms, token, err)
 				: ask_name_nodes(server, patience_ms, token, err);
 }
 
-/* ---- keys of encryption zones ------------------------------------------------------------- */
+/* ---- other services ----------------------------------------------------------------------- */
 
-static int ask_kms(const struct kms *kms, const char *authorities, struct hadoop_token *token,
-		   struct err *err)
+/* For a job's programs: `server` has all but what is alike of all. Hadoop's clients find a token by
+ * the address of a server, and that of several, since 3.2, by the name. */
+static int get_token(struct hdfs_token_server server, int64_t patience_ms, struct err *err)
 {
-	const struct gateway_question question = {
-		.urls = &kms->urls,
-		.authorities = authorities,
-		.principal = own.user_principal,
-		.keytab = own.user_keytab,
-		.renewer = own.renewer ? own.renewer : "",
-		.kms_path = kms->path,
-		.patience_ms = HDFS_TOKEN_PATIENCE_MS,
-		.user = hadoop_proxy_user(),
-	};
+	static const struct str_list none;
+	struct str_list addresses cleanup_str_list = {0}, services cleanup_str_list = {0};
 
-	if (own.is_by_token)
-		return err_set(err, ERR_DENIED, TOKEN_FILE_VARIABLE " has none for it");
-	if (own.protections == SASL_PRIVACY && str_starts_with(kms->urls.items[0], "http://"))
-		return err_set(err, ERR_CONFIG,
-			       "it is not encrypted, and hadoop.rpc.protection wants privacy");
-	if (gateway_token_get(&question, token, err) < 0)
-		return -1;
-	if (!str_equal(token->kind, TOKEN_KIND_KMS))
-		return err_set(err, ERR_DENIED, "the server gives a token of another kind");
-	/* Hadoop's clients look for it by the address of a server, since 3.2 by the URI first. */
-	mem_replace(&token->service,
-		    mem_strdup(own.kms_services.count == 1 ? own.kms_services.items[0] : kms->uri));
-	return 0;
+	hadoop_token_services(own.uses_ip, server.gateways, &addresses);
+	if (addresses.count != 1)
+		str_list_add(&services, server.name);
+	str_list_copy(&services, &addresses);
+	str_list_add(&services, server.name);
+	server.services = &services;
+	server.name_nodes = server.web = &none;
+	server.is_encrypted = webhdfs_are_https(server.gateways);
+	server.tokens_in_clear = own.protections != SASL_PRIVACY;
+	return hdfs_token_get(hdfs_token_of(&server), patience_ms, err);
 }
 
 int hdfs_ticket_get_kms(const char *authorities, struct err *err)
 {
-	static const char *const kind = TOKEN_KIND_KMS;
-	struct hadoop_token token cleanup_token = {0};
-	struct str_list services cleanup_str_list = {0};
-	struct kms kms = {0};
+	struct kms kms;
 
 	if (!own.kms)
 		return 0;
-	str_list_copy(&services, &own.kms_services);
-	str_list_add(&services, own.kms);
 	int result = kms_parse(own.kms, &kms, err);
-	if (result == 0 && token_file_path())
-		result = token_file_find(&kind, 1, &services, &token, err);
-	bool is_own = !token.kind;
-	if (result == 0 && is_own)
-		result = ask_kms(&kms, authorities, &token, err);
+	if (result == 0)
+		result = get_token(
+			(struct hdfs_token_server){
+				.name = own.kms,
+				.kind = TOKEN_KIND_KMS,
+				.gateways = &kms.urls,
+				.gateway_path = kms.path,
+				.authorities = authorities,
+			},
+			HDFS_TOKEN_PATIENCE_MS, err);
 	kms_finish(&kms);
-	if (result < 0)
-		return err_wrap(err, "%s", own.kms);
-	hdfs_token_adopt(own.kms, &token, is_own);
-	return 0;
+	return result < 0 ? err_wrap(err, "%s", own.kms) : 0;
 }
 
 /* ------------------------------------------------------------------------------------------- */

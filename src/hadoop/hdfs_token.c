@@ -11,11 +11,12 @@
 
 struct hdfs_token {
 	SLIST_ENTRY(hdfs_token) link;
-	char *fs;
+	char *name;
+	const char *kind;
 	struct str_list services, name_nodes;
 	bool is_encrypted, tokens_in_clear;
 	struct str_list gateways, web;
-	char *authorities;
+	char *gateway_path, *authorities;
 	struct hadoop_token token;
 	char *url;
 	unsigned generation, told_generation;
@@ -49,8 +50,9 @@ static void destroy(struct hdfs_token *token)
 	str_list_finish(&token->name_nodes);
 	str_list_finish(&token->gateways);
 	str_list_finish(&token->web);
+	free(token->gateway_path);
 	free(token->authorities);
-	free(token->fs);
+	free(token->name);
 	free(token);
 }
 
@@ -77,6 +79,8 @@ static int find_in_file(const struct hdfs_token *token, struct hadoop_token *fou
 	size_t first = token->is_encrypted ? 1 : 0;
 	size_t count = token->is_encrypted ? 2 : token->tokens_in_clear ? 3 : 1;
 
+	if (token->kind)
+		return token_file_find(&token->kind, 1, &token->services, found, err);
 	return token_file_find(kinds + first, count, &token->services, found, err);
 }
 
@@ -85,12 +89,14 @@ static int find_in_file(const struct hdfs_token *token, struct hadoop_token *fou
 static struct hdfs_token_server server_of(const struct hdfs_token *token)
 {
 	return (struct hdfs_token_server){
-		.fs = token->fs,
+		.name = token->name,
+		.kind = token->kind,
 		.services = &token->services,
 		.name_nodes = &token->name_nodes,
 		.is_encrypted = token->is_encrypted,
 		.tokens_in_clear = token->tokens_in_clear,
 		.gateways = token->gateways.count > 0 ? &token->gateways : NULL,
+		.gateway_path = token->gateway_path,
 		.web = &token->web,
 		.authorities = token->authorities,
 	};
@@ -105,14 +111,12 @@ static void cancel(const struct hdfs_token *token)
 }
 
 /* One of the ResourceManager's would be given to tasks. */
-static int check_kind(struct hadoop_token *found, struct err *err)
+static int check_kind(const struct hdfs_token *token, struct hadoop_token *found, struct err *err)
 {
-	if (str_equal(found->kind, TOKEN_KIND_HDFS) ||
-	    str_equal(found->kind, TOKEN_KIND_SWEBHDFS) ||
-	    str_equal(found->kind, TOKEN_KIND_WEBHDFS))
+	if (token->kind ? str_equal(found->kind, token->kind) : token_is_of_hdfs(found))
 		return 0;
 	token_finish(found);
-	return err_set(err, ERR_DENIED, "the server gives a token that is none of HDFS");
+	return err_set(err, ERR_DENIED, "%s gives a token of another kind", token->name);
 }
 
 static int ask(const struct hdfs_token *token, int64_t patience_ms, struct hadoop_token *found,
@@ -120,19 +124,19 @@ static int ask(const struct hdfs_token *token, int64_t patience_ms, struct hadoo
 {
 	if (!token->is_encrypted && !token->tokens_in_clear)
 		return err_set(err, ERR_CONFIG,
-			       "%s: WebHDFS is not encrypted, and hadoop.rpc.protection wants "
-			       "privacy: whoever reads the network could use the token; set "
-			       "dfs.http.policy to HTTPS_ONLY",
-			       token->fs);
+			       "%s: %s is not encrypted, and hadoop.rpc.protection wants privacy: "
+			       "whoever reads the network could use the token%s",
+			       token->name, token->kind ? "it" : "WebHDFS",
+			       token->kind ? "" : "; set dfs.http.policy to HTTPS_ONLY");
 	if (!client)
 		return err_set(err, ERR_DENIED,
 			       "%s wants a delegation token, and HADOOP_TOKEN_FILE_LOCATION has "
 			       "none for it; name it in tony.other.namenodes at submission",
-			       token->fs);
+			       token->name);
 	const struct hdfs_token_server server = server_of(token);
 	if (client->ask(&server, patience_ms, found, err) < 0)
 		return -1;
-	return check_kind(found, err);
+	return check_kind(token, found, err);
 }
 
 /* ---- all ---------------------------------------------------------------------------------- */
@@ -153,7 +157,7 @@ static struct hdfs_token *find(const struct hdfs_token_server *server)
 	struct hdfs_token *token;
 
 	SLIST_FOREACH(token, &all, link)
-	if (str_equal(token->fs, server->fs) && token->is_encrypted == server->is_encrypted &&
+	if (str_equal(token->name, server->name) && token->is_encrypted == server->is_encrypted &&
 	    token->tokens_in_clear == server->tokens_in_clear &&
 	    !server->gateways == (token->gateways.count == 0) &&
 	    is_same_list(&token->services, server->services) &&
@@ -170,7 +174,8 @@ struct hdfs_token *hdfs_token_of(const struct hdfs_token_server *server)
 	if (token)
 		return token;
 	token = mem_alloc(sizeof(*token));
-	token->fs = mem_strdup(server->fs);
+	token->name = mem_strdup(server->name);
+	token->kind = server->kind;
 	token->is_encrypted = server->is_encrypted;
 	token->tokens_in_clear = server->tokens_in_clear;
 	str_list_copy(&token->services, server->services);
@@ -178,6 +183,7 @@ struct hdfs_token *hdfs_token_of(const struct hdfs_token_server *server)
 	str_list_copy(&token->web, server->web);
 	if (server->gateways)
 		str_list_copy(&token->gateways, server->gateways);
+	token->gateway_path = mem_strdup(server->gateway_path);
 	token->authorities = mem_strdup(server->authorities);
 	SLIST_INSERT_HEAD(&all, token, link);
 	return token;
@@ -224,7 +230,7 @@ static void tell_end(struct hdfs_token *token)
 	log_warning(
 		"%s: the job's delegation token has ended, and " TOKEN_FILE_VARIABLE " has no "
 		"newer one: run `tony renew JOB`, which gets others, and again before those end",
-		token->fs);
+		token->name);
 }
 
 bool hdfs_token_replace(struct hdfs_token *token, unsigned generation)
@@ -247,20 +253,11 @@ bool hdfs_token_replace(struct hdfs_token *token, unsigned generation)
 		return false;
 	}
 	if (ask(token, HDFS_TOKEN_PATIENCE_MS, &found, &err) < 0) {
-		log_warning("%s: no new delegation token: %s", token->fs, err_message(&err));
+		log_warning("%s: no new delegation token: %s", token->name, err_message(&err));
 		return false;
 	}
 	keep(token, &found, true);
 	return true;
-}
-
-void hdfs_token_adopt(const char *service, struct hadoop_token *found, bool is_own)
-{
-	static const struct str_list none;
-	const struct hdfs_token_server server = {
-		.fs = service, .services = &none, .name_nodes = &none, .web = &none};
-
-	keep(hdfs_token_of(&server), found, is_own);
 }
 
 void hdfs_tokens_add(struct credentials *credentials, bool *are_own)

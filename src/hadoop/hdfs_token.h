@@ -1,7 +1,8 @@
 /*
- * The delegation tokens by which this process asks HDFS where the cluster uses Kerberos. A token is
- * found in the file that HADOOP_TOKEN_FILE_LOCATION names; else a process whose user has a ticket
- * gets one from the NameNode, as Hadoop's own clients do. Each is of one file system.
+ * The delegation tokens by which this process asks HDFS where the cluster uses Kerberos, and those
+ * of other services that it gets for a job's programs. A token is found in the file that
+ * HADOOP_TOKEN_FILE_LOCATION names; else a process whose user has a ticket gets one from the
+ * server, as Hadoop's own clients do. Each is of one file system or service.
  *
  * They are the process's, as its ticket and that variable are, and not a caller's: whichever store
  * is opened goes by the same token, one that took the place of another serves all, and the end of
@@ -22,18 +23,22 @@ struct credentials;
 struct hadoop_token;
 struct hdfs_token;
 
-/* A file system that wants a token. All is borrowed. */
+/* A file system that wants a token, or another service of whose tokens a job's programs have need.
+ * All is borrowed. */
 struct hdfs_token_server {
-	const char *fs;			   /* "hdfs://nameservice" */
+	const char *name;		   /* "hdfs://nameservice"; the URI of another service */
+	const char *kind;		   /* of that one's tokens, static; NULL: it is HDFS */
 	const struct str_list *services;   /* Token.service of those that it takes */
 	const struct str_list *name_nodes; /* "host:port", RPC of its NameNodes; may be empty */
 	bool is_encrypted;		   /* requests go by https */
 	/* Else: RPC itself hands out tokens in the clear here, so that a request in the clear gives
 	 * nothing more away. */
 	bool tokens_in_clear;
-	/* "https://host:port" of HttpFS gateways, which give tokens of their own in place of
-	 * `name_nodes`; NULL: none. */
+	/* "https://host:port" of HttpFS gateways, or of the other service, which give tokens at a
+	 * path of theirs in place of `name_nodes` (gateway_token.h), for the first of `services`;
+	 * NULL: none. */
 	const struct str_list *gateways;
+	const char *gateway_path;   /* "/webhdfs/v1" */
 	const struct str_list *web; /* "https://host:port": who is shown the token */
 	const char *authorities;    /* PEM, for https; NULL: those that the machine trusts */
 };
@@ -73,9 +78,6 @@ unsigned hdfs_token_generation(const struct hdfs_token *token);
 /* A server takes the one of that generation no longer: puts another one in its place, out of the
  * file or from the NameNode, for which it waits. False: there is none. */
 bool hdfs_token_replace(struct hdfs_token *token, unsigned generation);
-
-/* A token of another service goes with them from now on, in place of the one before; taken. */
-void hdfs_token_adopt(const char *service, struct hadoop_token *found, bool is_own);
 
 /* Adds all that were got so far, for a job's containers, whose they are then. *are_own: this
  * process has got them all, so that nobody else goes by them. */

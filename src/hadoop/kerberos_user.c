@@ -27,7 +27,7 @@ static int find_owner(struct hadoop_site *site, const struct str_list *rm, char 
 
 	if (!token_file_path())
 		return 0;
-	hadoop_token_services(site, rm, &services);
+	hadoop_token_services(hadoop_token_uses_ip(site), rm, &services);
 	if (token_file_find(&kind, 1, &services, &token, err) < 0)
 		return -1;
 	*owner = token.kind ? token_owner(&token) : NULL;

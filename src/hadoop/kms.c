@@ -30,7 +30,6 @@ static int take_hosts(struct kms *kms, const char *scheme, char *hosts, const ch
 		int number;
 		if (net_address_split(address, &host, &number, NULL) < 0)
 			return refuse(uri, err);
-		str_list_add(&kms->addresses, address);
 		str_list_take(&kms->urls, mem_printf("%s://%s", scheme, address));
 	}
 	return 0;
@@ -52,16 +51,13 @@ int kms_parse(const char *uri, struct kms *kms, struct err *err)
 		kms_finish(kms);
 		return -1;
 	}
-	kms->uri = mem_strdup(uri);
-	kms->path = mem_strdup(path);
+	kms->path = mem_printf("%s/v1", path);
 	return 0;
 }
 
 void kms_finish(struct kms *kms)
 {
-	free(kms->uri);
 	free(kms->path);
-	str_list_finish(&kms->addresses);
 	str_list_finish(&kms->urls);
 	*kms = (struct kms){0};
 }

@@ -10,9 +10,8 @@
 #include "base/str.h"
 
 struct kms {
-	char *uri, *path;	   /* "/kms" */
-	struct str_list addresses; /* "kms1:9600" */
-	struct str_list urls;	   /* "https://kms1:9600" */
+	struct str_list urls; /* "https://kms1:9600" */
+	char *path;	      /* where each gives tokens: "/kms/v1" */
 };
 /* Of a URI that is none of a KMS, or a bad one: -1, and `kms` is empty. */
 int kms_parse(const char *uri, struct kms *kms, struct err *err);

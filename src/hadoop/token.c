@@ -76,21 +76,19 @@ char *token_owner(const struct hadoop_token *token)
 {
 	if (str_equal(token->kind, TOKEN_KIND_RM))
 		return owner_in_protobuf(token);
-	bool is_hdfs = str_equal(token->kind, TOKEN_KIND_HDFS) ||
-		       str_equal(token->kind, TOKEN_KIND_SWEBHDFS) ||
-		       str_equal(token->kind, TOKEN_KIND_WEBHDFS);
-	return is_hdfs ? owner_in_writable(token) : NULL;
+	return token_is_of_hdfs(token) ? owner_in_writable(token) : NULL;
+}
+
+bool token_is_of_hdfs(const struct hadoop_token *token)
+{
+	return str_equal(token->kind, TOKEN_KIND_HDFS) ||
+	       str_equal(token->kind, TOKEN_KIND_SWEBHDFS) ||
+	       str_equal(token->kind, TOKEN_KIND_WEBHDFS);
 }
 
 bool token_is_of_files(const struct hadoop_token *token)
 {
-	static const char *const kinds[] = {TOKEN_KIND_HDFS, TOKEN_KIND_SWEBHDFS,
-					    TOKEN_KIND_WEBHDFS, TOKEN_KIND_KMS};
-
-	for (size_t i = 0; i < array_length(kinds); i++)
-		if (str_equal(token->kind, kinds[i]))
-			return true;
-	return false;
+	return token_is_of_hdfs(token) || str_equal(token->kind, TOKEN_KIND_KMS);
 }
 
 char *token_url_string(const struct hadoop_token *token)

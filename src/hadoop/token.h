@@ -40,6 +40,7 @@ void token_from_proto(struct hadoop_token *token, const Hadoop__TokenProto *from
  * is another one, or the identifier is none of its kind. The caller frees. */
 char *token_owner(const struct hadoop_token *token);
 
+bool token_is_of_hdfs(const struct hadoop_token *token); /* of a NameNode, or of a gateway */
 /* Of a file system or of its keys: such as a job's tasks have. */
 bool token_is_of_files(const struct hadoop_token *token);
 

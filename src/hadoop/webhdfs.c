@@ -141,7 +141,7 @@ void webhdfs_target(struct str *target, const struct webhdfs_options *options,
 	while (length > 0 && prefix[length - 1] == '/')
 		length--;
 	str_append_bytes(target, prefix, length);
-	str_append(target, "/webhdfs/v1");
+	str_append(target, WEBHDFS_PATH);
 	http_url_encode(target, question->path, "/");
 	str_append_format(target, "?op=%s", webhdfs_op_name(question->op));
 	if (options->token)

@@ -23,6 +23,7 @@ struct hdfs_token;
 struct tls_context;
 
 /* What to do about a certificate of somebody else. */
+#define WEBHDFS_PATH "/webhdfs/v1"
 #define WEBHDFS_TRUST_REMEDY                                                                       \
 	"set tony.hdfs.ca-file to a PEM file with the authority that signs the cluster's "         \
 	"certificates"
@@ -191,6 +192,8 @@ int webhdfs_url_parse(const char *text, struct net_url *url, struct err *err);
  * `authorities`: PEM; NULL: those that the machine trusts. */
 int webhdfs_tls_create(const char *url, const char *authorities, struct tls_context **tls,
 		       struct err *err);
+
+bool webhdfs_are_https(const struct str_list *urls); /* all of them */
 
 /* Where content goes to or comes from. A server that is asked over https may not send us to a place
  * without: ERR_INPUT. */

@@ -25,3 +25,11 @@ int webhdfs_tls_create(const char *url, const char *authorities, struct tls_cont
 	*tls = tls_context_create_client(authorities, WEBHDFS_TRUST_REMEDY, err);
 	return *tls ? 0 : -1;
 }
+
+bool webhdfs_are_https(const struct str_list *urls)
+{
+	for (size_t i = 0; i < urls->count; i++)
+		if (!net_url_is_https(urls->items[i]))
+			return false;
+	return true;
+}

@@ -171,11 +171,11 @@ static void services_are_told_once_and_not_without_end(void **state)
 
 	str_list_add(&addresses, "127.0.0.1:8032");
 	str_list_add(&addresses, "localhost:8032");
-	hadoop_token_services(site, &addresses, &services);
+	hadoop_token_services(true, &addresses, &services);
 	assert_int_equal(services.count, 1);
 	for (int i = 2; i < 2 + FIELD_LIST_CAP; i++)
 		str_list_add_format(&addresses, "127.0.0.%d:8032", i);
-	hadoop_token_services(site, &addresses, &services);
+	hadoop_token_services(true, &addresses, &services);
 	assert_int_equal(services.count, FIELD_LIST_CAP);
 }
 

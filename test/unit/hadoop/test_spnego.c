@@ -1,6 +1,7 @@
 /* The promises of spnego.h and http_negotiate.h, against servers that answer as Hadoop 3.4.2 does,
  * and as it does not. */
 #include "../base/patience.h"
+#include "../base/test.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -331,7 +332,7 @@ static void test_the_realm_of_the_host(void **state)
 	close_bed(&bed, 2, 0);
 }
 
-/* ---- an HttpFS gateway's token ---- */
+/* ---- the token of an HttpFS gateway, and of services like it ---- */
 
 #define ASK	 "GET /webhdfs/v1/?op=GETDELEGATIONTOKEN&renewer=rm%2Fhost HTTP/1.1\r\n"
 #define TOKEN	 "AmlkA_v__hVIREZTX0RFTEVHQVRJT05fVE9LRU4OMTI3LjAuMC4xOjgwMjA"
@@ -342,6 +343,7 @@ static int ask_gateway(struct bed *bed, const char *first, struct hadoop_token *
 	struct str_list urls cleanup_str_list = {0};
 	const struct gateway_question question = {
 		.urls = &urls,
+		.path = "/webhdfs/v1",
 		.library = &fake_gssapi_library,
 		.renewer = "rm/host",
 	};
@@ -392,6 +394,55 @@ static void test_a_gateway_gives_none(void **state)
 	close_bed(&bed, 3, 0);
 }
 
+/* Behind a path of the URL's own, and for whom the client acts. */
+static void test_a_service_gives_a_token_at_its_path(void **state)
+{
+	struct str_list urls cleanup_str_list = {0};
+	struct hadoop_token token cleanup_token = {0};
+	struct gateway_question question = {
+		.urls = &urls,
+		.path = "/kms/v1",
+		.library = &fake_gssapi_library,
+		.renewer = "rm",
+		.user = "al ice",
+	};
+	struct bed bed;
+
+	OPEN(&bed,
+	     {"GET /own/kms/v1/?op=GETDELEGATIONTOKEN&renewer=rm&doAs=al%20ice HTTP/1.1\r\n",
+	      UNKNOWN},
+	     {HELLO, GIVES(TOKEN)}, {"GET /own/kms/v1/", UNKNOWN},
+	     {HELLO, "404 Not Found\r\n" CLOSE WELCOME "\r\n"});
+	str_list_add_format(&urls, "%s/own/", bed.server.url);
+	assert_success(gateway_token_get(&question, &token, &bed.err), &bed.err);
+	assert_int_equal(gateway_token_get(&question, &token, &bed.err), -1);
+	assert_int_equal(bed.err.kind, ERR_NOT_FOUND);
+	assert_non_null(strstr(err_message(&bed.err), "gives no delegation tokens at /kms/v1"));
+	close_bed(&bed, 2, 0);
+}
+
+/* The token proves enough, and the first server that forgets it is enough. */
+static void test_a_token_is_cancelled_without_a_ticket(void **state)
+{
+	char *nobody cleanup_free = web_nobody();
+	struct hadoop_token token cleanup_token = {0};
+	struct str_list urls cleanup_str_list = {0};
+	const struct gateway_question question = {.urls = &urls, .path = "/kms/v1"};
+	struct bed bed;
+
+	assert_int_equal(token_from_url_string(&token, TOKEN, NULL), 0);
+	OPEN(&bed,
+	     {"PUT /kms/v1/?op=CANCELDELEGATIONTOKEN&token=" TOKEN " HTTP/1.1\r\n",
+	      "404 Not Found\r\n" CLOSE "\r\n"},
+	     {"PUT /kms/v1/?op=CANCELDELEGATIONTOKEN&token=" TOKEN " HTTP/1.1\r\n",
+	      "200 OK\r\n" CLOSE "\r\n"});
+	str_list_add_format(&urls, "http://%s", nobody);
+	for (int i = 0; i < 3; i++)
+		str_list_add(&urls, bed.server.url);
+	gateway_token_cancel(&question, &token);
+	close_bed(&bed, 0, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, forget_library, check_library)
@@ -413,6 +464,8 @@ int main(void)
 		TEST(whose_ticket),
 		TEST(a_gateway_gives_a_token),
 		TEST(a_gateway_gives_none),
+		TEST(a_service_gives_a_token_at_its_path),
+		TEST(a_token_is_cancelled_without_a_ticket),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ static void test_target(void **state)
 	str_list_add(&services, "ha-hdfs:ns");
 	const struct webhdfs_options token = {
 		.user = "alice",
-		.token = hdfs_token_of(&(struct hdfs_token_server){.fs = "hdfs://ns",
+		.token = hdfs_token_of(&(struct hdfs_token_server){.name = "hdfs://ns",
 								   .services = &services,
 								   .name_nodes = &none,
 								   .web = &none,

@@ -567,7 +567,7 @@ static void a_token_that_has_ended_is_replaced(void **state)
 	char *new cleanup_free = token_bed_url(tokens[1][0], tokens[1][1]);
 	const struct web_step steps[] = {{old, EXPIRED}, {new, STATUS("7")}, {new, EXPIRED}};
 	struct str_list services cleanup_str_list = {0}, none = {0};
-	const struct hdfs_token_server server = {.fs = "hdfs://a",
+	const struct hdfs_token_server server = {.name = "hdfs://a",
 						 .services = &services,
 						 .name_nodes = &none,
 						 .web = &none,
