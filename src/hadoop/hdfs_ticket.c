@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "hadoop/cluster_site.h"
 #include "hadoop/cluster_tokens.h"
 #include "hadoop/gateway_token.h"
 #include "hadoop/hdfs_token.h"
@@ -24,6 +23,7 @@ enum {
 };
 
 static struct {
+	int (*find_cluster)(struct err *err);
 	char *user, *user_principal, *user_keytab;
 	char *principal, *principal_pattern, *renewer;
 	unsigned protections;
@@ -209,27 +209,6 @@ void hdfs_ticket_trust(const struct hdfs_access *hdfs)
 	}
 }
 
-/* Where jobs' files are does not matter. */
-static int use_site(struct err *err)
-{
-	struct hadoop_site *site cleanup_hadoop_site =
-		hadoop_site_load(&(struct hadoop_site_files){0}, err);
-	struct str_list rm cleanup_str_list = {0};
-	struct kerberos_user user cleanup_kerberos_user = {0};
-
-	if (!site || hadoop_cluster_find_rm(site, &rm, err) < 0 ||
-	    hadoop_kerberos_user(site, &rm, &(struct kerberos_login){0}, &user, err) < 0)
-		return -1;
-	struct hadoop_cluster *cluster = hadoop_cluster_from_site(site, user.name ? user.name : "",
-								  &(struct str_list){0}, "/", err);
-	if (!cluster)
-		return -1;
-	cluster->principal = mem_steal(&user.principal);
-	hdfs_ticket_use(cluster, site);
-	hadoop_cluster_destroy(cluster);
-	return 0;
-}
-
 /* ---- who is asked ------------------------------------------------------------------------- */
 
 static int check_known(const struct hdfs_token_server *server, const struct str_list *addresses,
@@ -246,7 +225,7 @@ static int check_known(const struct hdfs_token_server *server, const struct str_
 
 static int check(const struct hdfs_token_server *server, struct err *err)
 {
-	if (!own.user && use_site(err) < 0)
+	if (!own.user && own.find_cluster(err) < 0)
 		return -1;
 	return check_known(server, server->name_nodes, err) < 0 ||
 			       check_known(server, server->web, err) < 0
@@ -314,7 +293,8 @@ int hdfs_ticket_get_kms(const char *authorities, struct err *err)
 
 static const struct hdfs_token_client by_ticket = {check, ask, cancel};
 
-void hdfs_tokens_by_ticket(void)
+void hdfs_tokens_by_ticket(int (*find_cluster)(struct err *err))
 {
+	own.find_cluster = find_cluster;
 	hdfs_tokens_get_by(&by_ticket);
 }

@@ -8,11 +8,10 @@
 #include "hadoop/site.h"
 
 /* From now on, for whatever asks HDFS: this process is a client. Nothing is read before a token is
- * needed. */
-void hdfs_tokens_by_ticket(void);
+ * needed; then find_cluster() calls hdfs_ticket_use(), unless that was done. */
+void hdfs_tokens_by_ticket(int (*find_cluster)(struct err *err));
 
-/* Whose principals are to be believed, and who renews; without it, what the site files of now say.
- */
+/* Whose tickets prove who the user is, whose principals are to be believed, and who renews. */
 void hdfs_ticket_use(const struct hadoop_cluster *cluster, struct hadoop_site *site);
 
 /* Tokens may be shown to these servers as well: a description of the user's own names them. */

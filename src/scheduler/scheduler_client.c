@@ -4,6 +4,7 @@
 #include "job/scheduler_list.h"
 #include "scheduler/local_jobs.h"
 #include "scheduler/local_removal.h"
+#include "scheduler/yarn_cluster.h"
 
 #define DECLARATION(engine) extern const struct scheduler_client_ops engine##_scheduler_client;
 #define POINTER(engine)	    &engine##_scheduler_client,
@@ -13,7 +14,7 @@ static const struct scheduler_client_ops *const schedulers[] = {SCHEDULER_LIST(P
 
 void scheduler_client_begin(void)
 {
-	hdfs_tokens_by_ticket();
+	hdfs_tokens_by_ticket(yarn_cluster_tell_user);
 }
 
 void scheduler_client_end(void)

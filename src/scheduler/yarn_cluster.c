@@ -140,6 +140,14 @@ static int find_user(const struct settings *settings, struct hadoop_site *site,
 		       : hadoop_kerberos_user(site, &rm, &login, user, err);
 }
 
+static void take_user(struct hadoop_cluster *cluster, const struct settings *settings,
+		      struct kerberos_user *user)
+{
+	cluster->principal = mem_steal(&user->principal);
+	if (cluster->principal)
+		cluster->keytab = mem_strdup(setting(settings, KEYTAB_KEY));
+}
+
 static struct hadoop_cluster *find_cluster(const struct settings *settings, struct err *err)
 {
 	const char *gateways = setting(settings, "tony.hdfs.httpfs");
@@ -158,9 +166,7 @@ static struct hadoop_cluster *find_cluster(const struct settings *settings, stru
 		hadoop_cluster_from_site(site, user.name, &http_fs, staging, err);
 	if (!cluster)
 		return NULL;
-	cluster->principal = mem_steal(&user.principal);
-	if (cluster->principal)
-		cluster->keytab = mem_strdup(setting(settings, KEYTAB_KEY));
+	take_user(cluster, settings, &user);
 	cluster->client_wait_ms = client_wait(cluster, settings);
 	cluster->history_dir =
 		yarn_history_path(cluster, setting(settings, "tony.history.location"));
@@ -194,6 +200,26 @@ struct hadoop_cluster *yarn_cluster_find(const struct job *job, struct err *err)
 	struct settings settings;
 
 	return find_settings(job, &conf, &settings, err) ? find_cluster(&settings, err) : NULL;
+}
+
+/* Where jobs' files are does not matter. */
+int yarn_cluster_tell_user(struct err *err)
+{
+	struct conf *conf cleanup_conf = NULL;
+	struct settings settings;
+	struct kerberos_user user cleanup_kerberos_user = {0};
+	struct hadoop_site *site cleanup_hadoop_site =
+		find_settings(NULL, &conf, &settings, err) ? load_site(&settings, err) : NULL;
+
+	if (!site || find_user(&settings, site, &user, err) < 0)
+		return -1;
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster = hadoop_cluster_from_site(
+		site, user.name ? user.name : "", &(struct str_list){0}, "/", err);
+	if (!cluster)
+		return -1;
+	take_user(cluster, &settings, &user);
+	hdfs_ticket_use(cluster, site);
+	return 0;
 }
 
 struct hadoop_site *yarn_cluster_site(const struct job *job, struct err *err)

@@ -21,6 +21,8 @@ bool yarn_config_is_default(const struct job *job, const char *key);
 /* What the site files say, and the keys of `job` about them; NULL: those of tony-site.xml. The
  * caller destroys it. */
 struct hadoop_cluster *yarn_cluster_find(const struct job *job, struct err *err);
+/* Tells hdfs_ticket.h who the user is, as tony-site.xml and the site files say. */
+int yarn_cluster_tell_user(struct err *err);
 /* Those site files alone. NULL: `err`; the caller destroys them. */
 struct hadoop_site *yarn_cluster_site(const struct job *job, struct err *err);
 /* Takes over how the files of the job in `job_dir` are reached, as far as this machine has its

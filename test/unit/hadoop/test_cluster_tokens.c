@@ -301,7 +301,7 @@ static void a_description_leads_no_token_to_other_servers(void **state)
 		for (int k = 0; k < 2; k++) {
 			const char *url = k == 0 ? "hdfs://ns/x" : "hdfs://other/x";
 			hdfs_tokens_finish();
-			hdfs_tokens_by_ticket();
+			hdfs_tokens_by_ticket(NULL);
 			struct hdfs_token *token =
 				hdfs_access_webhdfs_of(&cluster->hdfs, url).token;
 			err_finish(&err);
