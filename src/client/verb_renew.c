@@ -13,7 +13,7 @@ static int check(struct opened *opened, struct err *err)
 		return opened_say_ended(opened, err);
 	if (!opened->ops->traits->has_tokens)
 		return err_set(err, ERR_USAGE, "%s has no delegation tokens", opened->id);
-	/* Nobody would cancel tokens that were got for no AM. */
+	/* Before any are got for no AM. */
 	json_t *job = opened_ask_soon(opened, "GET", "/v1/job", NULL, err);
 	json_decref(job);
 	return job ? 0 : -1;
@@ -30,6 +30,9 @@ static int send_tokens(struct opened *opened, const struct str *tokens, struct e
 	json_t *answer = opened_ask_soon(opened, "PUT", "/v1/job/tokens", text, err);
 	mem_free_secret(text);
 	json_decref(answer);
+	/* Without an answer the AM may have taken them all the same. */
+	if (answer || err->kind == ERR_UNREACHABLE || err->kind == ERR_INTERRUPTED)
+		scheduler_client_leave_tokens();
 	return answer ? 0 : -1;
 }
 

@@ -20,8 +20,8 @@ struct hdfs_token {
 	struct hadoop_token token;
 	char *url;
 	unsigned generation, told_generation;
-	bool is_own;   /* got by this process */
-	bool is_given; /* to a job */
+	bool is_own;  /* got by this process */
+	bool is_left; /* to a job */
 };
 
 static SLIST_HEAD(, hdfs_token) all = SLIST_HEAD_INITIALIZER(all);
@@ -64,7 +64,7 @@ static void keep(struct hdfs_token *token, struct hadoop_token *found, bool is_o
 	*found = (struct hadoop_token){0};
 	token->url = token_url_string(&token->token);
 	token->is_own = is_own;
-	token->is_given = false;
+	token->is_left = false;
 	token->generation++;
 }
 
@@ -106,7 +106,7 @@ static void cancel(const struct hdfs_token *token)
 {
 	const struct hdfs_token_server server = server_of(token);
 
-	if (client && token->is_own && !token->is_given)
+	if (client && token->is_own && !token->is_left)
 		client->cancel(&server, &token->token);
 }
 
@@ -271,8 +271,15 @@ void hdfs_tokens_add(struct credentials *credentials, bool *are_own)
 			continue;
 		credentials_add_token(credentials, token->token.service, &token->token);
 		*are_own = *are_own && token->is_own;
-		token->is_given = true;
 	}
+}
+
+void hdfs_tokens_leave(void)
+{
+	struct hdfs_token *token;
+
+	SLIST_FOREACH(token, &all, link)
+	token->is_left = true;
 }
 
 void hdfs_tokens_finish(void)

@@ -79,11 +79,13 @@ unsigned hdfs_token_generation(const struct hdfs_token *token);
  * file or from the NameNode, for which it waits. False: there is none. */
 bool hdfs_token_replace(struct hdfs_token *token, unsigned generation);
 
-/* Adds all that were got so far, for a job's containers, whose they are then. *are_own: this
- * process has got them all, so that nobody else goes by them. */
+/* Adds all that were got so far, for a job's containers. *are_own: this process has got them all,
+ * so that nobody else goes by them. */
 void hdfs_tokens_add(struct credentials *credentials, bool *are_own);
+/* A job has those, or may have them: they are not cancelled here. */
+void hdfs_tokens_leave(void);
 
-/* Wipes and frees all of them; those that this process got, and no job has, are cancelled. */
+/* Wipes and frees all of them; those that this process got and did not leave are cancelled. */
 void hdfs_tokens_finish(void);
 
 #endif

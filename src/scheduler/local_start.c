@@ -176,7 +176,10 @@ static int write_tokens(const char *job_dir, struct err *err)
 		return -1;
 	for (size_t i = 0; i < own.token_count; i++)
 		credentials_add_token(&all, own.tokens[i].alias, &own.tokens[i].token);
-	return credentials_write_file(&all, path, err);
+	if (credentials_write_file(&all, path, err) < 0)
+		return -1;
+	hdfs_tokens_leave();
+	return 0;
 }
 
 int local_start_am(const char *job_id, const char *job_dir, struct err *err)

@@ -542,7 +542,9 @@ int scheduler_list_ended(const struct scheduler_client_ops *ops, int64_t until_m
 
 /* Once, before the others: this process is a client, whose user may have a Kerberos ticket. */
 void scheduler_client_begin(void);
-/* Once, after all others: gives back what was got by it. */
+/* A job has the tokens of renew(), or may have them. */
+void scheduler_client_leave_tokens(void);
+/* Once, after all others: gives back what was got by the ticket and left to no job. */
 void scheduler_client_end(void);
 /* In the order in which jobs are looked for; NULL behind the last. */
 const struct scheduler_client_ops *scheduler_client_at(size_t index);

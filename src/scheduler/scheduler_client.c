@@ -17,6 +17,11 @@ void scheduler_client_begin(void)
 	hdfs_tokens_by_ticket(yarn_cluster_tell_user);
 }
 
+void scheduler_client_leave_tokens(void)
+{
+	hdfs_tokens_leave();
+}
+
 void scheduler_client_end(void)
 {
 	hdfs_tokens_finish();

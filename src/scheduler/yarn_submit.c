@@ -289,12 +289,20 @@ static void submission_finish(struct submission *submission)
 }
 #define cleanup_submission __attribute__((cleanup(submission_finish)))
 
+/* Without an answer the ResourceManager may have it all the same. */
+static bool is_refusal(const struct rpc_failure *failure)
+{
+	return failure->kind == RPC_REMOTE || failure->kind == RPC_DENIED ||
+	       failure->kind == RPC_EXPIRED;
+}
+
 int yarn_submit(const struct hadoop_cluster *cluster, const struct job *job, const char *token,
 		const char *description, struct err *err)
 {
 	Hadoop__SubmitApplicationRequestProto request =
 		HADOOP__SUBMIT_APPLICATION_REQUEST_PROTO__INIT;
 	struct submission submission cleanup_submission = {.cluster = cluster, .job = job};
+	struct rpc_failure failure cleanup_rpc_failure = {0};
 	ProtobufCMessage *response cleanup_message = NULL;
 
 	submission_init(&submission);
@@ -305,5 +313,9 @@ int yarn_submit(const struct hadoop_cluster *cluster, const struct job *job, con
 	fill_launch(&submission, token, description);
 	fill_context(&submission);
 	request.application_submission_context = &submission.context;
-	return yarn_call(cluster, &RM_SUBMIT_APPLICATION, &request.base, &response, NULL, err);
+	int result =
+		yarn_call(cluster, &RM_SUBMIT_APPLICATION, &request.base, &response, &failure, err);
+	if (result == 0 || !is_refusal(&failure))
+		hdfs_tokens_leave();
+	return result;
 }

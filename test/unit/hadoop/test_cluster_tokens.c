@@ -357,6 +357,64 @@ static void a_token_that_is_refused_is_read_anew(void **state)
 	hadoop_cluster_destroy(cluster);
 }
 
+static size_t cancelled;
+
+static int check_none(const struct hdfs_token_server *server, struct err *err)
+{
+	return 0;
+}
+
+static int give(const struct hdfs_token_server *server, int64_t patience_ms,
+		struct hadoop_token *token, struct err *err)
+{
+	token_set(token, server->name, strlen(server->name), "secret", 6,
+		  server->kind ? server->kind : TOKEN_KIND_HDFS, server->services->items[0]);
+	return 0;
+}
+
+static void count_cancelled(const struct hdfs_token_server *server,
+			    const struct hadoop_token *token)
+{
+	assert_memory_equal(token->password, "secret", 6);
+	cancelled++;
+}
+
+/* Those of a refused submission, and those that no application master took. */
+static void tokens_that_no_job_has_are_cancelled(void **state)
+{
+	static const struct hdfs_token_client client = {check_none, give, count_cancelled};
+	static const char *const found[][2] = {{TOKEN_KIND_HDFS, "ha-hdfs:found"}};
+	static const char *const names[] = {"ha-hdfs:found", "ha-hdfs:ns", "kms://https@a:1/kms"};
+	static const struct str_list none;
+
+	token_bed_write(scratch_path(state, "tokens"), found, 1);
+	hdfs_tokens_finish();
+	for (int is_left = 0; is_left < 2; is_left++) {
+		struct credentials credentials cleanup_credentials = {0};
+		bool are_own;
+		hdfs_tokens_get_by(&client);
+		for (size_t i = 0; i < array_length(names); i++) {
+			const struct str_list services = {(char *[]){(char *)names[i]}, 1};
+			const struct hdfs_token_server server = {.name = names[i],
+								 .kind = i == 2 ? TOKEN_KIND_KMS
+										: NULL,
+								 .services = &services,
+								 .name_nodes = &none,
+								 .web = &none,
+								 .is_encrypted = true};
+			assert_int_equal(hdfs_token_get(hdfs_token_of(&server), 0, NULL), 0);
+		}
+		hdfs_tokens_add(&credentials, &are_own);
+		assert_int_equal(credentials.token_count, 3);
+		assert_false(are_own);
+		if (is_left)
+			hdfs_tokens_leave();
+		cancelled = 0;
+		hdfs_tokens_finish();
+		assert_int_equal(cancelled, is_left ? 0 : 2);
+	}
+}
+
 static void expect_password(const char *kind, const char *service, const char *wanted)
 {
 	const struct str_list services = {(char *[]){(char *)service}, 1};
@@ -451,6 +509,7 @@ int main(void)
 		scratch_test(a_token_is_not_got_for_a_request_in_the_clear),
 		scratch_test(a_description_leads_no_token_to_other_servers),
 		scratch_test(a_token_that_is_refused_is_read_anew),
+		scratch_test(tokens_that_no_job_has_are_cancelled),
 		scratch_test(newer_tokens_take_the_place_of_those_of_the_same_services),
 		scratch_test(what_is_no_newer_token_is_refused),
 		scratch_test(a_newer_token_is_of_the_same_user),
