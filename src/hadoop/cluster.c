@@ -85,6 +85,7 @@ void hadoop_cluster_destroy(struct hadoop_cluster *cluster)
 		return;
 	fields_finish(fields, array_length(fields), cluster);
 	hdfs_access_finish(&cluster->hdfs);
+	free(cluster->timeline);
 	for (size_t i = 0; i < cluster->file_count; i++)
 		free(cluster->files[i].url);
 	free(cluster->files);

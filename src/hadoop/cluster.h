@@ -70,6 +70,10 @@ struct hadoop_cluster {
 	 * hadoop.http.authentication.type. */
 	bool web_asks_proof;
 	bool web_proxy_is_apart; /* it is no part of a ResourceManager */
+	/* The timeline server of version 1, where it gives delegation tokens: "https://host:8190";
+	 * NULL: there is none. It does not travel with the job. */
+	char *timeline;
+	bool needs_timeline; /* a job without its token is refused */
 	/* Hosts of its NodeManagers and their racks; empty: they are many, or not known. */
 	struct str_list nodes, racks;
 	char *queue;

@@ -1,5 +1,6 @@
 #include "hadoop/cluster_site.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +56,11 @@ static int check_address(const struct reader *reader, const char *key, const cha
 		return 0;
 	return err_set(reader->err, ERR_CONFIG, "%s: \"%s\" is not HOST:PORT (in %s)", key,
 		       address ? address : "", hadoop_site_origin(reader->site));
+}
+
+static bool is_https_only(struct hadoop_site *site, const char *key)
+{
+	return str_equal_nocase(hadoop_site_get(site, key), "HTTPS_ONLY");
 }
 
 /* ---- the ResourceManager ------------------------------------------------------------------ */
@@ -141,8 +147,7 @@ static void read_web_proxies(const struct reader *reader, const struct str_list 
 
 static int read_rm_web(const struct reader *reader)
 {
-	bool https =
-		str_equal_nocase(hadoop_site_get(reader->site, "yarn.http.policy"), "HTTPS_ONLY");
+	bool https = is_https_only(reader->site, "yarn.http.policy");
 	struct str_list addresses cleanup_str_list = {0};
 
 	if (read_rm(reader,
@@ -264,7 +269,7 @@ static int read_rpc(const struct reader *reader)
 
 static bool uses_https(struct hadoop_site *site)
 {
-	return str_equal_nocase(hadoop_site_get(site, "dfs.http.policy"), "HTTPS_ONLY");
+	return is_https_only(site, "dfs.http.policy");
 }
 
 /* A NameNode's RPC address as clients use it. */
@@ -636,6 +641,46 @@ static void read_log_dir(const struct reader *reader)
 		mem_strdup(hadoop_site_get(site, "yarn.nodemanager.remote-app-log-dir-suffix"));
 }
 
+/* ---- the timeline server ------------------------------------------------------------------ */
+
+/* Of "1.0f,2.0f" the first. */
+static bool has_version_1(struct hadoop_site *site)
+{
+	static const char several[] = "yarn.timeline-service.versions";
+	struct str_list versions cleanup_str_list = {0};
+
+	hadoop_site_list(site,
+			 hadoop_site_get(site, several) ? several : "yarn.timeline-service.version",
+			 &versions);
+	for (size_t i = 0; i < versions.count; i++)
+		if (versions.items[i][0] == '1' && !isdigit((unsigned char)versions.items[i][1]))
+			return true;
+	return false;
+}
+
+/* As org.apache.hadoop.yarn.client.api.impl.YarnClientImpl goes about it. */
+static void read_timeline(const struct reader *reader)
+{
+	struct hadoop_site *site = reader->site;
+	bool https = is_https_only(site, "yarn.http.policy");
+
+	if (!reader->cluster->require_sasl ||
+	    !hadoop_site_bool(site, "yarn.timeline-service.enabled") || !has_version_1(site) ||
+	    !str_equal(hadoop_site_get(site, "yarn.timeline-service.http-authentication.type"),
+		       "kerberos"))
+		return;
+	const char *address =
+		hadoop_site_get(site, https ? "yarn.timeline-service.webapp.https.address"
+					    : "yarn.timeline-service.webapp.address");
+	char *full cleanup_free = port_of(address)
+					  ? mem_strdup(address)
+					  : mem_printf("%s:%s", address, https ? "8190" : "8188");
+	char *reached cleanup_free = reachable(full, LOCAL_HOST);
+	reader->cluster->timeline = mem_printf("http%s://%s", https ? "s" : "", reached);
+	reader->cluster->needs_timeline =
+		!hadoop_site_bool(site, "yarn.timeline-service.client.best-effort");
+}
+
 /* ---- the whole ---------------------------------------------------------------------------- */
 
 struct hadoop_cluster *hadoop_cluster_from_site(struct hadoop_site *site, const char *user,
@@ -650,6 +695,7 @@ struct hadoop_cluster *hadoop_cluster_from_site(struct hadoop_site *site, const 
 	if (read_yarn(&reader) == 0 && read_rpc(&reader) == 0 &&
 	    read_file_system(&reader, http_fs, staging) == 0) {
 		read_log_dir(&reader);
+		read_timeline(&reader);
 		return cluster;
 	}
 	hadoop_cluster_destroy(cluster);

@@ -250,14 +250,14 @@ static int ask(const struct hdfs_token_server *server, int64_t patience_ms,
 /* ---- other services ----------------------------------------------------------------------- */
 
 /* For a job's programs: `server` has all but what is alike of all. Hadoop's clients find a token by
- * the address of a server, and that of several, since 3.2, by the name. */
+ * the address of a server, and that of several key servers, since 3.2, by the name. */
 static int get_token(struct hdfs_token_server server, int64_t patience_ms, struct err *err)
 {
 	static const struct str_list none;
 	struct str_list addresses cleanup_str_list = {0}, services cleanup_str_list = {0};
 
 	hadoop_token_services(own.uses_ip, server.gateways, &addresses);
-	if (addresses.count != 1)
+	if (addresses.count > 1 && str_equal(server.kind, TOKEN_KIND_KMS))
 		str_list_add(&services, server.name);
 	str_list_copy(&services, &addresses);
 	str_list_add(&services, server.name);
@@ -287,6 +287,23 @@ int hdfs_ticket_get_kms(const char *authorities, struct err *err)
 			HDFS_TOKEN_PATIENCE_MS, err);
 	kms_finish(&kms);
 	return result < 0 ? err_wrap(err, "%s", own.kms) : 0;
+}
+
+int hdfs_ticket_get_timeline(const struct hadoop_cluster *cluster, struct err *err)
+{
+	const struct str_list urls = {(char *[]){cluster->timeline}, 1};
+
+	if (!cluster->timeline)
+		return 0;
+	return get_token(
+		(struct hdfs_token_server){
+			.name = cluster->timeline,
+			.kind = TOKEN_KIND_TIMELINE,
+			.gateways = &urls,
+			.gateway_path = "/ws/v1/timeline",
+			.authorities = cluster->hdfs.authorities,
+		},
+		cluster->needs_timeline ? 0 : HDFS_TOKEN_PATIENCE_MS, err);
 }
 
 /* ------------------------------------------------------------------------------------------- */

@@ -21,5 +21,8 @@ void hdfs_ticket_trust(const struct hdfs_access *hdfs);
  * write encryption zones of HDFS. 0 also where there are none. `authorities`: PEM, for https; NULL:
  * those that the machine trusts. */
 int hdfs_ticket_get_kms(const char *authorities, struct err *err);
+/* One of the cluster's timeline server, with which a job's programs write there by Hadoop's
+ * TimelineClient. 0 also where there is none. */
+int hdfs_ticket_get_timeline(const struct hadoop_cluster *cluster, struct err *err);
 
 #endif

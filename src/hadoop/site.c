@@ -55,6 +55,13 @@ static const char *const defaults[][2] = {
 	{"yarn.resourcemanager.scheduler.address", "${yarn.resourcemanager.hostname}:8030"},
 	{"yarn.resourcemanager.webapp.address", "${yarn.resourcemanager.hostname}:8088"},
 	{"yarn.resourcemanager.webapp.https.address", "${yarn.resourcemanager.hostname}:8090"},
+	{"yarn.timeline-service.client.best-effort", "false"},
+	{"yarn.timeline-service.enabled", "false"},
+	{"yarn.timeline-service.hostname", "0.0.0.0"},
+	{"yarn.timeline-service.http-authentication.type", "simple"},
+	{"yarn.timeline-service.version", "1.0f"},
+	{"yarn.timeline-service.webapp.address", "${yarn.timeline-service.hostname}:8188"},
+	{"yarn.timeline-service.webapp.https.address", "${yarn.timeline-service.hostname}:8190"},
 };
 
 /* Names that Hadoop takes for them, too: the DeprecationDeltas of its Configuration and

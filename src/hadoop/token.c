@@ -86,9 +86,10 @@ bool token_is_of_hdfs(const struct hadoop_token *token)
 	       str_equal(token->kind, TOKEN_KIND_WEBHDFS);
 }
 
-bool token_is_of_files(const struct hadoop_token *token)
+bool token_is_for_tasks(const struct hadoop_token *token)
 {
-	return token_is_of_hdfs(token) || str_equal(token->kind, TOKEN_KIND_KMS);
+	return token_is_of_hdfs(token) || str_equal(token->kind, TOKEN_KIND_KMS) ||
+	       str_equal(token->kind, TOKEN_KIND_TIMELINE);
 }
 
 char *token_url_string(const struct hadoop_token *token)

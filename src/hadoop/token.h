@@ -29,6 +29,7 @@ struct hadoop_token {
 #define TOKEN_KIND_WEBHDFS  "WEBHDFS delegation"
 #define TOKEN_KIND_SWEBHDFS "SWEBHDFS delegation"
 #define TOKEN_KIND_KMS	    "kms-dt"
+#define TOKEN_KIND_TIMELINE "TIMELINE_DELEGATION_TOKEN"
 
 /* These fill what was empty ({0} or finished). Everything is copied. */
 void token_set(struct hadoop_token *token, const void *identifier, size_t identifier_length,
@@ -41,8 +42,8 @@ void token_from_proto(struct hadoop_token *token, const Hadoop__TokenProto *from
 char *token_owner(const struct hadoop_token *token);
 
 bool token_is_of_hdfs(const struct hadoop_token *token); /* of a NameNode, or of a gateway */
-/* Of a file system or of its keys: such as a job's tasks have. */
-bool token_is_of_files(const struct hadoop_token *token);
+/* Such as a job's tasks have: of HDFS, of its key servers, of the timeline server. */
+bool token_is_for_tasks(const struct hadoop_token *token);
 
 /* As WebHDFS takes it behind "delegation=" (Token.encodeToUrlString): letters, digits, '-' and '_'
  * only. It holds the password. The caller frees. */

@@ -71,7 +71,7 @@ static int check_owner(const struct credentials *credentials, const struct hadoo
 
 	for (size_t i = 0; i < credentials->token_count; i++) {
 		char *known cleanup_free = token_owner(&credentials->tokens[i].token);
-		if (user && known && token_is_of_files(&credentials->tokens[i].token) &&
+		if (user && known && token_is_for_tasks(&credentials->tokens[i].token) &&
 		    !str_equal(known, user))
 			return err_set(err, ERR_INPUT, "a token of %s: the job's are %s's", user,
 				       known);
@@ -84,7 +84,7 @@ static int merge(const struct credentials *from, struct credentials *credentials
 	size_t count = 0;
 
 	for (size_t i = 0; i < from->token_count; i++)
-		if (token_is_of_files(&from->tokens[i].token)) {
+		if (token_is_for_tasks(&from->tokens[i].token)) {
 			if (check_owner(credentials, &from->tokens[i].token, err) < 0)
 				return -1;
 			put(credentials, &from->tokens[i]);

@@ -15,8 +15,8 @@
 int token_file_find(const char *const *kinds, size_t kind_count, const struct str_list *services,
 		    struct hadoop_token *token, struct err *err);
 
-/* The file has these from now on, in place of those of the same services; of "HDTS" bytes those of
- * file systems and key servers alone. A reader sees the old or the new file. -1: `err`, and
+/* The file has these from now on, in place of those of the same services; of "HDTS" bytes those
+ * alone that are for tasks. A reader sees the old or the new file. -1: `err`, and
  * it is as it was; ERR_INPUT: they are no such bytes, or of another user than those in the file. */
 int token_file_take(const void *bytes, size_t length, struct err *err);
 

@@ -329,10 +329,10 @@ static void close_yarn(struct scheduler *scheduler)
 }
 
 /* Not those by which the AM speaks to the ResourceManager. */
-static void add_file_tokens(const struct credentials *from, struct credentials *credentials)
+static void add_task_tokens(const struct credentials *from, struct credentials *credentials)
 {
 	for (size_t i = 0; i < from->token_count; i++)
-		if (token_is_of_files(&from->tokens[i].token))
+		if (token_is_for_tasks(&from->tokens[i].token))
 			credentials_add_token(credentials, from->tokens[i].alias,
 					      &from->tokens[i].token);
 }
@@ -353,7 +353,7 @@ static int make_task_tokens(struct yarn *yarn, const struct credentials *from, s
 				       secrets[i]);
 		credentials_add_secret(&credentials, secrets[i], bytes, length);
 	}
-	add_file_tokens(from, &credentials);
+	add_task_tokens(from, &credentials);
 	str_finish_secret(&yarn->task_tokens);
 	credentials_write(&credentials, &yarn->task_tokens);
 	return 0;

@@ -69,6 +69,25 @@ static void get_kms_token(const struct hadoop_cluster *cluster)
 			err_message(&why));
 }
 
+/* Hadoop's own client refuses a submission then, too; but it would ask for a token in the clear. */
+static int get_timeline_token(const struct hadoop_cluster *cluster, struct err *err)
+{
+	struct err why cleanup_err = {0};
+
+	if (hdfs_ticket_get_timeline(cluster, &why) == 0)
+		return 0;
+	if (cluster->needs_timeline && why.kind != ERR_CONFIG)
+		return err_set(err, why.kind,
+			       "no delegation token of the timeline server: %s; jobs that can do "
+			       "without want yarn.timeline-service.client.best-effort=true in "
+			       "yarn-site.xml",
+			       err_message(&why));
+	log_warning("the job gets no delegation token of the timeline server, by which its "
+		    "programs would write there: %s",
+		    err_message(&why));
+	return 0;
+}
+
 int yarn_get_tokens(const struct hadoop_cluster *cluster, const struct job *job, struct err *err)
 {
 	const char *text = job_config(job, YARN_OTHERS_KEY);
@@ -76,7 +95,7 @@ int yarn_get_tokens(const struct hadoop_cluster *cluster, const struct job *job,
 
 	if (!cluster->require_sasl)
 		return 0;
-	if (get_own_token(cluster, err) < 0)
+	if (get_own_token(cluster, err) < 0 || get_timeline_token(cluster, err) < 0)
 		return -1;
 	get_log_token(cluster);
 	get_link_tokens(&cluster->hdfs);
@@ -106,6 +125,7 @@ int yarn_renew(const struct job *job, struct str *tokens, struct str_list *names
 			       "%s runs without TLS: it gets no tokens in the clear; of a job that "
 			       "was submitted with tony.application.tls=true they can be renewed",
 			       job->id);
+	cluster->needs_timeline = false; /* a running job has more need of the others */
 	if (yarn_get_tokens(cluster, job, err) < 0 || job_tokens_get(&cluster->hdfs, job, err) < 0)
 		return -1;
 	job_tokens_encode(tokens, names);

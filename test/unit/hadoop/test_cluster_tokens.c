@@ -379,6 +379,38 @@ static void count_cancelled(const struct hdfs_token_server *server,
 	cancelled++;
 }
 
+/* Out of the file, as under Oozie; who goes by that asks no server. */
+static void a_token_of_the_timeline_server_goes_with_the_jobs(void **state)
+{
+	static const char *const found[][2] = {{TOKEN_KIND_RM, "127.0.0.1:8032"},
+					       {TOKEN_KIND_TIMELINE, "127.0.0.1:8188"}};
+	struct hadoop_site *site cleanup_hadoop_site = load(state, "true");
+	struct hadoop_cluster *cluster = make_cluster("127.0.0.1:8032", "hdfs://ns",
+						      "127.0.0.6:8020", "https://127.0.0.6:9");
+	struct err err cleanup_err = {0};
+
+	cluster->user = mem_strdup("alice");
+	cluster->timeline = mem_strdup("https://127.0.0.1:8188");
+	token_bed_write(scratch_path(state, "tokens"), found, array_length(found));
+	for (size_t i = 0; i < 2; i++) {
+		struct credentials credentials cleanup_credentials = {0};
+		bool are_own;
+		hdfs_tokens_finish();
+		hdfs_tokens_by_ticket(NULL);
+		hdfs_ticket_use(cluster, site);
+		assert_int_equal(hdfs_ticket_get_timeline(cluster, &err), i == 0 ? 0 : -1);
+		hdfs_tokens_add(&credentials, &are_own);
+		assert_int_equal(credentials.token_count, i == 0 ? 1 : 0);
+		if (i == 0)
+			assert_string_equal(credentials.tokens[0].alias, "127.0.0.1:8188");
+		mem_replace(&cluster->timeline, mem_strdup("https://127.0.0.1:8189"));
+	}
+	assert_non_null(strstr(err_message(&err), "https://127.0.0.1:8189 wants a delegation"));
+	mem_replace(&cluster->timeline, NULL);
+	assert_int_equal(hdfs_ticket_get_timeline(cluster, NULL), 0);
+	hadoop_cluster_destroy(cluster);
+}
+
 /* Those of a refused submission, and those that no application master took. */
 static void tokens_that_no_job_has_are_cancelled(void **state)
 {
@@ -435,6 +467,7 @@ static void newer_tokens_take_the_place_of_those_of_the_same_services(void **sta
 	static const char *const new[][2] = {{TOKEN_KIND_HDFS, "ha-hdfs:third"},
 					     {TOKEN_KIND_AMRM, "rm"},
 					     {TOKEN_KIND_RM, "rm"},
+					     {TOKEN_KIND_TIMELINE, "127.0.0.1:8188"},
 					     {TOKEN_KIND_HDFS, "ha-hdfs:ns"}};
 	struct str bytes cleanup_str = {0};
 	struct err err cleanup_err = {0};
@@ -444,6 +477,7 @@ static void newer_tokens_take_the_place_of_those_of_the_same_services(void **sta
 	assert_success(token_file_take(bytes.text, bytes.length, &err), &err);
 	expect_password(TOKEN_KIND_HDFS, "ha-hdfs:ns", "newer.");
 	expect_password(TOKEN_KIND_HDFS, "ha-hdfs:third", "newer.");
+	expect_password(TOKEN_KIND_TIMELINE, "127.0.0.1:8188", "newer.");
 	expect_password(TOKEN_KIND_HDFS, "ha-hdfs:other", "secret");
 	/* the AM's own, and none that lets programs ask the ResourceManager */
 	expect_password(TOKEN_KIND_AMRM, "rm", "secret");
@@ -509,6 +543,7 @@ int main(void)
 		scratch_test(a_token_is_not_got_for_a_request_in_the_clear),
 		scratch_test(a_description_leads_no_token_to_other_servers),
 		scratch_test(a_token_that_is_refused_is_read_anew),
+		scratch_test(a_token_of_the_timeline_server_goes_with_the_jobs),
 		scratch_test(tokens_that_no_job_has_are_cancelled),
 		scratch_test(newer_tokens_take_the_place_of_those_of_the_same_services),
 		scratch_test(what_is_no_newer_token_is_refused),

@@ -312,6 +312,56 @@ static void expect_proxies(void **state, const char *properties, const char *exp
 	hadoop_cluster_destroy(cluster);
 }
 
+static void expect_timeline(void **state, const char *security, const char *properties,
+			    const char *expected, bool is_needed)
+{
+	struct err err cleanup_err = {0};
+	char *core cleanup_free = mem_printf(
+		CONFIGURATION(P("fs.defaultFS", "hdfs://master") "<property><name>hadoop.security."
+								 "authentication</name><value>%s"
+								 "</value></property>"),
+		security);
+	char *yarn cleanup_free = mem_printf(
+		CONFIGURATION(P("yarn.resourcemanager.hostname", "rm") "%s"), properties);
+	struct hadoop_cluster *cluster = cluster_of(state, core, yarn, &err);
+
+	assert_non_null(cluster);
+	assert_string_equal(cluster->timeline ? cluster->timeline : "none", expected);
+	assert_int_equal(cluster->needs_timeline, is_needed);
+	hadoop_cluster_destroy(cluster);
+}
+
+#define TIMELINE(key, value) P("yarn.timeline-service." key, value)
+#define TIMELINE_IS_THERE                                                                          \
+	TIMELINE("enabled", "true")                                                                \
+	TIMELINE("hostname", "history") TIMELINE("http-authentication.type", "kerberos")
+
+static void a_timeline_server_is_found_as_hadoop_finds_it(void **state)
+{
+	static const struct {
+		const char *properties, *expected;
+	} rows[] = {
+		{TIMELINE_IS_THERE, "http://history:8188"},
+		{TIMELINE_IS_THERE P("yarn.http.policy", "HTTPS_ONLY"), "https://history:8190"},
+		{TIMELINE_IS_THERE TIMELINE("webapp.address", "0.0.0.0"), "http://127.0.0.1:8188"},
+		{TIMELINE_IS_THERE TIMELINE("webapp.address", "a:1"), "http://a:1"},
+		{TIMELINE_IS_THERE TIMELINE("version", "1.5"), "http://history:8188"},
+		{TIMELINE_IS_THERE TIMELINE("version", "2.0f"), "none"},
+		{TIMELINE_IS_THERE TIMELINE("version", "2") TIMELINE("versions", "2.0f, 1.5f"),
+		 "http://history:8188"},
+		{TIMELINE_IS_THERE TIMELINE("versions", "12,2.1"), "none"},
+		{TIMELINE("enabled", "true"), "none"}, /* it takes any name */
+		{TIMELINE_IS_THERE TIMELINE("enabled", "false"), "none"},
+	};
+
+	for (size_t i = 0; i < array_length(rows); i++)
+		expect_timeline(state, "kerberos", rows[i].properties, rows[i].expected,
+				!str_equal(rows[i].expected, "none"));
+	expect_timeline(state, "kerberos", TIMELINE_IS_THERE TIMELINE("client.best-effort", "true"),
+			"http://history:8188", false);
+	expect_timeline(state, "simple", TIMELINE_IS_THERE, "none", false);
+}
+
 /* promise: S75 */
 static void a_web_proxy_that_takes_any_name_is_not_believed(void **state)
 {
@@ -783,6 +833,7 @@ int main(void)
 		scratch_test(a_variable_that_is_empty_means_no_cluster),
 		scratch_test(old_names_of_keys_are_taken),
 		scratch_test(a_plain_cluster),
+		scratch_test(a_timeline_server_is_found_as_hadoop_finds_it),
 		scratch_test(a_web_proxy_that_takes_any_name_is_not_believed),
 		scratch_test(pairs_are_resolved),
 		scratch_test(web_servers_ask_or_rpc_does),
