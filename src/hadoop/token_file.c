@@ -1,6 +1,7 @@
 #include "hadoop/token_file.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "hadoop/credentials.h"
@@ -64,6 +65,13 @@ static void put(struct credentials *credentials, const struct credentials_token 
 		credentials_add_token(credentials, new->alias, &new->token);
 }
 
+/* A gateway has "alice" for a NameNode's "alice@REALM", by rules of its own (auth_to_local): names
+ * of one form alone tell two users from each other. */
+static bool are_others(const char *one, const char *other)
+{
+	return !strchr(one, '@') == !strchr(other, '@') && !str_equal(one, other);
+}
+
 static int check_owner(const struct credentials *credentials, const struct hadoop_token *new,
 		       struct err *err)
 {
@@ -72,7 +80,7 @@ static int check_owner(const struct credentials *credentials, const struct hadoo
 	for (size_t i = 0; i < credentials->token_count; i++) {
 		char *known cleanup_free = token_owner(&credentials->tokens[i].token);
 		if (user && known && token_is_for_tasks(&credentials->tokens[i].token) &&
-		    !str_equal(known, user))
+		    are_others(known, user))
 			return err_set(err, ERR_INPUT, "a token of %s: the job's are %s's", user,
 				       known);
 	}

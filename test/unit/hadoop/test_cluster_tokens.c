@@ -531,6 +531,26 @@ static void a_newer_token_is_of_the_same_user(void **state)
 	assert_int_equal(token_file_take(alices.text, alices.length, NULL), 0);
 }
 
+static void a_gateway_may_call_the_owner_otherwise(void **state)
+{
+	static const struct {
+		const char *owner;
+		bool is_taken;
+	} rows[] = {{"alice@TONY.TEST", true}, {"alice", true}, {"alice@OTHER", false}};
+	struct str known cleanup_str = {0};
+	const char *path = scratch_path(state, "tokens");
+
+	encode_owned("alice@TONY.TEST", &known);
+	setenv(TOKEN_FILE_VARIABLE, path, 1);
+	for (size_t i = 0; i < array_length(rows); i++) {
+		struct str new cleanup_str = {0};
+		encode_owned(rows[i].owner, &new);
+		assert_int_equal(fs_write_file(path, known.text, known.length, 0600, NULL), 0);
+		if ((token_file_take(new.text, new.length, NULL) == 0) != rows[i].is_taken)
+			fail_msg("%s", rows[i].owner);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -548,6 +568,7 @@ int main(void)
 		scratch_test(newer_tokens_take_the_place_of_those_of_the_same_services),
 		scratch_test(what_is_no_newer_token_is_refused),
 		scratch_test(a_newer_token_is_of_the_same_user),
+		scratch_test(a_gateway_may_call_the_owner_otherwise),
 	};
 
 	return cmocka_run_group_tests_name("hadoop cluster tokens", tests, NULL, NULL);
