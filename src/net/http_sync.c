@@ -101,51 +101,39 @@ int http_ask(const char *address, struct tls_context *tls, const struct http_que
 	return 0;
 }
 
+static int get(const struct http_site *site, struct sync_call *call, struct http_question *question)
+{
+	call->tls = site->tls;
+	call->negotiator = site->negotiator;
+	question->method = "GET";
+	question->headers = site->headers;
+	return run(call, &(struct http_target){.address = site->address}, question);
+}
+
 int http_stream(const struct http_site *site, const char *path, int64_t timeout_ms,
 		bool (*consume)(void *data, const char *bytes, size_t length), void *data,
 		struct err *err)
 {
 	struct str response cleanup_str = {0};
 	struct sync_call call = {
-		.tls = site->tls,
-		.negotiator = site->negotiator,
-		.on_bytes = consume,
-		.data = data,
-		.response = &response,
-		.err = err,
-	};
+		.on_bytes = consume, .data = data, .response = &response, .err = err};
 	struct http_question question = {
-		.method = "GET",
-		.path = path,
-		.headers = site->headers,
-		.timeout_ms = timeout_ms,
-		.on_bytes = on_bytes,
-	};
+		.path = path, .timeout_ms = timeout_ms, .on_bytes = on_bytes};
 
-	if (run(&call, &(struct http_target){.address = site->address}, &question) < 0)
-		return -1;
-	return http_response_check(call.status, str_text(&response), response.length, err);
+	return get(site, &call, &question) < 0
+		       ? -1
+		       : http_response_check(call.status, str_text(&response), response.length,
+					     err);
 }
 
 int http_get(const struct http_site *site, const char *path, int64_t timeout_ms, size_t cap,
 	     int *status, struct str *body, struct err *err)
 {
 	size_t before = body->length;
-	struct sync_call call = {
-		.tls = site->tls,
-		.negotiator = site->negotiator,
-		.response = body,
-		.err = err,
-	};
-	struct http_question question = {
-		.method = "GET",
-		.path = path,
-		.headers = site->headers,
-		.timeout_ms = timeout_ms,
-		.cap = cap,
-	};
+	struct sync_call call = {.response = body, .err = err};
+	struct http_question question = {.path = path, .timeout_ms = timeout_ms, .cap = cap};
 
-	if (run(&call, &(struct http_target){.address = site->address}, &question) < 0)
+	if (get(site, &call, &question) < 0)
 		return -1;
 	if (!status)
 		return http_response_check(call.status, str_text(body) + before,
