@@ -9,13 +9,12 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 
 import pytest
-from conftest import PROGRAMS, PYTHON, wait_until
+from conftest import PYTHON, wait_until
 from patience import PATIENCE_S
-from site_files import AS_ROOT
 from test_open import Browser, open_job, root_of
+from wire import private_network
 
 TLS = {"tony.application.tls": "true"}
 # A program that keeps an entry in the AM's store (docs/rest.md), and reads it again.
@@ -154,35 +153,16 @@ def test_junk_loses_no_task(tony):
 # ---- the wire -------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def wire(tony):
-    """tony runs in a network of its own, of which every byte is kept: a function gives those of a port."""
-    holder = subprocess.Popen(["unshare", *AS_ROOT, "--net", "sh", "-c", "ip link set lo up && echo up && exec cat"],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert holder.stdout.readline() == "up\n"
-    enter = ["nsenter", "--target", str(holder.pid), "--net", *(["--user", "--preserve-credentials"] * bool(AS_ROOT))]
-    directory = tony.directory / "wire"
-    directory.mkdir()
-    recorder = subprocess.Popen([*enter, sys.executable, PROGRAMS / "record_wire.py", directory],
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert recorder.stdout.readline() == "ready\n"
-    tony.enter = enter
-    yield lambda port: (directory / str(port)).read_bytes()
-    for child in (recorder, holder):
-        child.communicate(timeout=PATIENCE_S)
-
-
 @pytest.mark.promise("S90")
 @pytest.mark.parametrize("seal", ["true", "false"])
-def test_nothing_is_read_on_the_wire(tony, wire, seal):
+def test_nothing_is_read_on_the_wire(tony, seal):
     """Without TLS all of it is: so the recorder hears all that there is."""
-    job = submit(tony, {"tony.application.tls": seal}, f"{kept(tony)}; exec sleep 1000")
-    job.wait_log("worker:0", "the entry: kept-0451")
-    _, port = address_of(job)
-    assert tony.run("kill", "--reason", "marked-1729", job.id).returncode == 0
+    with private_network(tony) as wire:
+        job = submit(tony, {"tony.application.tls": seal}, f"{kept(tony)}; exec sleep 1000")
+        job.wait_log("worker:0", "the entry: kept-0451")
+        _, port = address_of(job)
+        assert tony.run("kill", "--reason", "marked-1729", job.id).returncode == 0
     marks = [job.token(), "kept-0451", "marked-1729", "HTTP/1.1", "worker:0", "Bearer"]
-    if seal == "true":
-        bytes_ = wire(port)
-        assert len(bytes_) > 2000 and not [mark for mark in marks if mark.encode() in bytes_]
-    else:
-        wait_until(lambda: all(mark.encode() in wire(port) for mark in marks), "every mark")
+    said = wire.of_port(port)
+    assert len(said) > 2000
+    assert [mark for mark in marks if mark.encode() in said] == ([] if seal == "true" else marks)

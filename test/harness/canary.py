@@ -5,11 +5,15 @@ SECURITY.md names.
 """
 
 import base64
+import hashlib
+import hmac
 import os
 import re
 import tarfile
 import urllib.parse
 from pathlib import Path
+
+from program import PYTHON
 
 AM_CALLS = ("/", "/v1/server", "/v1/job", "/v1/tasks", "/v1/tasks/worker:0", "/v1/tasks/worker:0/attempts",
             "/v1/tasks/worker:0/logs", "/v1/tasks/worker:0/logs/stdout", "/v1/tasks/worker:0/logs/stderr", "/v1/advice",
@@ -20,44 +24,89 @@ PORTAL_CALLS = ("job", "tasks", "tasks/worker:0", "tasks/worker:0/attempts", "ta
 VERBS = (["status", "JOB"], ["status", "--json", "JOB"], ["list", "--all", "--json"], ["events", "--json", "JOB"],
          ["logs", "--am", "JOB"], ["logs", "JOB"], ["advise", "JOB"], ["history"], ["history", "--json"], ["config", "show"])
 
-VARIABLE, KEY, PASSWORD = b"canary-of-a-variable-7Qx2", b"canary\0of\xffa-file-9Zk4-and-more", b"canary-of-a-password-3Wv8"
-
-# The program says that it has its values, by their lengths, and lives until it is told to end.
-PROGRAM = ("import os, time; print(len(os.environ['CANARY_TOKEN']), len(open(os.environ['CANARY_KEY'], 'rb').read()), "
-           "len(os.environ['CANARY_PASSWORD']), flush=True)\n"
-           "while not os.path.exists('GO'): time.sleep(0.05)\n")
+# The program asks its AM for something, by the job's token, says that it has its values, by their lengths, and lives until
+# it is told to end.
+PROGRAM = """
+import os, time, urllib.request
+token = open(os.environ["TONY_TOKEN_FILE"]).read().strip()
+def call(method, data=None):
+    request = urllib.request.Request(os.environ["TONY_AM_URL"] + "/v1/kv/entry", data, method=method)
+    request.add_header("Authorization", "Bearer " + token)
+    urllib.request.urlopen(request).read()
+call("PUT", b"an entry")
+call("GET")
+with open(os.environ["TONY_METRICS_FILE"], "a") as metrics:
+    print('{"step": 1, "loss": 0.5}', file=metrics)
+with open("DIRECTORY/am-url", "w") as file:
+    file.write(os.environ["TONY_AM_URL"])
+print(len(os.environ["CANARY_TOKEN"]), len(open(os.environ["CANARY_KEY"], "rb").read()), len(os.environ["CANARY_PASSWORD"]),
+      flush=True)
+while not os.path.exists("DIRECTORY/go"): time.sleep(0.05)
+"""
 
 
 def forms(value):
     """The value as it may be written: as it is, in base64 wherever it begins, in hex, in a URL, in JSON."""
-    yield from {value, value.hex().encode(), urllib.parse.quote(value).encode()}
-    for shift in range(3):
-        text = base64.b64encode(b"\0" * shift + value)
-        yield text[4 * bool(shift):len(text) // 4 * 4 - 4]
+    yield from {value, value.hex().encode(), value.hex().upper().encode(), urllib.parse.quote(value).encode()}
+    for encode in base64.b64encode, base64.urlsafe_b64encode:
+        for shift in range(3):
+            text = encode(b"\0" * shift + value)
+            yield text[4 * bool(shift):len(text) // 4 * 4 - 4]
+
+
+def key_of(token):
+    """That of TLS, as docs/rest.md has it."""
+    extracted = hmac.digest(bytes(32), token, "sha256")
+    return hmac.digest(extracted, b"tony wire, TLS 1.3\x01", hashlib.sha256)
+
+
+def role_of(process):
+    """Which of a job's processes it is: its program's, tony's, or another one."""
+    try:
+        command, program = (process / "cmdline").read_bytes(), os.readlink(process / "exe").rpartition("/")[2]
+    except OSError:
+        return "ended"
+    return "the program" if b"canary.py" in command and not program.startswith("tony") else program
 
 
 SHADOW_BYTES = 1 << 30   # more are AddressSanitizer's notes on all others
+
 
 class Canary:
     """The marks of one job: those of its user from the start, and tony's own once the job is there."""
 
     def __init__(self, tony):
         self.tony, self.found, self.marks = tony, set(), {}
-        values = {"variable": VARIABLE, "file": KEY, "password": PASSWORD}
+        own = os.urandom(6).hex().encode()   # others run beside this one
+        values = {"variable": b"canary-of-a-variable-" + own, "file": b"canary\0of\xffa-file-" + own,
+                  "password": b"canary-of-a-password-" + own}
         for name, value in values.items():
             self.add(name, value)
         self.said = " ".join(str(len(value)) for value in values.values())
-        (tony.directory / "canary.token").write_bytes(VARIABLE + b"\n")
-        (tony.directory / "canary.key").write_bytes(KEY)
-        (tony.directory / "canary.env").write_bytes(b"CANARY_PASSWORD=" + PASSWORD + b"\n")
-        program = tony.directory / "src/canary.py"
-        program.parent.mkdir()
-        program.write_text(PROGRAM.replace("GO", str(tony.directory / "go")))
+        self.source = tony.directory / "src"   # secrets lie beside the program, as users have them
+        self.source.mkdir()
+        (self.source / "canary.token").write_bytes(values["variable"] + b"\n")
+        (self.source / "canary.key").write_bytes(values["file"])
+        (tony.directory / "canary.env").write_bytes(b"CANARY_PASSWORD=" + values["password"] + b"\n")
+        (self.source / "canary.py").write_text(PROGRAM.replace("DIRECTORY", str(tony.directory)))
 
-    options = ("--secret", "CANARY_TOKEN=canary.token", "--secret-file", "CANARY_KEY=canary.key", "--env-file", "canary.env")
+    options = ("--secret", "CANARY_TOKEN=src/canary.token", "--secret-file", "CANARY_KEY=src/canary.key", "--env-file", "canary.env")
 
-    def add(self, name, value):
-        self.marks[name] = tuple(forms(value))
+    def submit(self, keys=None, *options):
+        """A job of one task, once its program has its values."""
+        job = self.tony.submit({"tony.worker.instances": 1, "tony.worker.command": f"{PYTHON} canary.py", **(keys or {})},
+                               *self.options, *options, src_dir=self.source)
+        job.wait_log("worker:0", self.said)
+        return job
+
+    def add(self, name, *values):
+        """Further values of a mark count as the same."""
+        self.marks[name] = (*self.marks.get(name, ()), *(form for value in values for form in forms(value)))
+
+    def add_token(self, token):
+        """As text, as the bytes that it stands for, and the key that follows from it."""
+        self.add("token", token.encode(), bytes.fromhex(token))
+        self.add("key of TLS", key_of(token.encode()))
 
     def search(self, place, data):
         if isinstance(data, str):
@@ -78,10 +127,11 @@ class Canary:
                         pass  # its job goes on
 
     def search_processes(self):
-        for entry in os.listdir("/proc"):
-            if entry.isdigit():
+        """Argument lists, and environments by the role of whose they are."""
+        for process in Path("/proc").glob("[0-9]*"):
+            for name in ("cmdline", "environ"):
                 try:
-                    self.search("cmdline", Path(f"/proc/{entry}/cmdline").read_bytes())
+                    self.search(f"{name} of {role_of(process)}", (process / name).read_bytes())
                 except OSError:
                     pass  # it has ended
 
@@ -110,9 +160,15 @@ class Canary:
                 if member.isfile():
                     self.search("bundle", archive.extractfile(member).read())
 
-    def search_am(self, job):
+    def search_wire(self, wire, names):
+        """`names`: who listens at a port."""
+        for stream in wire.streams():
+            name = names.get(stream.to_port) or names.get(stream.from_port) or f"{stream.from_port}>{stream.to_port}"
+            self.search(f"the wire: {name}", stream.text())
+
+    def search_am(self, job, url=None):
         for path in AM_CALLS:
-            status, body = job.rest("GET", path)
+            status, body = job.rest("GET", path, url=url)
             assert status in (200, 204, 404), (path, status, body)
             self.search(f"AM {path}", body)
 

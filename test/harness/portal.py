@@ -23,7 +23,7 @@ class Portal:
 
     def __init__(self, tony, *options, trusted=None):
         """`trusted`: the certificate with which it speaks HTTPS."""
-        self.tony = tony
+        self.tony, self.trusted = tony, trusted
         self.context = ssl.create_default_context(cafile=trusted) if trusted else None
         self.child = tony.start("portal", "--listen", "127.0.0.1:0", *options)
         self.url = re.search(r"https?://\S+", self.child.stdout.readline())[0]

@@ -5,12 +5,13 @@ import re
 import pytest
 from canary import Canary
 from portal import Portal
-from program import PYTHON, wait_until
+from program import wait_until
 
 # A container's credentials, as YARN keeps and hands them on: files of YARN's own, or of its owner's only.
 CREDENTIALS = re.compile(r"data/(rm/yarn-rm-state/.*|nm\d/state/yarn-nm-state/.*|nm\d/local/nmPrivate/JOB/CONTAINER/CONTAINER.tokens"
                          r"|nm\d/local/usercache/\w+/appcache/JOB/CONTAINER/container_tokens)")
 CONTAINER = "data/NM/local/usercache/USER/appcache/JOB/CONTAINER/.tony"
+IN_ENVIRONMENT = {(mark, "environ of the program") for mark in ("variable", "password")}
 
 
 def places(found, job):
@@ -32,11 +33,11 @@ def search_hdfs(canary, cluster, name, path):
             assert int(status["permission"], 8) & 0o077 == 0, (path, entry, status)
 
 
-def search(canary, cluster, portal, job):
-    """All but HDFS's blocks, whose files are looked at one by one."""
+def search(canary, cluster, portal, job, *but):
+    """All but HDFS's blocks, whose files are looked at one by one; `but`: other folders of the cluster."""
     canary.found.clear()
     canary.search_files(canary.tony.state)
-    canary.search_files(cluster.directory, "dn")
+    canary.search_files(cluster.directory, "dn", *but)
     search_hdfs(canary, cluster, "hdfs", job.files)
     search_hdfs(canary, cluster, "history", job.history)
     canary.search_processes()
@@ -50,10 +51,8 @@ def search(canary, cluster, portal, job):
 def test_marked_secrets_are_found_nowhere_else(tony, cluster):
     canary = Canary(tony)
     portal = Portal(tony)
-    job = tony.submit({"tony.worker.instances": 1, "tony.worker.command": f"{PYTHON} canary.py"},
-                      *canary.options, src_dir=tony.directory / "src")
-    job.wait_log("worker:0", canary.said)
-    canary.add("token", wait_until(job.token, "the token").encode())
+    job = canary.submit()
+    canary.add_token(wait_until(job.token, "the token"))
     canary.add("portal's token", portal.token.encode())
     portal.wait_job(job, "running")
     search(canary, cluster, portal, job)
@@ -62,7 +61,7 @@ def test_marked_secrets_are_found_nowhere_else(tony, cluster):
             *((mark, "yarn/JOB/job.json") for mark in ("variable", "file", "password"))}
     running = {("token", "hdfs/token"), ("password", "hdfs/job.json"), ("token", f"{CONTAINER}/token"),
                ("file", f"{CONTAINER}/secrets/CANARY_KEY")}
-    assert places(canary.found, job) == kept | running
+    assert places(canary.found, job) == kept | running | IN_ENVIRONMENT
 
     (tony.directory / "go").touch()
     assert job.wait() == 0
