@@ -65,12 +65,17 @@ build_protobuf-c() {
     make -j"$JOBS" install
 }
 
+# Programs of this machine make its one source file.
 build_sqlite3() {
-    "${configure[@]}" --disable-{tcl,readline,load-extension}
-    make -j"$JOBS" BCC=gcc libsqlite3.la
-    make BCC=gcc lib_install
-    install -D -m644 sqlite3.h "$out/include/sqlite3.h"
-    install -D -m644 sqlite3.pc "$out/lib/pkgconfig/sqlite3.pc"
+    CC=gcc AR=ar RANLIB=ranlib CFLAGS=-O1 CPPFLAGS='' LDFLAGS='' \
+        ./configure --prefix="$out" --disable-{shared,tcl,readline,load-extension}
+    make -j"$JOBS" sqlite3.c
+    local flags
+    read -ra flags <<<"$CFLAGS"
+    "$CC" "${flags[@]}" -DSQLITE_THREADSAFE=1 -DSQLITE_OMIT_LOAD_EXTENSION -c sqlite3.c
+    "$AR" rcs "$out/lib/libsqlite3.a" sqlite3.o
+    install -m644 sqlite3.h "$out/include/sqlite3.h"
+    install -m644 sqlite3.pc "$out/lib/pkgconfig/sqlite3.pc"
 }
 
 build_expat() {

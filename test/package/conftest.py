@@ -61,7 +61,7 @@ class Root:
         # pylint: disable-next=consider-using-with
         self.keeper = subprocess.Popen(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, path])
         self.first, = wait_until(lambda: children_of(self.keeper.pid), "the first process of the root")
-        wait_until(lambda: (Path(f"/proc/{self.first}/root/{path}") / "proc/self").exists(), "the root's /proc")
+        wait_until(lambda: (Path(f"/proc/{self.first}/root/{path}") / "proc/1").exists(), "the root's /proc")
 
     def command(self, *words, user=USER):
         """By the machine's own programs: the root may have none that change users and roots."""
