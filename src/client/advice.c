@@ -58,6 +58,17 @@ char *advice_metrics(const struct opened *opened, size_t *length)
 	return bytes ? bytes : read_here(opened, length);
 }
 
+bool advice_is_kept(const struct opened *opened)
+{
+	struct job_stores stores cleanup_job_stores = {0};
+	struct history_store *store;
+
+	if (job_stores_open(NULL, &stores, NULL) < 0)
+		return false;
+	char *path cleanup_free = job_stores_find(&stores, opened->id, &store, NULL);
+	return path;
+}
+
 static void find_metrics(const struct opened *opened, struct advise_uses *uses)
 {
 	size_t length = 0;

@@ -3,6 +3,7 @@
 #define TONY_CLIENT_ADVICE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "client/opened.h"
 
@@ -12,6 +13,9 @@ json_t *advice_get(const struct opened *opened, struct err *err);
 
 /* The job's metrics.jsonl, as far as it was kept; NULL: not, or not yet. The caller frees. */
 char *advice_metrics(const struct opened *opened, size_t *length);
+
+/* Whether a history has the job: of one that has just ended a moment later. */
+bool advice_is_kept(const struct opened *opened);
 
 /* What is worst about a job that has just ended, a phrase; NULL: nothing worse than waste. Looks at
  * this machine's files alone. The caller frees. */

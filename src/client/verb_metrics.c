@@ -1,10 +1,12 @@
 /* tony metrics: what tasks used over time, and what their programs told of themselves. */
 #include <inttypes.h>
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -13,7 +15,9 @@
 #include "client/report.h"
 #include "client/verbs.h"
 
-#define POINTS 2000 /* more than a series has */
+#define POINTS	   2000 /* more than a series has */
+#define PUBLISH_MS 5000 /* since the end of a job, in which its history is published */
+#define LOOK_MS	   20
 
 struct metrics_options {
 	struct str_list tasks, names;
@@ -31,7 +35,7 @@ static const struct opt options[] = {
 		"all points: a JSON object for each task (docs/json.md)"),
 };
 
-/* The options and where the answer goes. */
+/* A run of the verb. */
 struct metrics {
 	const struct metrics_options *chosen;
 	const struct opened *opened;
@@ -180,11 +184,23 @@ static void json_free(void *json)
 	json_decref(json);
 }
 
+/* Clients hear of the end before that. */
+static void await_history(const struct opened *opened)
+{
+	const struct job_view *view = opened->view;
+
+	while (!view->history_trouble && clock_wall_ms() - view->ended_ms < PUBLISH_MS &&
+	       !advice_is_kept(opened))
+		poll(NULL, 0, LOOK_MS);
+}
+
 /* A line of metrics.jsonl for each attempt of a task, of which the last counts. */
 static struct map *read_kept(const struct metrics *metrics)
 {
 	struct map *tasks = map_create(json_free);
 	size_t length = 0;
+
+	await_history(metrics->opened);
 	char *bytes cleanup_free = advice_metrics(metrics->opened, &length);
 
 	for (const char *line = bytes, *end = bytes + length; line && line < end;) {

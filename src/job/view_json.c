@@ -63,6 +63,7 @@ static json_t *types_to_json(const struct job_view *view)
 		json_set_int(object, "instances", type->instances);
 		set_elastic(object, type, view->types[i].wanted);
 		json_set_text(object, "role", job_roles[type->role]);
+		json_set_int(object, "processes", type->processes);
 		json_set_int(object, "memory_mib", type->memory);
 		json_set_int(object, "vcores", type->vcores);
 		json_set_int(object, "gpus", type->gpus);
