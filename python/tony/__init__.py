@@ -1,12 +1,38 @@
-"""tony runs distributed machine-learning jobs. The wheel has its two programs, and this package finds them.
+"""tony runs distributed machine-learning jobs. This package submits them from Python, looks at them, and orders them about:
 
-    import subprocess, tony
-    subprocess.run([tony.find_program(), "submit", "--", "python3", "train.py"], check=True)
+    import tony
+    job = tony.submit("train.py", "--epochs", "3", framework="pytorch", workers=4, gpus=1)
+    for line in job.logs(follow=True):
+        print(line.task, line)
+    job.wait()
 
-`python -m tony` is the program `tony`.
+All of it stands on the program `tony`, which the wheel has, too: `python -m tony` is that program. Within a task `tony.task` tells
+which one it is. docs/python.md is the guide.
 """
 
+from tony import aio, task
+from tony._call import program
+from tony._errors import (
+    BadSubmission,
+    Denied,
+    FunctionError,
+    JobFailed,
+    JobKilled,
+    NotFound,
+    NotInstalled,
+    TaskError,
+    TonyError,
+    Unreachable,
+    WaitTimeout,
+)
+from tony._job import Job, jobs, submit
+from tony._model import Cause, Event, LogLine, Metrics, Point, Status, Task, TaskChange
 from tony._program import find_program
+from tony._submit import Options
 from tony._version import __version__
 
-__all__ = ["__version__", "find_program"]
+__all__ = [
+    "BadSubmission", "Cause", "Denied", "Event", "FunctionError", "Job", "JobFailed", "JobKilled", "LogLine", "Metrics", "NotFound",
+    "NotInstalled", "Options", "Point", "Status", "Task", "TaskChange", "TaskError", "TonyError", "Unreachable", "WaitTimeout",
+    "__version__", "aio", "find_program", "jobs", "program", "submit", "task",
+]

@@ -11,7 +11,10 @@ from typing import Iterator
 def _folders() -> Iterator[Path]:
     """Where pip puts programs: of this interpreter or virtual environment, of `pip install --user`, `--prefix` and `--target`."""
     yield Path(sysconfig.get_path("scripts"))
-    user = sysconfig.get_preferred_scheme("user") if sys.version_info >= (3, 10) else "posix_user"
+    if sys.version_info >= (3, 10):
+        user = sysconfig.get_preferred_scheme("user")
+    else:
+        user = "posix_user"
     yield Path(sysconfig.get_path("scripts", scheme=user))
     package = Path(__file__).resolve().parent
     if package.parent.name in ("site-packages", "dist-packages"):

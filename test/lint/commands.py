@@ -7,7 +7,7 @@ and their options, `tony config keys` the keys, and `./dev --help` the verbs of 
 - code spans that begin with an option: some verb of tony has it, or test/lint/other_options.txt lists it as another tool's in
   this document;
 - "tony VERB --option" in help and in the sources of messages, and every --option in help;
-- keys of tony in code spans and blocks.
+- keys of tony in code spans and blocks, which may be names of the Python package, too.
 
 Marks that excuse a block of commands from test/e2e/test_documents.py (test/harness/documents.py) name tests that exist and
 commands that are there, and a man page's commands fit a terminal. Prints one line for each offence and exits 1 if there was any.
@@ -25,8 +25,9 @@ from pathlib import Path
 
 from tree import ROOT, read, report, tracked
 
-sys.path.append(os.path.join(ROOT, "test/harness"))
+sys.path += [os.path.join(ROOT, "test/harness"), os.path.join(ROOT, "python")]
 import documents  # noqa: E402
+import tony  # noqa: E402
 
 OTHERS = "test/lint/other_options.txt"
 ZSH_VERB = re.compile(r"\t\t([\w-]+)\) _arguments")
@@ -196,9 +197,22 @@ def check_text(text, tables):
 # ---- keys --------------------------------------------------------------------------------------------
 
 
+def is_python(name):
+    """Whether the package has it: tony.submit, tony.task.rank."""
+    value = tony
+    for word in name.split(".")[1:]:
+        try:
+            value = getattr(value, word)
+        except tony.TaskError:
+            return True
+        except AttributeError:
+            return False
+    return True
+
+
 def check_keys(text, tables):
     for key in KEY.findall(text):
-        if not FILES.match(key) and not tables.has_key(key):
+        if not FILES.match(key) and not tables.has_key(key) and not is_python(key):
             yield f"tony has no key {key}"
 
 

@@ -26,7 +26,7 @@ from tree import ROOT, read, tracked
 sys.path.append(os.path.join(ROOT, "test/lanes"))
 import table  # noqa: E402
 
-DOCUMENTS = {"R": "docs/reliability.md", "S": "SECURITY.md", "T": "docs/migrating.md"}  # by the ids' letter
+DOCUMENTS = {"R": "docs/reliability.md", "S": "SECURITY.md", "T": "docs/migrating.md", "P": "docs/python.md"}  # by the ids' letter
 MOST = 3  # promises of one test
 MARK = re.compile(r"(?:/\*|//) promise: (.+?)(?: \*/)?")
 C_TEST = re.compile(r"static void (\w+)\(void \*\*")

@@ -1,0 +1,207 @@
+"""Runs the program `tony`, and reads its answers. Nothing else in this package starts a process, and nothing here a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import select
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+from typing import IO, Any, AsyncIterator, Callable, Dict, FrozenSet, Generic, Iterator, List, Mapping, Optional, TypeVar
+
+from tony._errors import NotInstalled, TonyError, WaitTimeout, of_exit_code
+from tony._program import find_program
+
+T = TypeVar("T")
+LINE_CAP = 256 << 20  # bytes: of the series of a task, the longest of all lines
+_log = logging.getLogger("tony")
+
+
+@dataclass(frozen=True)
+class Call(Generic[T]):
+    """A command of `tony` whose answer is made of its standard output."""
+
+    arguments: List[str]
+    parse: Callable[[str], T]
+    answers: FrozenSet[int] = frozenset({0})  # exit codes with which an answer comes
+    env: Mapping[str, str] = field(default_factory=dict)  # beside this process's own
+    undo: Optional[Callable[[T], Call[Any]]] = None  # when the answer came, and nobody waits for it any more
+
+    def finish(self, code: int, out: IO[bytes], err: IO[bytes]) -> T:
+        text, words = _read(out), _read(err)
+        if code not in self.answers or (code != 0 and not text.strip()):
+            raise _failure(self.arguments, code, words)
+        _tell(words)
+        return self.parse(text)
+
+    def give_up(self, code: int, out: IO[bytes]) -> Optional[Call[Any]]:
+        """The call that undoes an answer which nobody waits for any more."""
+        text = _read(out)
+        return self.undo(self.parse(text)) if self.undo and code in self.answers and text.strip() else None
+
+
+@dataclass(frozen=True)
+class Lines(Generic[T]):
+    """A command of `tony` that prints a JSON object for each item, maybe for as long as the job runs."""
+
+    arguments: List[str]
+    parse: Callable[[Dict[str, Any]], T]
+    answers: FrozenSet[int] = frozenset({0})
+
+    def item(self, line: bytes) -> T:
+        return self.parse(json.loads(line.decode("utf-8", "replace")))
+
+    def finish(self, code: int, err: IO[bytes]) -> None:
+        words = _read(err)
+        if code not in self.answers:
+            raise _failure(self.arguments, code, words)
+        _tell(words)
+
+
+def _read(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")
+
+
+def _words(err: str) -> List[str]:
+    return [line[6:] if line.startswith("tony: ") else line for line in err.splitlines() if line.strip()]
+
+
+def _failure(arguments: List[str], code: int, err: str) -> TonyError:
+    words = "\n".join(_words(err))
+    return of_exit_code(code, words or f"tony {arguments[0]} ended with {code} and said nothing")
+
+
+def _tell(err: str) -> None:
+    """The logger "tony" gets what the program said beside its answer."""
+    for line in _words(err):
+        if line.startswith("warning: "):
+            _log.warning("%s", line[9:])
+        else:
+            _log.info("%s", line)
+
+
+# ---- the program
+
+
+def program() -> str:
+    """The program `tony`: that of the environment variable TONY_PROGRAM, or the one that find_program() finds."""
+    chosen = os.environ.get("TONY_PROGRAM")
+    if chosen:
+        return chosen
+    try:
+        return find_program()
+    except FileNotFoundError as error:
+        raise NotInstalled(str(error)) from None
+
+
+def _not_started(path: str, error: OSError) -> NotInstalled:
+    return NotInstalled(f"{path}: {error.strerror}; pip install tony brings the program, and TONY_PROGRAM names another one")
+
+
+def _start(arguments: List[str], out: Any, err: Any, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    path = program()
+    try:
+        return subprocess.Popen([path, *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=err, env={**os.environ, **env})
+    except OSError as error:
+        raise _not_started(path, error) from None
+
+
+async def _start_async(arguments: List[str], out: Any, err: Any, env: Mapping[str, str]) -> asyncio.subprocess.Process:
+    path = program()
+    try:
+        return await asyncio.create_subprocess_exec(path, *arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                                    env={**os.environ, **env}, limit=LINE_CAP)
+    except OSError as error:
+        raise _not_started(path, error) from None
+
+
+def _end(process: subprocess.Popen[bytes]) -> int:
+    """After an interrupt, and of an iterator that nobody reads on."""
+    if process.poll() is None:
+        process.terminate()
+    return process.wait()
+
+
+async def _end_async(process: asyncio.subprocess.Process) -> int:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+    return await process.wait()
+
+
+# ---- in this thread
+
+
+def run(call: Call[T]) -> T:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = _start(call.arguments, out, err, call.env)
+        try:
+            code = process.wait()
+        except BaseException:
+            undo = call.give_up(_end(process), out)
+            if undo:
+                run(undo)
+            raise
+        return call.finish(code, out, err)
+
+
+def _read_lines(out: IO[bytes], deadline: Optional[float]) -> Iterator[bytes]:
+    rest = b""
+    while True:
+        if deadline is not None and not select.select([out], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            raise WaitTimeout("the time to wait is over", 9)
+        piece = os.read(out.fileno(), 1 << 16)
+        if not piece:
+            return
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from whole
+
+
+def iterate(lines: Lines[T], deadline: Optional[float] = None) -> Iterator[T]:
+    """WaitTimeout when time.monotonic() has come to the deadline."""
+    with tempfile.TemporaryFile() as err:
+        process = _start(lines.arguments, subprocess.PIPE, err, {})
+        assert process.stdout
+        with process.stdout:
+            try:
+                for line in _read_lines(process.stdout, deadline):
+                    yield lines.item(line)
+                code = process.wait()
+            finally:
+                _end(process)
+        lines.finish(code, err)
+
+
+# ---- with asyncio
+
+
+async def run_async(call: Call[T]) -> T:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = await _start_async(call.arguments, out, err, call.env)
+        try:
+            code = await process.wait()
+        except BaseException:
+            undo = call.give_up(await _end_async(process), out)
+            if undo:
+                await run_async(undo)
+            raise
+        return call.finish(code, out, err)
+
+
+async def iterate_async(lines: Lines[T]) -> AsyncIterator[T]:
+    with tempfile.TemporaryFile() as err:
+        process = await _start_async(lines.arguments, subprocess.PIPE, err, {})
+        assert process.stdout
+        try:
+            async for line in process.stdout:
+                yield lines.item(line)
+            code = await process.wait()
+        finally:
+            await _end_async(process)
+        lines.finish(code, err)

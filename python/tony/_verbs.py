@@ -1,0 +1,121 @@
+"""The verbs of `tony` that look at a job or order it about, as calls."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+
+from tony import _function
+from tony._call import Call, Lines
+from tony._errors import JobFailed, JobKilled
+from tony._model import Event, LogLine, Metrics, Status
+
+Names = Union[str, Sequence[str], None]
+
+
+def _each(option: str, values: Names) -> List[str]:
+    """Repeated for each of several values."""
+    return [word for value in ([values] if isinstance(values, str) else values or []) for word in (option, value)]
+
+
+def _read_status(text: str) -> Status:
+    return Status.read(json.loads(text))
+
+
+def status(job: Optional[str]) -> Call[Status]:
+    return Call(["status", "--json", *["--"] * bool(job), *filter(None, [job])], _read_status)
+
+
+def wait(job: str, timeout: Optional[float]) -> Call[Status]:
+    limit = [] if timeout is None else ["--timeout", f"{max(0, round(timeout * 1000))}ms"]
+    return Call(["wait", "--json", *limit, "--", job], _read_status, frozenset({0, 1, 8}))
+
+
+def check(status: Status) -> Status:
+    """JobFailed unless the job has succeeded."""
+    if status.succeeded:
+        return status
+    kind = JobKilled if status.state == "killed" else JobFailed
+    task = status.cause.task if status.cause else None
+    hint = f"; tony logs --task {task} {status.id} has the rest" if task else ""
+    raise kind(f"{status.name} {status.state}: {status.message or status.state}{hint}", status)
+
+
+def logs(job: str, task: Names, stream: Optional[str], follow: bool, tail: Optional[int], grep: Names) -> Lines[LogLine]:
+    options = [*_each("--task", task), *_each("--stream", stream), *_each("--grep", grep), *["--follow"] * follow]
+    last = [] if tail is None else ["--tail", str(tail)]
+    # With --grep 1 says that no line matches.
+    return Lines(["logs", "--json", *options, *last, "--", job], LogLine.read, frozenset({0, 1} if grep else {0}))
+
+
+def events(job: str, follow: bool, since: int) -> Lines[Event]:
+    return Lines(["events", "--json", "--since", str(since), *["--follow"] * follow, "--", job], Event.read)
+
+
+def _read_metrics(text: str) -> Metrics:
+    return Metrics.read([json.loads(line) for line in text.splitlines()])
+
+
+def metrics(job: str, name: Names, task: Names) -> Call[Metrics]:
+    return Call(["metrics", "--json", *_each("--name", name), *_each("--task", task), "--", job], _read_metrics)
+
+
+def results(job: str, to: Optional[str]) -> Call[str]:
+    return Call(["results", *_each("--output", to), "--", job], lambda text: text.rstrip("\n"))
+
+
+def scale(job: str, counts: Mapping[str, int]) -> Call[None]:
+    return Call(["scale", "--", job, *(f"{name}={count}" for name, count in counts.items())], lambda text: None)
+
+
+def restart(job: str, task: str) -> Call[None]:
+    return Call(["restart", "--", job, task], lambda text: None)
+
+
+def kill(job: str, reason: Optional[str], force: bool) -> Call[None]:
+    return Call(["kill", *_each("--reason", reason), *["--force"] * force, "--", job], lambda text: None)
+
+
+def remove(job: str) -> Call[None]:
+    return Call(["rm", "--", job], lambda text: None)
+
+
+def advice(job: str) -> Call[List[Dict[str, Any]]]:
+    return Call(["advise", "--json", "--", job], lambda text: list(json.loads(text)["advice"]))
+
+
+def listing(every: bool, state: Names, tag: Names) -> Call[List[Dict[str, Any]]]:
+    options = [*["--all"] * every, *_each("--state", state), *_each("--tag", tag)]
+    return Call(["list", "--json", *options], lambda text: list(json.loads(text)))
+
+
+# ---- what functions have left in the results
+
+
+def place_here(status: Status) -> Optional[Path]:
+    """Where the results are; None: not on this machine."""
+    return Path(status.output) if status.output and "://" not in status.output else None
+
+
+def first_task(status: Status) -> str:
+    """The one whose value is the job's: the chief, else the first of all."""
+    chiefs = [task.name for task in status.tasks if task.type == "chief"]
+    return (chiefs or [task.name for task in status.tasks])[0]
+
+
+def tasks_with_value(status: Status) -> List[str]:
+    return [task.name for task in status.tasks if task.state == "succeeded"]
+
+
+def read_values(place: Path, tasks: Sequence[str]) -> Dict[str, Any]:
+    return {task: _function.read_value(place / task.replace(":", "-"), task) for task in tasks}
+
+
+def read_error(failure: JobFailed, place: Path) -> Optional[BaseException]:
+    """The exception of the function that was the first cause; None: it is not known."""
+    if not failure.cause or not failure.cause.task:
+        return None
+    task = failure.status.task(failure.cause.task)
+    ran = task.attempt, task.epoch, task.restart
+    return _function.read_error(place / task.name.replace(":", "-"), task.name, ran, failure)

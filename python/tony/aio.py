@@ -1,0 +1,161 @@
+"""The same for asyncio: what waits is a coroutine, what comes one by one an asynchronous iterator.
+
+    from tony import aio
+    job = await aio.submit("train.py", workers=4)
+    async for line in job.logs(follow=True):
+        print(line)
+    await job.wait()
+
+A task that is cancelled leaves no process of its own behind, and the job alone; one that is cancelled while it submits leaves no
+job. There are no threads. A function is pickled in the event loop's thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Dict, List, Optional, Type
+
+from tony import _job, _submit, _verbs
+from tony._call import iterate_async, run_async
+from tony._errors import JobFailed, NotFound, WaitTimeout
+from tony._model import Event, LogLine, Metrics, Status, TaskChange
+from tony._submit import Options, Program
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Unpack
+
+
+class Job:
+    """As tony.Job. `await aio.find(NAME)` finds one; tony.Job's handle and this one are made of each other by their id."""
+
+    def __init__(self, id: str) -> None:
+        """Of a whole id, which is not looked for."""
+        self.id = id
+
+    def __repr__(self) -> str:
+        return f"<tony.aio.Job {self.id}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Job) and other.id == self.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    async def status(self) -> Status:
+        return await run_async(_verbs.status(self.id))
+
+    async def wait(self, timeout: Optional[float] = None, *, check: bool = True,
+                   on_change: Optional[Callable[[TaskChange], None]] = None) -> Status:
+        """As tony.Job.wait(). `on_change` is called in the event loop."""
+        if on_change:
+            began = time.monotonic()
+            try:
+                await asyncio.wait_for(self._tell_changes(on_change), timeout)
+            except asyncio.TimeoutError:
+                raise WaitTimeout(f"{self.id} still runs", 9) from None
+            timeout = None if timeout is None else max(0.0, timeout - (time.monotonic() - began))
+        status = await run_async(_verbs.wait(self.id, timeout))
+        return _verbs.check(status) if check else status
+
+    async def _tell_changes(self, on_change: Callable[[TaskChange], None]) -> None:
+        async for change in self.changes(follow=True):
+            on_change(change)
+
+    def logs(self, task: _verbs.Names = None, *, stream: Optional[str] = None, follow: bool = False, tail: Optional[int] = None,
+             grep: _verbs.Names = None) -> AsyncIterator[LogLine]:
+        return iterate_async(_verbs.logs(self.id, task, stream, follow, tail, grep))
+
+    def events(self, *, follow: bool = False, since: int = 1) -> AsyncIterator[Event]:
+        return iterate_async(_verbs.events(self.id, follow, since))
+
+    async def changes(self, *, follow: bool = False) -> AsyncIterator[TaskChange]:
+        async for event in self.events(follow=follow):
+            change = TaskChange.of(event)
+            if change:
+                yield change
+
+    async def metrics(self, name: _verbs.Names = None, task: _verbs.Names = None) -> Metrics:
+        return await run_async(_verbs.metrics(self.id, name, task))
+
+    async def advice(self) -> List[Dict[str, Any]]:
+        return await run_async(_verbs.advice(self.id))
+
+    async def results(self, to: Optional[_submit.Path] = None) -> str:
+        return await run_async(_verbs.results(self.id, None if to is None else str(Path(to).expanduser().absolute())))
+
+    async def value(self, task: Optional[str] = None, timeout: Optional[float] = None) -> Any:
+        status = await self._wait_for_function(timeout)
+        name = task or _verbs.first_task(status)
+        return (await self._read(status, [name]))[name]
+
+    async def values(self, timeout: Optional[float] = None) -> Dict[str, Any]:
+        status = await self._wait_for_function(timeout)
+        return await self._read(status, _verbs.tasks_with_value(status))
+
+    async def _wait_for_function(self, timeout: Optional[float]) -> Status:
+        try:
+            return await self.wait(timeout)
+        except JobFailed as failure:
+            with tempfile.TemporaryDirectory(prefix="tony-") as folder:
+                place = await self._results_here(failure.status, folder)
+                error = _verbs.read_error(failure, place)
+            if error:
+                raise error from error.__cause__
+            raise
+
+    async def _read(self, status: Status, tasks: List[str]) -> Dict[str, Any]:
+        with tempfile.TemporaryDirectory(prefix="tony-") as folder:
+            return _verbs.read_values(await self._results_here(status, folder), tasks)
+
+    async def _results_here(self, status: Status, folder: str) -> Path:
+        place = _verbs.place_here(status)
+        if place:
+            return place
+        with contextlib.suppress(NotFound):  # no program has left any
+            await self.results(folder)
+        return Path(folder, self.id)
+
+    async def scale(self, **counts: int) -> None:
+        await run_async(_verbs.scale(self.id, counts))
+
+    async def restart(self, task: str) -> None:
+        await run_async(_verbs.restart(self.id, task))
+
+    async def kill(self, reason: Optional[str] = None, *, force: bool = False) -> None:
+        await run_async(_verbs.kill(self.id, reason, force))
+
+    async def remove(self) -> None:
+        await run_async(_verbs.remove(self.id))
+
+    async def __aenter__(self) -> Job:
+        return self
+
+    async def __aexit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                        trace: Optional[TracebackType]) -> None:
+        if error is None:
+            await self.wait()
+        elif not (await self.status()).ended:
+            await self.kill(f"{kind.__name__} in Python" if kind else None)
+
+
+@_submit.has_options
+async def submit(program: Program = None, *args: Any, **options: Unpack[Options]) -> Job:
+    """As tony.submit()."""
+    with tempfile.TemporaryDirectory(prefix="tony-") as folder:
+        return Job((await run_async(_job.prepare(program, args, dict(options), Path(folder))))["id"])
+
+
+async def find(job: Optional[str] = None) -> Job:
+    """The job with this id, the beginning of one, or this name; without any the newest. NotFound: there is none."""
+    return Job((await run_async(_verbs.status(job))).id)
+
+
+async def jobs(*, all: bool = False, state: _verbs.Names = None, tag: _verbs.Names = None) -> List[Job]:
+    """As tony.jobs()."""
+    return [Job(job["id"]) for job in await run_async(_verbs.listing(all, state, tag))]
