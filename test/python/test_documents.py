@@ -6,10 +6,19 @@ import sys
 from pathlib import Path
 
 import pytest
+import tony
 from conftest import ROOT
 from patience import PATIENCE_S
 
+REFERENCE = (ROOT / "docs/python-reference.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/python.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def test_the_reference_lists_every_name():
+    listed = set(re.findall(r"^::: tony\.(\w+)$", REFERENCE, re.MULTILINE))
+    errors = {name for name in tony.__all__ if isinstance(getattr(tony, name), type) and issubclass(getattr(tony, name), Exception)}
+    assert listed | errors | {"__version__"} == set(tony.__all__) | {"_errors"}
+    assert all(getattr(tony, name).__doc__ for name in tony.__all__ if name != "__version__")
 
 
 def test_the_page_runs_from_its_beginning_to_its_end(home, capsys):
