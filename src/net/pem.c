@@ -26,9 +26,13 @@ STACK_OF(X509) * pem_read_certificates(const void *bytes, size_t length, struct 
 	bool is_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
 	ERR_clear_error();
 	BIO_free(bio);
-	if (is_end)
+	int count = sk_X509_num(certificates);
+	if (is_end && count > 0)
 		return certificates;
-	err_set(err, ERR_CONFIG, "certificate %d is no PEM", sk_X509_num(certificates) + 1);
+	if (count > 0)
+		err_set(err, ERR_CONFIG, "certificate %d is no PEM", count + 1);
+	else
+		err_set(err, ERR_CONFIG, "it holds no certificate in PEM");
 	sk_X509_pop_free(certificates, X509_free);
 	return NULL;
 }

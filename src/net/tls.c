@@ -81,14 +81,13 @@ static int trust_machine(SSL_CTX *ssl, const char *remedy, struct err *err)
 static int trust(SSL_CTX *ssl, const char *authorities, struct err *err)
 {
 	STACK_OF(X509) *certificates = pem_read_certificates(authorities, strlen(authorities), err);
-	int count = certificates ? sk_X509_num(certificates) : -1;
 
-	for (int i = 0; i < count; i++)
+	if (!certificates)
+		return err_wrap(err, "the trusted authorities");
+	for (int i = 0; i < sk_X509_num(certificates); i++)
 		X509_STORE_add_cert(SSL_CTX_get_cert_store(ssl), sk_X509_value(certificates, i));
 	sk_X509_pop_free(certificates, X509_free);
-	if (count == 0)
-		err_set(err, ERR_CONFIG, "there is none");
-	return count > 0 ? 0 : err_wrap(err, "the trusted authorities");
+	return 0;
 }
 
 /* ---- names --------------------------------------------------------------------------------- */
