@@ -39,10 +39,12 @@ class Call(Generic[T]):
         _tell(words)
         return self.parse(text)
 
-    def give_up(self, code: int, out: IO[bytes]) -> Optional[Call[Any]]:
-        """The call that undoes an answer which nobody waits for any more."""
+    def give_up(self, out: IO[bytes]) -> Optional[Call[Any]]:
+        """The call that undoes an answer which nobody waits for any more, however the program ended behind it."""
         text = _read(out)
-        return self.undo(self.parse(text)) if self.undo and code in self.answers and text.strip() else None
+        if not self.undo or not text.strip():
+            return None
+        return self.undo(self.parse(text))
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,8 @@ def run(call: Call[T]) -> T:
         try:
             code = process.wait()
         except BaseException:
-            undo = call.give_up(_end(process), out)
+            _end(process)
+            undo = call.give_up(out)
             if undo:
                 run(undo)
             raise
@@ -187,7 +190,8 @@ async def run_async(call: Call[T]) -> T:
         try:
             code = await process.wait()
         except BaseException:
-            undo = call.give_up(await _end_async(process), out)
+            await _end_async(process)
+            undo = call.give_up(out)
             if undo:
                 await run_async(undo)
             raise
