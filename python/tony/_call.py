@@ -18,7 +18,7 @@ from tony._errors import NotInstalled, TonyError, WaitTimeout, of_exit_code
 from tony._program import find_program
 
 T = TypeVar("T")
-LINE_CAP = 256 << 20  # bytes: of the series of a task, the longest of all lines
+LINE_CAP = 1 << 20  # bytes: of a log's line, with all of its characters escaped, and then some
 _log = logging.getLogger("tony")
 
 

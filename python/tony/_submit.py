@@ -6,15 +6,12 @@ import inspect
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict, TypeVar, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict, TypeVar, Union
 
 from tony._call import Call, run
 from tony._errors import BadSubmission
 
-if TYPE_CHECKING:
-    from os import PathLike
-
-Path = Union[str, "PathLike[str]"]
+Path = Union[str, "os.PathLike[str]"]
 F = TypeVar("F", bound=Callable[..., Any])
 Program = Union[Path, Sequence[str], Callable[..., Any], None]
 

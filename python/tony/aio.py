@@ -7,7 +7,7 @@
     await job.wait()
 
 A task that is cancelled leaves no process of its own behind, and the job alone; one that is cancelled while it submits leaves no
-job. There are no threads. A function is pickled in the event loop's thread.
+job. A function is pickled in the event loop's thread.
 """
 
 from __future__ import annotations
