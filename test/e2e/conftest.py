@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-pytest.register_assert_rewrite("tony_rows", "dashboard_rows", "page")
+pytest.register_assert_rewrite("tony_rows", "dashboard_rows", "open_rows", "page")
 
 # What a test imports "from conftest" is the suite's own form of it.
 from outcome import pytest_runtest_makereport  # noqa: E402,F401

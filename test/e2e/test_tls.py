@@ -13,7 +13,7 @@ import subprocess
 import pytest
 from conftest import PYTHON, wait_until
 from patience import PATIENCE_S
-from test_open import Browser, open_job, root_of
+from open_rows import Browser, open_job, root_of
 from wire import private_network
 
 TLS = {"tony.application.tls": "true"}

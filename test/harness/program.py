@@ -312,6 +312,7 @@ class Tony:
     folder = "jobs"  # of the state directory, with the jobs' directories
     one_host = True
     one_am = {}  # keys with which no other AM follows one that was killed
+    no_proxy = {}  # keys with which the AM lets nobody look by the address of a scheduler's proxy
 
     def found_job(self, text):
         found = re.search(self.id_pattern, text)

@@ -319,8 +319,8 @@ def check_marks(document, tests):
 
 
 def find_tests():
-    """The names of the files and functions of tests in Python."""
-    paths = tracked("test/*test_*.py")
+    """The names of the files and functions of tests in Python, rows that suites share among them."""
+    paths = tracked("test/*test_*.py", "test/harness/*_rows.py")
     return {os.path.basename(path) for path in paths} | {
         name for path in paths for name in re.findall(r"^def (test_\w+)", read(path), re.MULTILINE)}
 

@@ -12,7 +12,7 @@ import signal
 
 import pytest
 
-pytest.register_assert_rewrite("tony_rows", "dashboard_rows", "page")
+pytest.register_assert_rewrite("tony_rows", "dashboard_rows", "open_rows", "page")
 
 import kit  # noqa: E402
 from outcome import pytest_runtest_makereport  # noqa: E402,F401

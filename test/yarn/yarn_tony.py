@@ -90,6 +90,7 @@ class YarnTony(Tony):
     job_class = YarnJob
     one_host = False
     one_am = {"tony.am.max-attempts": 1}
+    no_proxy = {"tony.am.trust-proxy": "false"}
 
     def __init__(self, directory, cluster):
         super().__init__(directory)
