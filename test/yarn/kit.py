@@ -33,6 +33,8 @@ SUITE = {"--nodes": 4, "--labels": ",,,fast", "--gpus": 2, "--heartbeat-ms": 100
          "--minimum-mb": 256, "--limited-queues": None,
          **({"--httpfs": None} if HAS_HTTPFS else {})}
 LABELLED_NODE = 4
+# With Kerberos, and all that a cluster can seal.
+SECURE = {"--secure": None, "--https": None, "--protection": "privacy"}
 
 
 class Cluster:
@@ -116,7 +118,7 @@ class Cluster:
         try:
             with self.open(url, timeout=PATIENCE_S) as answer:
                 return b"STANDBY" not in answer.read()
-        except OSError:
+        except (OSError, subprocess.CalledProcessError):
             return False
 
     @property
@@ -132,12 +134,12 @@ class Cluster:
     def application(self, app):
         return self.rm(f"apps/{app}")["app"]
 
-    def hdfs(self, method, path, body=None, **query):
-        """One call of WebHDFS: bytes of the answer, or None if there is no such file."""
+    def hdfs(self, method, path, body=None, by=None, **query):
+        """One call of WebHDFS: bytes of the answer, or None if there is no such file. `by`: as open() has it."""
         query = urllib.parse.urlencode({"user.name": self.user, **query})
         url = f"{self.active('nn')}{urllib.parse.quote(path)}?{query}"
         try:
-            return self.request(method, url, body)
+            return self.request(method, url, body, by)
         except urllib.error.HTTPError as error:
             if error.code == 404:
                 return None
@@ -152,21 +154,22 @@ class Cluster:
     def is_secure(self):
         return "KRB5_CONFIG" in self.env
 
-    def open(self, request, **options):
-        """On a secure cluster as HDFS's superuser, or YARN's administrator."""
+    def open(self, request, by=None, handlers=(), **options):
+        """On a secure cluster by a ticket of the user `by`; None: of HDFS's superuser, or YARN's administrator."""
         if not isinstance(request, urllib.request.Request):
             request = urllib.request.Request(request)
         if self.is_secure and "delegation=" not in request.full_url:
-            request.add_header("Cookie", self.cookie(request))
-        return urllib.request.urlopen(request, context=self.context(), **options)
+            request.add_header("Cookie", self.cookie(request, by))
+        opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=self.context()), *handlers)
+        return opener.open(request, **options)
 
-    def cookie(self, request):
+    def cookie(self, request, by):
         """A server gives it for a ticket, and takes it in place of one for hours."""
-        if request.host not in self.cookies:
-            user = "hdfs" if "/webhdfs/" in request.full_url else "yarn"
+        user = by or ("hdfs" if "/webhdfs/" in request.full_url else "yarn")
+        if (request.host, user) not in self.cookies:
             headers = self.curl(user, request.full_url, "-o", "/dev/null", "-D", "-")
-            self.cookies[request.host] = re.search(r"(?i)^set-cookie: (hadoop\.auth=\"?u=[^;]*)", headers, re.M)[1]
-        return self.cookies[request.host]
+            self.cookies[request.host, user] = re.search(r"(?i)^set-cookie: (hadoop\.auth=\"?u=[^;]*)", headers, re.M)[1]
+        return self.cookies[request.host, user]
 
     def curl(self, user, url, *arguments):
         """Its output, with that user's ticket; None: without any."""
@@ -176,18 +179,18 @@ class Cluster:
                               env=env, text=True, capture_output=True, check=True)
         return done.stdout
 
-    def request(self, method, url, body=None):
+    def request(self, method, url, body=None, by=None):
         if body is not None:   # the NameNode says where; it wants nothing of the file itself
             ask = urllib.request.Request(url + "&noredirect=true", method=method)
-            with self.open(ask, timeout=PATIENCE_S) as answer:
+            with self.open(ask, by, timeout=PATIENCE_S) as answer:
                 url = json.load(answer)["Location"]
         request = urllib.request.Request(url, body, method=method,
                                          headers={"Content-Type": "application/octet-stream"})
-        with self.open(request, timeout=PATIENCE_S) as answer:
+        with self.open(request, by, timeout=PATIENCE_S) as answer:
             return answer.read()
 
-    def put(self, path, content):
-        self.hdfs("PUT", path, content, op="CREATE", overwrite="true")
+    def put(self, path, content, by=None):
+        self.hdfs("PUT", path, content, by, op="CREATE", overwrite="true")
 
     def get(self, path):
         return self.hdfs("GET", path, op="OPEN")

@@ -7,7 +7,6 @@ import os
 from portal import Portal
 from program import wait_until
 from test_ha import fail_over
-from test_https import final_url
 
 CLUSTER = {"--nodes": 1, "--heartbeat-ms": 100, "--expiry-ms": 10000, "--ha": None, "--https": None}
 WRITES = ("exec bash -c 'echo one >$TONY_CHECKPOINT_DIR/one; until [ -e {go} ]; do sleep 0.1; done; "
@@ -36,6 +35,6 @@ def test_both_pairs_fail_over_under_a_job(own_cluster, own_tony):
     portal.wait_kept(job, "succeeded")
     portal.stop()
     job.wait_final("SUCCEEDED")
-    assert final_url(own_cluster, job).startswith(own_cluster.active("nn").split("/webhdfs")[0])
+    assert job.final_url().startswith(own_cluster.active("nn").split("/webhdfs")[0])
     tony.forget()
     assert job.status()["state"] == "succeeded" and job.logs("worker:0").endswith("said\n")

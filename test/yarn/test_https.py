@@ -2,10 +2,8 @@
 
 import os
 import shutil
-import urllib.error
-import urllib.request
 
-from patience import PATIENCE_S, wait_until
+from patience import wait_until
 from test_logs import check_logs, configure, run_job
 from test_webhdfs import DENIED, Hdfs, digest
 
@@ -13,22 +11,6 @@ CLUSTER = {"--nodes": 1, "--https": None, "--httpfs": None}
 # The first container is lost when its checkpoint is in HDFS; the second goes on from there.
 SCRIPT = ("echo attempt $TONY_TASK_ATTEMPT; cd $TONY_CHECKPOINT_DIR; if test $TONY_TASK_ATTEMPT = 1; then "
           "head -c 5000000 /dev/urandom >new; mv new step; sha256sum <step; sleep 1000; fi; sha256sum <step")
-
-
-class NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_):
-        return None
-
-
-def final_url(cluster, job):
-    """Where the ResourceManager sends who looks at an ended job."""
-    context = cluster.context()
-    opener = urllib.request.build_opener(NoRedirect, urllib.request.HTTPSHandler(context=context))
-    try:
-        opener.open(job.tracking_url(), timeout=PATIENCE_S)
-    except urllib.error.HTTPError as error:
-        return error.headers["Location"]
-    return None
 
 
 def test_a_job_and_its_checkpoint(own_cluster, own_tony):
@@ -45,7 +27,7 @@ def test_a_job_and_its_checkpoint(own_cluster, own_tony):
     assert job.status()["state"] == "succeeded"
     assert any("succeeded" in str(event) for event in job.events())
     job.wait_final("SUCCEEDED")
-    assert final_url(own_cluster, job).startswith(own_cluster.env["WEBHDFS_URL"].split("/webhdfs")[0])
+    assert job.final_url().startswith(own_cluster.env["WEBHDFS_URL"].split("/webhdfs")[0])
 
 
 def test_whom_to_trust_is_said_by_a_key(own_cluster, own_tony):

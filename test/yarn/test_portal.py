@@ -189,13 +189,18 @@ def board(tony, shared):
         portal.stop()
 
 
+def write(tony, path, content):
+    """As a program of the job does."""
+    tony.cluster.put(path, content, by=tony.cluster.user)
+
+
 @pytest.fixture
 def events(tony):
     """A directory in HDFS with what a program has written for TensorBoard."""
-    path = f"/tony-events-{os.urandom(4).hex()}"
-    tony.cluster.put(f"{path}/events.out.tfevents.1.host", b"first")
-    tony.cluster.put(f"{path}/eval/events.out.tfevents.2.host", b"second")
-    tony.cluster.put(f"{path}/model.bin", b"weights")
+    path = f"/user/{tony.cluster.user}/events-{os.urandom(4).hex()}"
+    write(tony, f"{path}/events.out.tfevents.1.host", b"first")
+    write(tony, f"{path}/eval/events.out.tfevents.2.host", b"second")
+    write(tony, f"{path}/model.bin", b"weights")
     yield path
     tony.cluster.hdfs("DELETE", path, op="DELETE", recursive="true")
 
@@ -223,8 +228,8 @@ def test_tensorboard_reads_a_copy_that_follows_hdfs(tony, shared, board, events)
     job, base = job_with_events(tony, shared, board, f"hdfs://{events}")
     place, files, page = started(board, base)
     assert files == WRITTEN and place.stat().st_mode & 0o777 == 0o700
-    tony.cluster.put(f"{events}/events.out.tfevents.1.host", b"first, and more")
-    tony.cluster.put(f"{events}/later/events.out.tfevents.3.host", b"third")
+    write(tony, f"{events}/events.out.tfevents.1.host", b"first, and more")
+    write(tony, f"{events}/later/events.out.tfevents.3.host", b"third")
     wait_until(lambda: board.get(page)[1] == {**WRITTEN, "events.out.tfevents.1.host": "first, and more",
                                               "later/events.out.tfevents.3.host": "third"}, "the copy to follow")
     board.stop()

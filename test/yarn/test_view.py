@@ -13,6 +13,8 @@ from program import write_xml
 @pytest.fixture
 def place(cluster):
     path = f"/user/{cluster.user}/{uuid.uuid4()}"
+    for directory in (path, f"{path}/elsewhere"):
+        cluster.hdfs("PUT", directory, op="MKDIRS", permission="1777")
     yield path
     cluster.hdfs("DELETE", path, op="DELETE", recursive="true")
 

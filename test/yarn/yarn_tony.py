@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 
 from patience import PATIENCE_S, wait_until
+from portal import NoRedirect
 from program import Job, Tony, describe, is_alive, read_environ
 
 OVER = ("FINISHED", "FAILED", "KILLED")
@@ -46,6 +47,14 @@ class YarnJob(Job):
     def tracking_url(self):
         """There is none before its AM has registered."""
         return wait_until(lambda: self.application().get("trackingUrl"), f"the page of {self.id}")
+
+    def final_url(self):
+        """Where the ResourceManager sends users who look at an ended job."""
+        try:
+            self.tony.look(self.tracking_url(), NoRedirect)
+        except urllib.error.HTTPError as error:
+            return error.headers["Location"]
+        return None
 
     def wait_final(self, status):
         assert self.ended_application()["finalStatus"] == status
@@ -118,6 +127,10 @@ class YarnTony(Tony):
         assert old in text
         (site / file).write_text(text.replace(old, new))
         return {"HADOOP_CONF_DIR": str(site)}
+
+    def look(self, request, *handlers):
+        """The answer that a browser of this user's gets, from YARN's web proxy for instance."""
+        return self.cluster.open(request, self.cluster.user, handlers, timeout=PATIENCE_S)
 
     def ids(self):
         return sorted(self.seen)
