@@ -101,7 +101,7 @@ class Canary:
 
     def add(self, name, *values):
         """Further values of a mark count as the same."""
-        self.marks[name] = (*self.marks.get(name, ()), *(form for value in values for form in forms(value)))
+        self.marks[name] = tuple({*self.marks.get(name, ()), *(form for value in values for form in forms(value))})
 
     def add_token(self, token):
         """As text, as the bytes that it stands for, and the key that follows from it."""
