@@ -132,13 +132,14 @@ def test_secrets_on_the_wire(tony, seal):
         canary.add("portal's token", portal.token.encode())
         names[port_of(f"//{json.loads((job.directory / 'am.json').read_text())['address']}")] = "the AM"
         names |= {port_of(portal.url): "the portal"}
-        names.setdefault(port_of((tony.directory / "am-url").read_text()), "the executor, for its program")
         ask_all(canary, portal, certificate, job, names)
         job.kill_am(signal.SIGABRT)   # what it dies of leaves a core file, if it may
         assert tony.run("restart", job.id, "worker:0").returncode == 0
         wait_until(lambda: job.task("worker:0").get("restart") == 1 and job.task("worker:0")["state"] == "running", "the next program")
         assert tony.run("kill", "--reason", "enough", job.id).returncode == 0
         portal.stop()
+    for url in canary.am_urls():
+        names.setdefault(port_of(url), "the executor, for its program")
     canary.search_wire(wire, names)
     if seal == "true":
         heard = {("token", "the executor, for its program"),  # which is on its machine

@@ -119,7 +119,6 @@ def test_marked_secrets_are_found_nowhere_else(own_tony, own_cluster):
         portal = Portal(own_tony, "--certificate", certificate, "--key", key, trusted=certificate)
         job = canary.submit({"tony.task.heartbeat-interval-ms": 100}, "--principal", own_cluster.env["TONY_YARN_PRINCIPAL"],
                             "--keytab", own_cluster.env["TONY_YARN_KEYTAB"])
-        names[port_of((own_tony.directory / "am-url").read_text())] = "the executor, for its program"
         canary.add_token(wait_until(job.token, "the token"))
         canary.add("token of the portal", portal.token.encode())
         portal.wait_job(job, "running")
@@ -156,6 +155,7 @@ def test_marked_secrets_are_found_nowhere_else(own_tony, own_cluster):
         assert places(canary.found, job) == kept | {("password", "history/job.json")}
         wait_until(lambda: marks_in_blocks(canary, own_cluster) == {"password"}, "the blocks of deleted files to be removed")
         portal.stop()
+    names |= {port_of(url): "the executor, for its program" for url in canary.am_urls()}
     canary.found.clear()
     canary.search_wire(wire, names)
     heard = {("token", "the executor, for its program"), ("token", "a tunnel"),   # on the machine of either
