@@ -28,7 +28,7 @@ static void destroy(struct api_session *session)
 	free(session);
 }
 
-/* Bytes that were on the way are still delivered. */
+/* Bytes that were passed on to it before are still delivered. */
 static void end_side(struct http_request **side)
 {
 	if (*side)

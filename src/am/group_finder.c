@@ -5,6 +5,7 @@
 #include <event2/event.h>
 #include <event2/event_struct.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -16,7 +17,7 @@
 #include "base/mem.h"
 #include "base/timer.h"
 
-enum { PROGRAMS_MAX = 4, OUTPUT_CAP = 64 * 1024 };
+enum { PROGRAMS_MAX = 4, WAITING_MAX = 256, OUTPUT_CAP = 64 * 1024 };
 
 struct lookup {
 	TAILQ_ENTRY(lookup) link;
@@ -33,7 +34,7 @@ struct group_finder {
 	void (*found)(void *data, const char *user, struct str_list *groups);
 	void *data;
 	TAILQ_HEAD(, lookup) lookups;
-	size_t running;
+	size_t running, count;
 	struct event next;
 };
 
@@ -42,6 +43,7 @@ static void destroy_lookup(struct lookup *lookup)
 	struct group_finder *finder = lookup->finder;
 
 	TAILQ_REMOVE(&finder->lookups, lookup, link);
+	finder->count--;
 	if (lookup->pid > 0) {
 		event_del(&lookup->readable);
 		event_del(&lookup->patience);
@@ -62,12 +64,22 @@ static void tell(struct lookup *lookup)
 	const char *text = str_text(&lookup->output);
 	size_t length = lookup->output.length;
 
-	/* Each name ends with a NUL. */
-	for (size_t at = 0; at < length; at += strlen(text + at) + 1)
+	/* Each name ends with a NUL; one that does not was cut off. */
+	for (size_t at = 0; at < length && memchr(text + at, '\0', length - at);
+	     at += strlen(text + at) + 1)
 		str_list_add(&groups, text + at);
 	destroy_lookup(lookup);
 	timer_start(&finder->next, 0);
 	finder->found(finder->data, user, &groups);
+}
+
+static void fail(struct lookup *lookup, const char *why)
+{
+	log_warning("id, asked for the groups of %s, %s: the groups of tony.application.acl.view "
+		    "do not count for him now",
+		    lookup->user, why);
+	str_truncate(&lookup->output, 0);
+	tell(lookup);
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *data)
@@ -78,25 +90,21 @@ static void on_readable(evutil_socket_t fd, short what, void *data)
 
 	if (got > 0 && lookup->output.length + (size_t)got <= OUTPUT_CAP)
 		str_append_bytes(&lookup->output, buffer, (size_t)got);
-	else if (got >= 0 || errno != EAGAIN)
+	else if (got > 0 || (got < 0 && errno != EAGAIN))
+		fail(lookup, "says more than can be right");
+	else if (got == 0)
 		tell(lookup);
 }
 
 static void on_patience_over(evutil_socket_t fd, short what, void *data)
 {
-	struct lookup *lookup = data;
-
-	log_warning("id did not tell the groups of %s within %d s: the groups of "
-		    "tony.application.acl.view do not count for him now",
-		    lookup->user, GROUP_FINDER_PATIENCE_MS / 1000);
-	str_truncate(&lookup->output, 0);
-	tell(lookup);
+	fail(data, "is silent");
 }
 
 /* `id` takes "0" and "+0" for a number of a user. */
 static bool is_name(const char *user)
 {
-	return isalpha((unsigned char)*user) || *user == '_';
+	return (isalpha((unsigned char)*user) || *user == '_') && strlen(user) <= NAME_MAX;
 }
 
 /* Its answer is read from *output. -1 and errno: it does not start. */
@@ -189,10 +197,20 @@ void group_finder_destroy(struct group_finder *finder)
 
 void group_finder_ask(struct group_finder *finder, const char *user)
 {
-	struct lookup *lookup = mem_alloc(sizeof(*lookup));
+	struct lookup *lookup;
 
+	TAILQ_FOREACH(lookup, &finder->lookups, link)
+	if (strcmp(lookup->user, user) == 0)
+		return;
+	if (finder->count >= WAITING_MAX) { /* whoever makes up so many names is not waited for */
+		struct str_list none = {0};
+		finder->found(finder->data, user, &none);
+		return;
+	}
+	lookup = mem_alloc(sizeof(*lookup));
 	lookup->finder = finder;
 	lookup->user = mem_strdup(user);
+	finder->count++;
 	TAILQ_INSERT_TAIL(&finder->lookups, lookup, link);
 	timer_start(&finder->next, 0);
 }

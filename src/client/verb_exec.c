@@ -35,8 +35,9 @@ static const struct opt exec_options[] = {
 struct talk {
 	struct event_base *base;
 	struct channel *channel;
-	struct session_command command;
-	bool takes_input, has_begun;
+	bool has_terminal, takes_input, has_begun;
+	char *start; /* the first frame */
+	bool is_interrupted;
 	size_t on_the_way; /* bytes of input */
 	struct event input, resized, signals[2];
 	int code; /* -1: `problem` */
@@ -122,19 +123,18 @@ static void on_drained(void *data)
 static void on_opened(void *data)
 {
 	struct talk *talk = data;
-	char *text cleanup_free = session_command_encode(&talk->command);
 
-	channel_say(talk->channel, SESSION_START, text, strlen(text));
+	channel_say(talk->channel, SESSION_START, talk->start, strlen(talk->start));
 	talk->has_begun = true;
-	if (!talk->takes_input && !talk->command.has_terminal)
+	if (!talk->takes_input)
 		channel_say(talk->channel, SESSION_NO_MORE, "", 0);
 	read_on(talk);
 }
 
 static void pass_on(struct talk *talk, int fd, const char *bytes, size_t length)
 {
-	if (fs_write_all(fd, bytes, length, NULL) < 0)
-		leave(talk, PROC_SHELL_SIGNAL + SIGPIPE);
+	if (fs_write_all(fd, bytes, length, &talk->problem) < 0)
+		leave(talk, errno == EPIPE ? PROC_SHELL_SIGNAL + SIGPIPE : -1);
 }
 
 static void on_heard(void *data, unsigned char kind, const char *content, size_t length)
@@ -167,16 +167,18 @@ static void on_ended(void *data, const struct err *err)
 	leave(talk, -1);
 }
 
-/* Ctrl-C of a terminal that is not the command's. */
+/* Ctrl-C of a terminal that is not the command's. A second one does not wait for the command, nor
+ * does SIGTERM: it ends with the channel. */
 static void on_signal(evutil_socket_t signal, short what, void *data)
 {
 	struct talk *talk = data;
 	char *text cleanup_free = mem_printf("%d", (int)signal);
 
-	if (talk->has_begun)
+	if (talk->has_begun && !talk->is_interrupted && signal == SIGINT)
 		channel_say(talk->channel, SESSION_SIGNAL, text, strlen(text));
 	else
 		leave(talk, PROC_SHELL_SIGNAL + (int)signal);
+	talk->is_interrupted = true;
 }
 
 /* ------------------------------------------------------------------------------------------- */
@@ -224,8 +226,10 @@ static int converse(struct talk *talk, const struct opened *opened, const char *
 	talk->channel = channel_open(&options, err);
 	if (!talk->channel)
 		return -1;
+	signal(SIGPIPE, SIG_IGN);
 	watch(talk);
-	bool is_raw = talk->command.has_terminal && isatty(STDIN_FILENO) && make_raw(&before);
+	bool is_raw = talk->has_terminal && talk->takes_input && isatty(STDIN_FILENO) &&
+		      make_raw(&before);
 	event_base_dispatch(talk->base);
 	if (is_raw)
 		tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
@@ -285,19 +289,50 @@ static char *find_task(struct opened *opened, const struct str_list *operands, s
 	return NULL;
 }
 
+/* The first frame: the words behind `count` operands. NULL: `err`. The caller frees. */
+static char *make_start(const struct exec_options *chosen, const struct verb_call *call,
+			size_t count, struct err *err)
+{
+	struct session_command command = {.has_terminal = chosen->terminal};
+	const char *terminal = chosen->terminal ? getenv("TERM") : NULL;
+
+	for (size_t i = count; i < call->operands->count; i++) {
+		const char *word = call->operands->items[i];
+		if (!str_is_utf8(word, strlen(word))) {
+			str_list_finish(&command.words);
+			err_set(err, ERR_USAGE, "the command is not UTF-8");
+			return NULL;
+		}
+		str_list_add(&command.words, word);
+	}
+	if (terminal && str_is_utf8(terminal, strlen(terminal)))
+		command.terminal = mem_strdup(terminal);
+	if (chosen->terminal)
+		find_size(&command.size);
+	char *text = session_command_encode(&command);
+	session_command_finish(&command);
+	if (strlen(text) <= CHANNEL_FRAME_MAX)
+		return text;
+	free(text);
+	err_set(err, ERR_USAGE, "the command has more than %d bytes; pass it on with --stdin",
+		CHANNEL_FRAME_MAX);
+	return NULL;
+}
+
 static int run(const struct exec_options *chosen, const struct verb_call *call,
 	       const struct verb *verb, struct err *err)
 {
 	struct opened opened cleanup_opened = {0};
-	struct talk talk = {.command.has_terminal = chosen->terminal, .takes_input = chosen->input};
+	struct talk talk = {.has_terminal = chosen->terminal, .takes_input = chosen->input};
 	size_t count = call->dashdash;
 
 	if (count > 2)
 		return err_set(err, ERR_USAGE, "usage: %s", verb->options.usage);
-	if (talk.command.has_terminal && talk.takes_input && !isatty(STDIN_FILENO))
+	if (talk.has_terminal && talk.takes_input && !isatty(STDIN_FILENO))
 		return err_set(err, ERR_USAGE,
 			       "standard input is no terminal; leave --tty out, or type it in one");
-	char *task cleanup_free = find_task(&opened, call->operands, count, err);
+	char *start cleanup_free = make_start(chosen, call, count, err);
+	char *task cleanup_free = start ? find_task(&opened, call->operands, count, err) : NULL;
 	if (!task)
 		return -1;
 	if (opened.view->is_final)
@@ -305,15 +340,10 @@ static int run(const struct exec_options *chosen, const struct verb_call *call,
 	if (!opened.door.address)
 		return err_set(err, ERR_UNREACHABLE, "%s has no running application master",
 			       opened.id);
-	for (size_t i = count; i < call->operands->count; i++)
-		str_list_add(&talk.command.words, call->operands->items[i]);
-	talk.command.terminal = talk.command.has_terminal ? mem_strdup(getenv("TERM")) : NULL;
-	if (talk.command.has_terminal)
-		find_size(&talk.command.size);
+	talk.start = start;
 	talk.base = create_base();
 	int code = converse(&talk, &opened, task, err);
 	event_base_free(talk.base);
-	session_command_finish(&talk.command);
 	return code;
 }
 

@@ -12,11 +12,23 @@ static bool is_among(const struct proc_list *list, const struct proc_id *process
 	return false;
 }
 
-bool freeze_look(struct freeze *freeze, struct proc_tree *processes, int64_t now)
+static void leave_out(struct proc_list *list, const struct proc_list *others)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (!is_among(others, &list->items[i]))
+			list->items[kept++] = list->items[i];
+	list->count = kept;
+}
+
+bool freeze_look(struct freeze *freeze, struct proc_tree *processes, const struct proc_list *others,
+		 int64_t now)
 {
 	struct proc_list stopped;
 
 	proc_tree_list_stopped(processes, &stopped);
+	leave_out(&stopped, others);
 	if (stopped.count == 0) {
 		freeze->process.pid = 0;
 	} else if (!is_among(&stopped, &freeze->process)) {

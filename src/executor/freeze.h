@@ -16,8 +16,9 @@ struct freeze {
 	int64_t since;		/* ms, as `now` */
 };
 
-/* Looks at the task's processes. True: one has been stopped for limit_ms. */
-bool freeze_look(struct freeze *freeze, struct proc_tree *processes, int64_t now);
+/* Looks at the task's processes, less `others`. True: one has been stopped for limit_ms. */
+bool freeze_look(struct freeze *freeze, struct proc_tree *processes, const struct proc_list *others,
+		 int64_t now);
 
 /* "process 4711 (python3) was stopped (SIGSTOP) and stood still for 60s". The caller frees. */
 char *freeze_text(const struct freeze *freeze);

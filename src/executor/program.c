@@ -65,7 +65,8 @@ struct program {
 	struct freeze freeze;
 	struct hang hang;
 	struct sessions sessions;
-	pid_t saver; /* writes the stacks of what hangs; 0: none */
+	struct str_list environment; /* of the first process */
+	pid_t saver;		     /* writes the stacks of what hangs; 0: none */
 	struct str_list stacks;
 	struct tally tally;
 	struct program_use use; /* once it has ended */
@@ -349,7 +350,13 @@ static void on_freeze_timer(evutil_socket_t fd, short what, void *data)
 
 	if (program->phase != PHASE_RUNNING)
 		return;
-	if (!freeze_look(&program->freeze, program->options.memory->tree, clock_monotonic_ms())) {
+	struct proc_list others;
+
+	sessions_list(&program->sessions, &others); /* people press Ctrl-Z */
+	bool is_frozen = freeze_look(&program->freeze, program->options.memory->tree, &others,
+				     clock_monotonic_ms());
+	proc_list_finish(&others);
+	if (!is_frozen) {
 		timer_start(program->freeze_timer, look_interval(program->freeze.limit_ms));
 		return;
 	}
@@ -519,6 +526,7 @@ struct program *program_start(const struct program_options *options, struct err 
 	struct program *program = create(options);
 
 	memory_begin(options->memory);
+	str_list_copy(&program->environment, &options->environments[0].entries);
 	for (size_t i = 0; i < program->count; i++) {
 		if (start_process(program, i, err) < 0) {
 			program_destroy(program);
@@ -563,6 +571,7 @@ void program_destroy(struct program *program)
 	event_free(program->freeze_timer);
 	event_free(program->hang_timer);
 	str_list_finish(&program->stacks);
+	str_list_finish(&program->environment);
 	mask_words_destroy(program->mask);
 	free(program->ended_text);
 	free(program->processes);
@@ -602,7 +611,8 @@ static pid_t find_process(const struct program *program)
 void program_open_session(struct program *program, const char *id)
 {
 	if (program->phase == PHASE_RUNNING)
-		sessions_start(&program->sessions, id, find_process(program));
+		sessions_start(&program->sessions, id, find_process(program),
+			       program->environment.items);
 }
 
 size_t program_pids(const struct program *program, int **pids)

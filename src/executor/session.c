@@ -25,7 +25,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
-#include "base/timer.h"
 #include "executor/sessions.h"
 #include "executor/spawn_child.h"
 #include "job/job.h"
@@ -34,7 +33,6 @@
 
 enum {
 	GRACE_MS = 2000, /* of what the command leaves behind: SIGHUP, then SIGKILL */
-	LAST_MS = 10000, /* for the end to be heard */
 	PIECE = 32 * 1024,
 };
 
@@ -49,12 +47,13 @@ struct session {
 	struct event_base *base;
 	struct channel *channel;
 	struct session_command command;
+	const char *id;
 	pid_t program, pid; /* 0: it does not run */
 	int input;	    /* of the command; -1: closed */
 	struct evbuffer *pending;
 	bool no_more, has_ended, is_told;
 	struct stream streams[2]; /* output and errors, or the terminal */
-	struct event writable, child, late;
+	struct event writable, child;
 	int status;
 };
 
@@ -63,12 +62,12 @@ static void leave(struct session *session)
 	event_base_loopbreak(session->base);
 }
 
-/* The last frame; whoever asked closes the channel. */
+/* The last frame. The client closes the channel once it has read all that came before: until then
+ * bytes may be on the way. */
 static void tell_last(struct session *session, unsigned char kind, const char *text)
 {
 	session->is_told = true;
 	channel_say(session->channel, kind, text, strlen(text));
-	timer_start(&session->late, LAST_MS);
 }
 
 /* ---- what the command says ---------------------------------------------------------------- */
@@ -82,8 +81,8 @@ static void close_stream(struct stream *stream)
 	stream->fd = -1;
 }
 
-/* False: nothing is there now, or will be. */
-static bool pass_on(struct stream *stream)
+/* How many bytes; 0: nothing is there now, or will be. */
+static size_t pass_on(struct stream *stream)
 {
 	struct session *session = stream->session;
 	char piece[PIECE];
@@ -93,7 +92,7 @@ static bool pass_on(struct stream *stream)
 		channel_say(session->channel, stream->kind, piece, (size_t)got);
 	else if (got == 0 || (errno != EAGAIN && errno != EINTR))
 		close_stream(stream); /* a terminal without its command says EIO */
-	return got > 0;
+	return got > 0 ? (size_t)got : 0;
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *data)
@@ -124,7 +123,30 @@ static void watch_stream(struct session *session, size_t which, int fd, unsigned
 	event_add(&stream->event, NULL);
 }
 
-/* The command's last words are there when it ends. */
+/* The command's last words are there when it ends. Others whom it has started may write on for
+ * ever. */
+static void pass_on_rest(struct stream *stream)
+{
+	int left = 0;
+
+	if (stream->fd < 0 || ioctl(stream->fd, FIONREAD, &left) < 0)
+		return;
+	while (left > 0 && stream->fd >= 0) {
+		size_t passed = pass_on(stream);
+		if (passed == 0)
+			return;
+		left -= passed < (size_t)left ? (int)passed : left;
+	}
+}
+
+static void close_input(struct session *session)
+{
+	event_del(&session->writable);
+	if (session->input >= 0)
+		close(session->input);
+	session->input = -1;
+}
+
 static void tell_end(struct session *session)
 {
 	char *code cleanup_free = mem_printf("%d", proc_shell_code(session->status));
@@ -132,11 +154,10 @@ static void tell_end(struct session *session)
 	if (session->is_told)
 		return;
 	for (size_t i = 0; i < array_length(session->streams); i++) {
-		struct stream *stream = &session->streams[i];
-		while (stream->fd >= 0 && pass_on(stream))
-			continue;
-		close_stream(stream);
+		pass_on_rest(&session->streams[i]);
+		close_stream(&session->streams[i]);
 	}
+	close_input(session);
 	tell_last(session, SESSION_END, code);
 }
 
@@ -156,14 +177,6 @@ static void on_child(evutil_socket_t fd, short what, void *data)
 }
 
 /* ---- what is said to it ------------------------------------------------------------------- */
-
-static void close_input(struct session *session)
-{
-	event_del(&session->writable);
-	if (session->input >= 0)
-		close(session->input);
-	session->input = -1;
-}
 
 static void on_writable(evutil_socket_t fd, short what, void *data)
 {
@@ -235,11 +248,12 @@ static bool is_own_namespace(const char *path, const char *name)
 static int enter(pid_t program, const char *name)
 {
 	char *path cleanup_free = mem_printf("/proc/%d/ns/%s", (int)program, name);
-	int fd = is_own_namespace(path, name) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-	int result = fd < 0 ? 0 : setns(fd, 0);
 
-	if (fd >= 0)
-		close(fd);
+	if (is_own_namespace(path, name))
+		return 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int result = fd < 0 ? -1 : setns(fd, 0);
+	mem_cleanup_close(&fd);
 	return result;
 }
 
@@ -249,10 +263,14 @@ _Noreturn static void become(const struct session *session)
 	char *const shell[] = {"bash", NULL};
 	char *const *words = shell;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* That of processes is entered by the fork before this. */
 	char *directory cleanup_free = getcwd(NULL, 0);
-	if (enter(session->program, "mnt") == 0 && directory && chdir(directory) < 0)
+	if (enter(session->program, "mnt") < 0 || !directory || chdir(directory) < 0) {
+		fprintf(stderr, "tony: cannot enter the directory of the task's program: %s\n",
+			strerror(errno));
 		_exit(126);
+	}
 	if (command->words.count > 0) {
 		char **given = mem_alloc_array(command->words.count + 1, sizeof(*given));
 		memcpy(given, command->words.items, command->words.count * sizeof(*given));
@@ -260,6 +278,7 @@ _Noreturn static void become(const struct session *session)
 	}
 	if (command->terminal)
 		setenv("TERM", command->terminal, true);
+	setenv(SESSION_VARIABLE, session->id, true);
 	proc_reset_signals();
 	limits_restore();
 	spawn_child_close_from(3, true);
@@ -372,11 +391,6 @@ static void on_opened(void *data)
 {
 }
 
-static void on_late(evutil_socket_t fd, short what, void *data)
-{
-	leave(data);
-}
-
 /* ------------------------------------------------------------------------------------------- */
 
 /* "http://HOST:PORT": the AM, or for a job with TLS a port of the executor's that leads there. */
@@ -409,16 +423,16 @@ static struct channel *dial(struct session *session, const char *id, char **toke
 
 static void run(struct session *session)
 {
-	event_assign(&session->late, session->base, -1, 0, on_late, session);
 	event_assign(&session->child, session->base, SIGCHLD, EV_SIGNAL | EV_PERSIST, on_child,
 		     session);
 	event_add(&session->child, NULL);
 	event_base_dispatch(session->base);
 	event_del(&session->child);
-	event_del(&session->late);
 	for (size_t i = 0; i < array_length(session->streams); i++)
 		close_stream(&session->streams[i]);
-	proc_end_all(getpid(), NULL, NULL, 0, SIGHUP, GRACE_MS);
+	/* In a namespace of processes an orphan is no descendant any more. */
+	char *mark cleanup_free = mem_printf(SESSION_VARIABLE "=%s", session->id);
+	proc_end_all(getpid(), mark, NULL, 0, SIGHUP, GRACE_MS);
 }
 
 int session_main(int argc, char **argv)
@@ -429,6 +443,7 @@ int session_main(int argc, char **argv)
 	int64_t program;
 
 	log_open("session", LOG_LEVEL_WARNING);
+	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	session.streams[0].fd = session.streams[1].fd = -1;
 	if (argc != 3 || str_parse_int(argv[2], 1, INT32_MAX, &program) < 0) {
@@ -436,6 +451,7 @@ int session_main(int argc, char **argv)
 		return 2;
 	}
 	session.program = (pid_t)program;
+	session.id = argv[1];
 	session.channel = dial(&session, argv[1], &token, &err);
 	if (session.channel)
 		run(&session);

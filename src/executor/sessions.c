@@ -3,52 +3,28 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "base/helper.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/proc.h"
-#include "base/str.h"
 #include "executor/spawn_child.h"
 
-#define ENVIRONMENT_CAP (8u << 20)
-
-/* ---- in the child ------------------------------------------------------------------------- */
-
-static char **environment_of(pid_t program, char **text)
-{
-	char *path cleanup_free = mem_printf("/proc/%d/environ", (int)program);
-	size_t length = 0, count = 0;
-
-	*text = fs_read_file(path, ENVIRONMENT_CAP, &length, NULL);
-	if (!*text)
-		return NULL;
-	char **entries = mem_alloc_array(length / 2 + 2, sizeof(*entries));
-	for (size_t at = 0; at < length; at += strlen(*text + at) + 1)
-		if (strchr(*text + at, '='))
-			entries[count++] = *text + at;
-	return entries;
-}
-
-_Noreturn static void become_session(const char *id, pid_t program)
+_Noreturn static void become_session(const char *id, pid_t program, char *const *environment)
 {
 	char *number cleanup_free = mem_printf("%d", (int)program);
 	char *const arguments[] = {"tony-agent", "session", (char *)id, number, NULL};
 	char *directory cleanup_free = mem_printf("/proc/%d/cwd", (int)program);
-	char *text;
-	char **environment = environment_of(program, &text);
 	int agent = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	proc_reset_signals();
-	if (!environment || agent < 0 || chdir(directory) < 0)
+	if (agent < 0 || chdir(directory) < 0)
 		_exit(1);
 	setsid();
 	spawn_child_close_from(3, true);
@@ -57,19 +33,18 @@ _Noreturn static void become_session(const char *id, pid_t program)
 	_exit(1);
 }
 
-/* ------------------------------------------------------------------------------------------- */
-
-static pid_t *find(struct sessions *sessions, pid_t pid)
+static struct session_process *find(struct sessions *sessions, pid_t pid)
 {
 	for (size_t i = 0; i < SESSION_ORDERS_MAX; i++)
-		if (sessions->pids[i] == pid)
-			return &sessions->pids[i];
+		if (sessions->items[i].pid == pid)
+			return &sessions->items[i];
 	return NULL;
 }
 
-void sessions_start(struct sessions *sessions, const char *id, pid_t program)
+void sessions_start(struct sessions *sessions, const char *id, pid_t program,
+		    char *const *environment)
 {
-	pid_t *place = find(sessions, 0);
+	struct session_process *place = find(sessions, 0);
 	sigset_t all, before;
 
 	if (!place || program <= 0)
@@ -79,30 +54,65 @@ void sessions_start(struct sessions *sessions, const char *id, pid_t program)
 	pid_t pid = fork();
 	int error = errno;
 	if (pid == 0)
-		become_session(id, program);
+		become_session(id, program, environment);
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	if (pid < 0)
+	if (pid < 0) {
 		log_warning("a command of the user's cannot be started: %s", strerror(error));
-	else
-		*place = pid;
+		return;
+	}
+	place->pid = pid;
+	snprintf(place->id, sizeof(place->id), "%s", id);
 }
 
 bool sessions_child_ended(struct sessions *sessions, pid_t pid)
 {
-	pid_t *place = find(sessions, pid);
+	struct session_process *place = find(sessions, pid);
 
 	if (place)
-		*place = 0;
+		place->pid = 0;
 	return place;
+}
+
+static void append(struct proc_list *list, struct proc_list *more)
+{
+	for (size_t i = 0; i < more->count; i++) {
+		list->items = mem_grow(list->items, list->count, sizeof(*list->items));
+		list->items[list->count++] = more->items[i];
+	}
+	proc_list_finish(more);
+}
+
+/* In a namespace of processes an orphan is none of their descendants any more. */
+static void append_session(const struct session_process *session, struct proc_list *list)
+{
+	char *mark cleanup_free = mem_printf(SESSION_VARIABLE "=%s", session->id);
+	struct proc_list found;
+
+	proc_find_descendants(session->pid, &found);
+	append(list, &found);
+	proc_find_marked(mark, session->pid, &found);
+	append(list, &found);
+}
+
+void sessions_list(const struct sessions *sessions, struct proc_list *list)
+{
+	*list = (struct proc_list){0};
+	for (size_t i = 0; i < SESSION_ORDERS_MAX; i++)
+		if (sessions->items[i].pid > 0)
+			append_session(&sessions->items[i], list);
 }
 
 void sessions_cancel(struct sessions *sessions)
 {
+	struct proc_list list;
+
+	sessions_list(sessions, &list);
+	for (size_t i = 0; i < list.count; i++)
+		kill(list.items[i].pid, SIGKILL);
+	proc_list_finish(&list);
 	for (size_t i = 0; i < SESSION_ORDERS_MAX; i++) {
-		if (sessions->pids[i] == 0)
-			continue;
-		proc_end_all(sessions->pids[i], NULL, NULL, 0, SIGKILL, 0);
-		helper_end(sessions->pids[i]);
-		sessions->pids[i] = 0;
+		if (sessions->items[i].pid > 0)
+			helper_end(sessions->items[i].pid);
+		sessions->items[i].pid = 0;
 	}
 }

@@ -67,6 +67,8 @@ void channel_say(struct channel *channel, unsigned char kind, const void *conten
 	unsigned char head[FRAME_HEAD] = {kind};
 	uint32_t size = htonl((uint32_t)length);
 
+	if (length > CHANNEL_FRAME_MAX)
+		BUG("a frame of %zu bytes", length);
 	memcpy(head + 1, &size, sizeof(size));
 	evbuffer_add(channel->wire.output, head, sizeof(head));
 	evbuffer_add(channel->wire.output, content, length);
@@ -76,11 +78,6 @@ void channel_say(struct channel *channel, unsigned char kind, const void *conten
 bool channel_has_room(const struct channel *channel)
 {
 	return channel->is_open && evbuffer_get_length(channel->wire.output) < ROOM;
-}
-
-bool channel_is_sending(const struct channel *channel)
-{
-	return channel->is_open && wire_is_sending(&channel->wire);
 }
 
 /* False: no whole one has come. */

@@ -41,7 +41,5 @@ void channel_close(struct channel *channel); /* NULL is fine */
 /* `length` is at most CHANNEL_FRAME_MAX. */
 void channel_say(struct channel *channel, unsigned char kind, const void *content, size_t length);
 bool channel_has_room(const struct channel *channel);
-/* Some of what was said has not left. */
-bool channel_is_sending(const struct channel *channel);
 
 #endif

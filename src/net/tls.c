@@ -313,12 +313,20 @@ static int is_the_client(X509_STORE_CTX *verification, void *data)
 	return 0;
 }
 
+/* No session goes on without the certificate. */
+static void demand(struct tls_context *context)
+{
+	SSL_CTX_set_cert_verify_callback(context->ssl, is_the_client, context);
+	SSL_CTX_set_options(context->ssl, SSL_OP_NO_TICKET);
+	SSL_CTX_set_num_tickets(context->ssl, 0);
+}
+
 void tls_context_demand(struct tls_context *context, X509 *client)
 {
 	X509_up_ref(client);
 	X509_free(context->client);
 	context->client = client;
-	SSL_CTX_set_cert_verify_callback(context->ssl, is_the_client, context);
+	demand(context);
 }
 
 /* A context has room for a certificate of each kind of key, so that an old one could stay: the new
@@ -335,7 +343,7 @@ int tls_context_renew(struct tls_context *context, const struct tls_identity *id
 		SSL_CTX_free(context->ssl);
 		context->ssl = ssl;
 		if (context->client)
-			SSL_CTX_set_cert_verify_callback(ssl, is_the_client, context);
+			demand(context);
 	} else { /* as of a key of 1,024 bits */
 		SSL_CTX_free(ssl);
 		err_set(err, ERR_CONFIG, "OpenSSL refuses the certificate: %s",

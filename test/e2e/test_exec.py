@@ -1,13 +1,16 @@
 """tony exec and tony shell: commands of people in a task's container, and nothing of them left behind."""
 
+import fcntl
 import os
 import signal
+import struct
 import subprocess
+import termios
 
 import pytest
 from audit import audit_of
 from conftest import wait_until
-from patience import PATIENCE_S
+from patience import PATIENCE_S, let_pass
 from program import find_marked, is_alive
 from terminal import Terminal
 
@@ -54,6 +57,47 @@ def test_a_command_that_reads_nothing_ends_nobodys_input(tony):
     assert execute(tony, job, "cat").stdout == ""
     started = tony.start("exec", "-i", job.id, "--", "true", stdin=subprocess.PIPE)
     assert started.wait(timeout=PATIENCE_S) == 0
+    with open("/dev/zero", "rb") as endless:
+        answer = tony.start("exec", "-i", job.id, "--", "sh", "-c", "head -c 1 >/dev/null; exec <&-; sleep 1; echo on; exit 6",
+                            stdin=endless, stdout=subprocess.PIPE)
+        assert (answer.communicate(timeout=PATIENCE_S)[0], answer.returncode) == ("on\n", 6)
+
+
+def test_a_slow_reader_gets_all(tony, tmp_path):
+    """More than the pipe of its standard output takes, after the command has ended."""
+    job = submit(tony)
+    started = tony.start("exec", job.id, "--", "sh", "-c", f"head -c 300000 /dev/zero; touch {tmp_path}/over",
+                         stdout=subprocess.PIPE, text=False)
+    wait_until((tmp_path / "over").exists, "the command to end")
+    assert len(started.communicate(timeout=PATIENCE_S)[0]) == 300000 and started.returncode == 0
+
+
+def test_a_writer_in_the_background_keeps_nobody(tony, request):
+    job = submit(tony)
+    mark = request.node.name
+    answer = execute(tony, job, "env", f"MARK={mark}", "sh", "-c", "yes & yes & exit 3")
+    assert answer.returncode == 3
+    wait_until(lambda: not marked(mark), "what the command has started to be ended")
+
+
+def test_a_reader_that_goes_ends_the_command(tony, request):
+    job = submit(tony)
+    mark = request.node.name
+    reading, writing = os.pipe()
+    started = tony.start("exec", job.id, "--", "env", f"MARK={mark}", "yes", stdout=writing)
+    os.close(writing)
+    assert os.read(reading, 2) == b"y\n"
+    os.close(reading)
+    assert started.wait(timeout=PATIENCE_S) == 128 + signal.SIGPIPE
+    wait_until(lambda: not marked(mark), "the command to be ended")
+
+
+def test_a_terminal_without_input_is_interrupted(tony):
+    job = submit(tony)
+    terminal = Terminal(tony, "exec", "--tty", job.id, "--", "sh", "-c", "echo ready-$((500 + 55)); sleep 1000")
+    terminal.wait_text("ready-555")
+    terminal.type("\x03")
+    assert terminal.finish() == 128 + signal.SIGINT
 
 
 def test_a_shell_has_a_terminal(tony):
@@ -64,8 +108,33 @@ def test_a_shell_has_a_terminal(tony):
         terminal.type(typed + "\n")
         terminal.wait_text(shown)
     terminal.type("\x03")
+    fcntl.ioctl(terminal.master, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 44, 0, 0))
+    terminal.type("until test \"$(stty size)\" = '33 44'; do sleep 0.1; done; echo sized-$((500 + 55))\n")
+    terminal.wait_text("sized-555")
     terminal.type("exit 5\n")
     assert terminal.finish() == 5
+
+
+def test_a_second_interrupt_does_not_wait(tony):
+    job = submit(tony)
+    started = tony.start("exec", job.id, "--", "sh", "-c", "trap 'echo caught' INT; echo ready; while :; do sleep 0.1; done",
+                         stdout=subprocess.PIPE)
+    assert started.stdout.readline() == "ready\n"
+    started.send_signal(signal.SIGINT)
+    assert started.stdout.readline() == "caught\n"
+    started.send_signal(signal.SIGINT)
+    assert started.wait(timeout=PATIENCE_S) == 128 + signal.SIGINT
+
+
+def test_a_stopped_command_is_no_frozen_task(tony, request):
+    """People press Ctrl-Z."""
+    job = submit(tony, {"tony.worker.frozen-timeout": "1s"})
+    mark = request.node.name
+    tony.start("exec", job.id, "--", "env", f"MARK={mark}", "sh", "-c", "kill -STOP $$")
+    pid, = wait_until(lambda: marked(mark), "the command")
+    wait_until(lambda: state_of(pid) == "T", "it to be stopped")
+    let_pass(3)
+    assert job.status()["state"] == "running" and state_of(pid) == "T"
 
 
 def test_a_signal_reaches_the_command(tony):
@@ -79,12 +148,19 @@ def test_a_signal_reaches_the_command(tony):
     assert execute(tony, job, "sh", "-c", "kill -9 $$").returncode == 128 + 9
 
 
+def state_of(pid):
+    """"T": stopped."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
 def marked(name):
     return find_marked(f"MARK={name}")
 
 
-def test_nothing_outlives_its_command(tony, request):
-    job = submit(tony)
+@pytest.mark.parametrize("keys", KINDS.values(), ids=KINDS)
+def test_nothing_outlives_its_command(tony, request, keys):
+    job = submit(tony, keys)
     mark = request.node.name
     answer = execute(tony, job, "env", f"MARK={mark}", "sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 & echo started")
     assert (answer.returncode, answer.stdout) == (0, "started\n")
@@ -142,9 +218,12 @@ def test_what_is_refused(tony):
                         (("exec", job.id, "worker:0"), "no command stands behind --"),
                         (("shell", job.id, "worker:0", "--", "true"), "tony exec --stdin --tty"),
                         (("shell", job.id, "worker:0"), "is no terminal"),
+                        (("exec", job.id, "worker:0", "--", os.fsdecode(b"caf\xe9")), "not UTF-8"),
+                        (("exec", job.id, "worker:0", "--", "x" * 70000), "more than 65536 bytes"),
                         (("exec", job.id, "worker:0", "--", "no-such-program"), "cannot start no-such-program")]:
         answer = tony.run(*words)
         assert answer.returncode != 0 and text in answer.stderr, (words, answer.stderr)
+    assert answer.returncode == 127
     assert tony.run("kill", job.id).returncode == 0
     ended = execute(tony, job, "true")
     assert ended.returncode != 0 and "has already ended" in ended.stderr
