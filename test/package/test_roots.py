@@ -182,6 +182,7 @@ def test_deb(make_root, tmp_path):
     assert json.loads(root.run("tony", "version", "--json").stdout)["linked"] == "shared"
     run_a_job(root, "tony", **shared)
     upgrade_under_a_job(root, "tony", lambda: root.run("dpkg", "--install", "/tmp/newer.deb", **apt), **shared)
+    root.shell(": >/var/lib/tony/ledger/entry")  # as that of a job which runs
     root.run("apt-get", "remove", "-q", "-y", "tony", **apt)
     assert (root.path / "var/lib/tony/ledger").exists() and not (root.path / "usr/bin/tony").exists()
     root.run("apt-get", "purge", "-q", "-y", "tony", **apt)
