@@ -48,7 +48,7 @@ build_openssl() {
 
 build_libevent() {
     autoreconf -fi
-    "${configure[@]}" --disable-{samples,libevent-regress,debug-mode,doxygen-html}
+    "${configure[@]}" --disable-{openssl,samples,libevent-regress,debug-mode,doxygen-html}
     make -j"$JOBS" install
 }
 
@@ -123,21 +123,8 @@ build_krb5() {
         "$out" >"$out/lib/pkgconfig/mit-krb5-gssapi.pc"
 }
 
-# For the unit tests, which run with these libraries, too.
-build_cmocka() {
-    local flags
-    read -ra flags <<<"$CFLAGS"
-    "$CC" "${flags[@]}" -Iinclude -DHAVE_{ASSERT,INTTYPES,IO,MALLOC,MEMORY,SETJMP,SIGNAL,STDARG,STDDEF,STDINT,STDIO,STDLIB,STRING,STRINGS,TIME,UNISTD}_H \
-        -DHAVE_{CALLOC,EXIT,FPRINTF,FREE,LONGJMP,SIGLONGJMP,MALLOC,MEMCPY,MEMSET,PRINTF,SETJMP,SIGNAL,SNPRINTF,STRCMP,STRCPY,STRSIGNAL,VSNPRINTF,CLOCK_GETTIME,STRUCT_TIMESPEC} \
-        -DHAVE_CLOCK_GETTIME_REALTIME -c src/cmocka.c
-    "$AR" rcs "$out/lib/libcmocka.a" cmocka.o
-    cp include/*.h "$out/include"
-    printf 'Name: cmocka\nDescription: unit tests\nVersion: 1.1.5\nLibs: -L%s/lib -lcmocka\nCflags: -I%s/include\n' "$out" "$out" \
-        >"$out/lib/pkgconfig/cmocka.pc"
-}
-
 # The order: a library comes after those that it uses.
-for name in zlib bzip2 xz-utils libzstd openssl libevent jansson protobuf-c sqlite3 expat libyaml libarchive keyutils krb5 cmocka; do
+for name in zlib bzip2 xz-utils libzstd openssl libevent jansson protobuf-c sqlite3 expat libyaml libarchive keyutils krb5; do
     [ ! -e "$out/complete-$name" ] || continue
     began=$SECONDS
     work=$out/work/$name

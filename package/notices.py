@@ -17,7 +17,6 @@ _spec.loader.exec_module(sbom)
 LICENCES = {**sbom.LICENCES, "bzip2": "bzip2-1.0.6", "keyutils": "LGPL-2.0-or-later", "krb5": "MIT", "libarchive": "BSD-2-Clause",
             "libzstd": "BSD-3-Clause", "protobuf-c": "BSD-2-Clause", "xz-utils": "NOASSERTION"}
 AGENT = ("expat", "jansson", "libevent", "openssl", "protobuf-c", "zlib")
-TESTS = ("cmocka",)
 
 
 def describe_source(name, source_version):
@@ -43,7 +42,7 @@ def bill(toolchain, sources):
            for name in sbom.PROGRAMS}
     lock = json.loads((ROOT / "web/package-lock.json").read_text())["packages"]
     web = [sbom.complete(sbom.describe_npm(path.removeprefix("node_modules/"), row)) for path, row in lock.items() if path]
-    linked = [describe_source(name, sources.versions[name]) for name in sorted(sources.versions) if name not in TESTS]
+    linked = [describe_source(name, sources.versions[name]) for name in sorted(sources.versions)]
     musl = describe_musl(toolchain)
     relations = [sbom.relate("SPDXRef-DOCUMENT", "DESCRIBES", package["SPDXID"]) for package in own.values()]
     for program, package in own.items():
@@ -61,7 +60,7 @@ def licences(toolchain, sources):
     """One text for all parts."""
     zig = next((toolchain.folder / "lib").glob("python*/site-packages/ziglang"))
     modules = subprocess.run([ROOT / "web/packages", "--find"], capture_output=True, text=True, check=False).stdout.strip()
-    texts = {name: (sources.folder / name / "debian/copyright") for name in sorted(sources.versions) if name not in TESTS}
+    texts = {name: (sources.folder / name / "debian/copyright") for name in sorted(sources.versions)}
     texts |= {"musl": zig / "lib/libc/musl/COPYRIGHT", "zig's compiler-rt": zig / "LICENSE", "uPlot": Path(modules, "uplot/LICENSE")}
     parts = ["tony is under the Apache License 2.0 (LICENSE). Its two programs contain parts of the following, under their own licences. "
              "sbom.spdx.json has their versions, from which their sources can be had.\n"]

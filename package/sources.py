@@ -8,7 +8,7 @@ import sys
 from toolchain import CACHE, run
 
 NAMES = ("zlib", "bzip2", "xz-utils", "libzstd", "openssl", "libevent", "jansson", "protobuf-c", "sqlite3", "expat", "libyaml", "libarchive",
-         "keyutils", "krb5", "cmocka")
+         "keyutils", "krb5")
 
 
 class Sources:
