@@ -112,7 +112,7 @@ def test_who_has_not_come_is_named(home):
 
 
 def test_a_barrier_that_a_task_never_comes_to_is_left(home):
-    write("if task.index == 1: raise SystemExit(3)\ntry: task.barrier()\nexcept Exception as error: print(error)")
+    write("from tony import _barrier\n_barrier._LOOK_S = 0.1\nif task.index == 1: raise SystemExit(3)\ntry: task.barrier()\nexcept Exception as error: print(error)")
     job = tony.submit("program.py", workers=2, **SMALL)
     job.wait(check=False)
     assert [str(line) for line in job.logs("worker:0")] == ['barrier "barrier/worker": worker:1 has ended (failed) and never comes']
@@ -160,8 +160,8 @@ def test_an_application_master_that_is_gone_is_told(home, monkeypatch):
 PREEMPTED = """
 import sys, time
 task.on_preempt(lambda reason: print("saves:", reason, flush=True))
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     while True: time.sleep(0.01)
 finally:
     print("ends", flush=True)
