@@ -21,6 +21,7 @@ from yarn_tony import YarnTony  # noqa: E402
 
 collect_ignore = [] if kit.HAS_HTTPFS else ["test_httpfs.py", "test_secure.py"]
 SUITE_DIRECTORY = "TONY_YARN_SUITE"  # tells the workers of a run where the cluster is
+OWN_ONLY = "TONY_YARN_OWN_ONLY"  # set: all files of the run have a cluster of their own
 WATCHED = pytest.StashKey()
 
 
@@ -29,6 +30,8 @@ def pytest_sessionstart(session):
     if hasattr(config, "workerinput") or config.option.collectonly:
         return
     signal.signal(signal.SIGTERM, lambda *_: pytest.exit("ended by SIGTERM", 143))
+    if os.environ.get(OWN_ONLY):
+        return
     cluster = kit.fitting_developers()
     if not cluster:
         config.stash[WATCHED] = kit.Watched(kit.SUITE)

@@ -1,4 +1,6 @@
-"""Tests of the open cluster once more, on one with Kerberos, all of whose wires are sealed: jobs do the same there."""
+"""Tests of the open cluster once more, on one with Kerberos, all of whose wires are sealed: jobs do the same there.
+
+`./dev test --long secure-integrity` and its like run them on clusters that seal less, and on an older Hadoop."""
 
 import kit
 import pytest
