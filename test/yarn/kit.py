@@ -33,8 +33,9 @@ SUITE = {"--nodes": 4, "--labels": ",,,fast", "--gpus": 2, "--heartbeat-ms": 100
          "--minimum-mb": 256, "--limited-queues": None,
          **({"--httpfs": None} if HAS_HTTPFS else {})}
 LABELLED_NODE = 4
-# With Kerberos, and all that a cluster can seal unless a run asks for less.
-SECURE = {"--secure": None, "--https": None, "--protection": os.environ.get("TONY_YARN_PROTECTION") or "privacy"}
+# With Kerberos, and all that a cluster can seal unless a run asks for less: without HTTPS, DataNodes have no SASL.
+SECURE = {"--secure": None, "--protection": os.environ.get("TONY_YARN_PROTECTION") or "privacy",
+          **({} if os.environ.get("TONY_YARN_HTTP") else {"--https": None})}
 
 
 class Cluster:
