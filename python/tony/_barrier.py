@@ -99,5 +99,6 @@ class _Barrier:
 
 def barrier(name: str, types: Sequence[str], timeout: Optional[float]) -> None:
     key = "/".join([name, *sorted(types)])
-    _times[key] = _times.get(key, 0) + 1
-    _Barrier(key, _members(types), _times[key], timeout).wait()
+    times = _times.get(key, 0) + 1
+    _Barrier(key, _members(types), times, timeout).wait()
+    _times[key] = times  # who waited in vain comes again, and not once more

@@ -12,9 +12,9 @@ import subprocess
 import tempfile
 import time
 from dataclasses import dataclass, field
-from typing import IO, Any, AsyncIterator, Callable, Dict, FrozenSet, Generic, Iterator, List, Mapping, Optional, TypeVar
+from typing import IO, Any, AsyncGenerator, Callable, Dict, FrozenSet, Generic, Iterator, List, Mapping, Optional, TypeVar
 
-from tony._errors import NotInstalled, TonyError, WaitTimeout, of_exit_code
+from tony._errors import NotFound, NotInstalled, TonyError, WaitTimeout, of_exit_code
 from tony._program import find_program
 
 T = TypeVar("T")
@@ -137,6 +137,17 @@ async def _end_async(process: asyncio.subprocess.Process) -> int:
     return await process.wait()
 
 
+@contextlib.contextmanager
+def second_to_it() -> Iterator[None]:
+    """For what is undone on the way out: the job may have ended by itself, and what is raised already says why we leave."""
+    try:
+        yield
+    except NotFound:
+        pass
+    except (TonyError, ValueError) as error:
+        logging.getLogger("tony").warning("%s", error)
+
+
 # ---- in this thread
 
 
@@ -149,7 +160,8 @@ def run(call: Call[T]) -> T:
             _end(process)
             undo = call.give_up(out)
             if undo:
-                run(undo)
+                with second_to_it():
+                    run(undo)
             raise
         return call.finish(code, out, err)
 
@@ -193,12 +205,13 @@ async def run_async(call: Call[T]) -> T:
             await _end_async(process)
             undo = call.give_up(out)
             if undo:
-                await run_async(undo)
+                with second_to_it():
+                    await run_async(undo)
             raise
         return call.finish(code, out, err)
 
 
-async def iterate_async(lines: Lines[T]) -> AsyncIterator[T]:
+async def iterate_async(lines: Lines[T]) -> AsyncGenerator[T, None]:
     with tempfile.TemporaryFile() as err:
         process = await _start_async(lines.arguments, subprocess.PIPE, err, {})
         assert process.stdout

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Type
 
 from tony import _function, _submit, _verbs
-from tony._call import Call, iterate, run
+from tony._call import Call, iterate, run, second_to_it
 from tony._errors import JobFailed, NotFound, WaitTimeout
 from tony._model import Event, LogLine, Metrics, Status, TaskChange
 from tony._submit import Options, Program
@@ -172,8 +172,10 @@ class Job:
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
         if error is None:
             self.wait()
-        elif not self.status().ended:
-            self.kill(f"{kind.__name__} in Python" if kind else None)
+        else:
+            with second_to_it():
+                if not self.status().ended:
+                    self.kill(f"{kind.__name__} in Python" if kind else None)
 
 
 def prepare(program: Any, args: Any, options: Dict[str, Any], folder: Path) -> Call[Dict[str, Any]]:

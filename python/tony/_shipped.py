@@ -36,7 +36,8 @@ def _leave(header: Dict[str, Any], value: Any, what: str) -> None:
             dump(value, file, what, _REMEDY)
         part.replace(path)
     except BaseException:
-        part.unlink()
+        if part.exists():
+            part.unlink()
         raise
 
 

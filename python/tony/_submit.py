@@ -104,13 +104,14 @@ def _timeout(value: Union[float, str]) -> str:
     return value if isinstance(value, str) else f"{max(1, round(value * 1000))}ms"
 
 
-def _environment(env: Mapping[str, Optional[str]]) -> Tuple[List[str], Dict[str, str]]:
+def _environment(env: Mapping[str, Any]) -> Tuple[List[str], Dict[str, str]]:
     """Options, and what stands in `tony`'s own environment for them: an argument list can be read by everybody."""
     arguments: List[str] = []
     own: Dict[str, str] = {}
-    for name, value in env.items():
-        if not name or "=" in name or "\0" in name + (value or ""):
-            raise BadSubmission(f'env: "{name}" is no name of a variable, or its value has a NUL in it')
+    for name, given in env.items():
+        if not name or "=" in name or "\0" in name:
+            raise BadSubmission(f'env: "{name}" is no name of a variable')
+        value = None if given is None else _text(f"env: {name}", given)
         if value is None:
             arguments += ["--env", f"{name}="]
         elif name in _OWN_NAMES or name.startswith(_OWN):

@@ -17,10 +17,10 @@ import contextlib
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Dict, List, Optional, Type
+from typing import TYPE_CHECKING, Any, AsyncGenerator, AsyncIterator, Callable, Dict, List, Optional, Type
 
 from tony import _job, _submit, _verbs
-from tony._call import iterate_async, run_async
+from tony._call import iterate_async, run_async, second_to_it
 from tony._errors import JobFailed, NotFound, WaitTimeout
 from tony._model import Event, LogLine, Metrics, Status, TaskChange
 from tony._submit import Options, Program
@@ -64,21 +64,29 @@ class Job:
         return _verbs.check(status) if check else status
 
     async def _tell_changes(self, on_change: Callable[[TaskChange], None]) -> None:
-        async for change in self.changes(follow=True):
-            on_change(change)
+        changes = self.changes(follow=True)
+        try:
+            async for change in changes:
+                on_change(change)
+        finally:
+            await changes.aclose()
 
     def logs(self, task: _verbs.Names = None, *, stream: Optional[str] = None, follow: bool = False, tail: Optional[int] = None,
              grep: _verbs.Names = None) -> AsyncIterator[LogLine]:
         return iterate_async(_verbs.logs(self.id, task, stream, follow, tail, grep))
 
-    def events(self, *, follow: bool = False, since: int = 1) -> AsyncIterator[Event]:
+    def events(self, *, follow: bool = False, since: int = 1) -> AsyncGenerator[Event, None]:
         return iterate_async(_verbs.events(self.id, follow, since))
 
-    async def changes(self, *, follow: bool = False) -> AsyncIterator[TaskChange]:
-        async for event in self.events(follow=follow):
-            change = TaskChange.of(event)
-            if change:
-                yield change
+    async def changes(self, *, follow: bool = False) -> AsyncGenerator[TaskChange, None]:
+        events = self.events(follow=follow)
+        try:
+            async for event in events:
+                change = TaskChange.of(event)
+                if change:
+                    yield change
+        finally:
+            await events.aclose()
 
     async def metrics(self, name: _verbs.Names = None, task: _verbs.Names = None) -> Metrics:
         return await run_async(_verbs.metrics(self.id, name, task))
@@ -140,8 +148,10 @@ class Job:
                         trace: Optional[TracebackType]) -> None:
         if error is None:
             await self.wait()
-        elif not (await self.status()).ended:
-            await self.kill(f"{kind.__name__} in Python" if kind else None)
+        else:
+            with second_to_it():
+                if not (await self.status()).ended:
+                    await self.kill(f"{kind.__name__} in Python" if kind else None)
 
 
 @_submit.has_options

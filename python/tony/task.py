@@ -152,7 +152,7 @@ def _value(name: str, value: SupportsFloat) -> float:
 def _tell_progress(step: int, steps: Optional[int]) -> None:
     """As a whole: it may be read at any time."""
     path = os.environ["TONY_PROGRESS_FILE"]
-    part = f"{path}.{os.getpid()}"
+    part = f"{path}.{os.getpid()}.{threading.get_ident()}"
     with open(part, "w", encoding="ascii") as file:
         file.write(f"{step}/{steps}\n" if steps else f"{step}\n")
     os.replace(part, path)
@@ -202,6 +202,8 @@ def on_preempt(callback: Callable[[str], None]) -> None:
             callback(reason)
         if callable(before):
             before(number, frame)
+        elif before is signal.SIG_IGN:
+            return
         elif reason is not None:
             sys.exit(128 + number)
         else:
@@ -219,4 +221,5 @@ def barrier(name: str = "barrier", *, types: Optional[Sequence[str]] = None, tim
     `timeout` seconds, which names them, or the application master does not answer. Members of an elastic job of Horovod's change
     without a new epoch: use its own barriers there.
     """
-    _barrier(name, [_read("TONY_TASK_TYPE")] if types is None else list(types), timeout)
+    own = _read("TONY_TASK_TYPE")
+    _barrier(name, [own] if types is None else list(types), timeout)
