@@ -111,8 +111,7 @@ static void read_session(const json_t *item, struct orders *orders)
 {
 	const char *id = json_string_value(item);
 
-	if (id && strlen(id) == SESSION_ID_LENGTH &&
-	    id[strspn(id, "0123456789abcdef")] == '\0')
+	if (id && strlen(id) == SESSION_ID_LENGTH && id[strspn(id, "0123456789abcdef")] == '\0')
 		orders->sessions[orders->session_count++] = mem_strdup(id);
 	else
 		log_error("an order for a session that makes no sense");

@@ -1,5 +1,6 @@
-/* Any bytes as a store of authorities' certificates, and of a key of Java's. The seeds of PKCS #12 were made by keytool
- * with 1,000 iterations: with its own numbers a small change of one costs many seconds. */
+/* Any bytes as a store of authorities' certificates, and of a key of Java's. The seeds of PKCS #12
+ * were made by keytool with 1,000 iterations: with its own numbers a small change of one costs many
+ * seconds. */
 #include <stdint.h>
 #include <string.h>
 

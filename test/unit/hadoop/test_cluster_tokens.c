@@ -166,7 +166,6 @@ static void services_travel_with_the_job_and_no_token_does(void **state)
 /* Two names of one server, and a name with very many addresses. */
 static void services_are_told_once_and_not_without_end(void **state)
 {
-	struct hadoop_site *site cleanup_hadoop_site = load(state, "true");
 	struct str_list addresses cleanup_str_list = {0}, services cleanup_str_list = {0};
 
 	str_list_add(&addresses, "127.0.0.1:8032");
