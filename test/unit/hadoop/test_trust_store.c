@@ -143,8 +143,8 @@ static void a_java_store_with_half_a_key_is_refused(void **state)
 {
 	char *path cleanup_free = path_of("keys.jks");
 	size_t length;
-	char *bytes cleanup_free = fs_read_file(path, 10000, &length, NULL);
 
+	free(fs_read_file(path, 10000, &length, NULL));
 	for (size_t cut = 1; cut < length - 20; cut++) {
 		struct err err cleanup_err = {0};
 		assert_int_equal(open_key("keys.jks", "changeit", cut, &err), -1);
