@@ -35,7 +35,7 @@ def test_a_job_outlives_an_upgrade(tony, upgrade):
     upgrade()
     for name, task in before.items():
         job.wait_task(name, **{key: task[key] for key in ("pids", "port", "executor_pid", "attempt")})
-    assert job.run("restart", "worker:0").returncode == 0
+    assert tony.run("restart", job.id, "worker:0").returncode == 0
     said = f"agent is {tony.build / 'tony-agent'}"
     wait_until(lambda: job.logs("worker:0").count(said) == 2, "worker:0 to start again, with an agent that can be run")
     # The next AM and the executor of the next container are started from a file that has no name any more.
