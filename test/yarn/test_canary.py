@@ -8,7 +8,7 @@ from portal import Portal
 from program import wait_until
 
 # A container's credentials, as YARN keeps and hands them on: files of YARN's own, or of its owner's only.
-CREDENTIALS = re.compile(r"data/(rm/yarn-rm-state/.*|nm\d/state/yarn-nm-state/.*|nm\d/local/nmPrivate/JOB/CONTAINER/CONTAINER.tokens"
+CREDENTIALS = re.compile(r"data/(rm/yarn-rm-state/.*|nm\d/state/yarn-nm-state/.*|nm\d/local/nmPrivate/(JOB/CONTAINER/)?CONTAINER.tokens"
                          r"|nm\d/local/usercache/\w+/appcache/JOB/CONTAINER/container_tokens)")
 CONTAINER = "data/NM/local/usercache/USER/appcache/JOB/CONTAINER/.tony"
 IN_ENVIRONMENT = {(mark, "environ of the program") for mark in ("variable", "password")}

@@ -82,7 +82,7 @@ def test_more_gpus_than_the_queue_may_ever_have(tony):
 
 
 @pytest.mark.parametrize("key", ["tony.worker.node-label", "tony.application.node-label"])
-def test_more_than_the_nodes_with_a_label_have(tony, key):
+def test_more_than_the_nodes_with_a_label_have(tony, labelled_node, key):
     refused(tony, CAPACITY, {key: "fast", "tony.worker.instances": 2, "tony.worker.memory": "3g"},
             "6.", "4.0 GiB", '1 node with the label "fast"')
 
