@@ -35,10 +35,11 @@ build_libzstd() {
 }
 
 # no-module: what is read with the provider "legacy", keystores of old Java, is a part of libcrypto then.
-# no-autoload-config: openssl.cnf of a machine may name modules, which a static program cannot load.
+# no-autoload-config: openssl.cnf of a machine may name modules, which a static program cannot load. The security level is that of
+# Debian's own library: keys of 1,024 bits are refused.
 build_openssl() {
     ./Configure "linux-$arch" no-shared no-dso no-module no-engine no-tests no-async no-autoload-config \
-        --prefix="$out" --libdir=lib --openssldir=/etc/ssl "$CFLAGS"
+        --prefix="$out" --libdir=lib --openssldir=/etc/ssl -DOPENSSL_TLS_SECURITY_LEVEL=2 "$CFLAGS"
     # They stand in the library.
     local places=(ENGINESDIR=/nonexistent MODULESDIR=/nonexistent)
     make -j"$JOBS" "${places[@]}" build_generated
