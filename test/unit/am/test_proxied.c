@@ -108,7 +108,8 @@ static char *answer_to(const struct stage *stage, X509 *certificate, EVP_PKEY *k
 	run_until(base, &has_ended);
 	struct evbuffer *input = bufferevent_get_input(connection);
 	size_t length = evbuffer_get_length(input);
-	char *answer = mem_strndup((const char *)evbuffer_pullup(input, -1), length);
+	char *answer =
+		mem_strndup(length > 0 ? (const char *)evbuffer_pullup(input, -1) : "", length);
 	bufferevent_free(connection);
 	SSL_CTX_free(context);
 	return answer;
