@@ -485,3 +485,17 @@ int opened_check_task(const struct opened *opened, const char *name, struct err 
 	return err_set(err, ERR_NOT_FOUND, "%s has no task \"%s\"; see tony status %s", opened->id,
 		       name, opened->id);
 }
+
+bool opened_is_task(const char *word)
+{
+	const char *colon = strchr(word, ':');
+
+	return colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")];
+}
+
+int opened_check_one_task(const struct opened *opened, const char *name, struct err *err)
+{
+	if (opened_check_task(opened, name, err) < 0)
+		return -1;
+	return strchr(name, ':') ? 0 : err_set(err, ERR_USAGE, "which %s? write %s:0", name, name);
+}

@@ -89,6 +89,10 @@ json_t *opened_ask(const struct opened *opened, const char *method, const char *
 json_t *opened_ask_soon(struct opened *opened, const char *method, const char *path,
 			const char *body, struct err *err);
 
+/* TYPE:INDEX, whether a job has it or not. */
+bool opened_is_task(const char *word);
+/* The same as opened_check_task(), and ERR_USAGE where it is a type. */
+int opened_check_one_task(const struct opened *opened, const char *name, struct err *err);
 /* ERR_NOT_FOUND unless the job has this task ("worker:1") or type of tasks ("worker"). */
 int opened_check_task(const struct opened *opened, const char *name, struct err *err);
 

@@ -252,14 +252,6 @@ static struct event_base *create_base(void)
 	return base;
 }
 
-/* TYPE:INDEX. */
-static bool is_task(const char *word)
-{
-	const char *colon = strchr(word, ':');
-
-	return colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")];
-}
-
 /* The only task of a job; NULL: `err`. The caller frees. */
 static char *find_only(const struct opened *opened, struct err *err)
 {
@@ -273,7 +265,7 @@ static char *find_only(const struct opened *opened, struct err *err)
 static char *find_task(struct opened *opened, const struct str_list *operands, size_t count,
 		       struct err *err)
 {
-	bool is_alone = count == 1 && is_task(operands->items[0]);
+	bool is_alone = count == 1 && opened_is_task(operands->items[0]);
 	const char *id = count > 0 && !is_alone ? operands->items[0] : NULL;
 	const char *task = count == 2 ? operands->items[1] : is_alone ? operands->items[0] : NULL;
 
@@ -281,12 +273,7 @@ static char *find_task(struct opened *opened, const struct str_list *operands, s
 		return NULL;
 	if (!task)
 		return find_only(opened, err);
-	if (opened_check_task(opened, task, err) < 0)
-		return NULL;
-	if (is_task(task))
-		return mem_strdup(task);
-	err_set(err, ERR_USAGE, "which %s? write %s:0", task, task);
-	return NULL;
+	return opened_check_one_task(opened, task, err) == 0 ? mem_strdup(task) : NULL;
 }
 
 /* The first frame: the words behind `count` operands. NULL: `err`. The caller frees. */

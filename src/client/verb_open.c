@@ -203,10 +203,8 @@ static int lead(const struct open_options *chosen, const struct opened *opened,
 /* A page's name, or TYPE:INDEX. */
 static bool is_page(const char *what)
 {
-	const char *colon = strchr(what, ':');
-
 	return str_equal(what, "tensorboard") || str_equal(what, "notebook") ||
-	       (colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")]);
+	       opened_is_task(what);
 }
 
 /* Both operands may be left out: a page alone, where no job has its name, is the newest job's. */

@@ -15,10 +15,8 @@ static int restart_task(void *data, const struct verb_call *call, struct err *er
 		return err_set(err, ERR_USAGE, "usage: %s", verb_restart.options.usage);
 	const char *task = call->operands->items[1];
 	if (opened_find(&opened, call->operands->items[0], err) < 0 ||
-	    opened_check_task(&opened, task, err) < 0)
+	    opened_check_one_task(&opened, task, err) < 0)
 		return -1;
-	if (!strchr(task, ':'))
-		return err_set(err, ERR_USAGE, "which %s? write %s:0", task, task);
 	char *path cleanup_free = mem_printf("/v1/tasks/%s/restart", task);
 	json_t *answer cleanup_json = opened_ask(&opened, "POST", path, "{}", err);
 	if (!answer)

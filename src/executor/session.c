@@ -51,10 +51,9 @@ struct session {
 	pid_t program, pid; /* 0: it does not run */
 	int input;	    /* of the command; -1: closed */
 	struct evbuffer *pending;
-	bool no_more, has_ended, is_told;
+	bool no_more, is_told;
 	struct stream streams[2]; /* output and errors, or the terminal */
 	struct event writable, child;
-	int status;
 };
 
 static void leave(struct session *session)
@@ -147,12 +146,10 @@ static void close_input(struct session *session)
 	session->input = -1;
 }
 
-static void tell_end(struct session *session)
+static void tell_end(struct session *session, int status)
 {
-	char *code cleanup_free = mem_printf("%d", proc_shell_code(session->status));
+	char *code cleanup_free = mem_printf("%d", proc_shell_code(status));
 
-	if (session->is_told)
-		return;
 	for (size_t i = 0; i < array_length(session->streams); i++) {
 		pass_on_rest(&session->streams[i]);
 		close_stream(&session->streams[i]);
@@ -170,9 +167,7 @@ static void on_child(evutil_socket_t fd, short what, void *data)
 		if (pid != session->pid)
 			continue;
 		session->pid = 0;
-		session->has_ended = true;
-		session->status = status;
-		tell_end(session);
+		tell_end(session, status);
 	}
 }
 
@@ -223,14 +218,19 @@ static void end_input(struct session *session)
 		event_add(&session->writable, NULL);
 }
 
+static struct winsize window_of(const struct session_size *size)
+{
+	return (struct winsize){.ws_row = (unsigned short)size->rows,
+				.ws_col = (unsigned short)size->columns};
+}
+
 static void take_size(struct session *session, const char *bytes, size_t length)
 {
 	struct session_size size;
 
 	if (session->streams[0].fd < 0 || session_size_decode(&size, bytes, length, NULL) < 0)
 		return;
-	const struct winsize window = {.ws_row = (unsigned short)size.rows,
-				       .ws_col = (unsigned short)size.columns};
+	const struct winsize window = window_of(&size);
 	ioctl(session->streams[0].fd, TIOCSWINSZ, &window);
 }
 
@@ -261,7 +261,7 @@ _Noreturn static void become(const struct session *session)
 {
 	const struct session_command *command = &session->command;
 	char *const shell[] = {"bash", NULL};
-	char *const *words = shell;
+	char *const *words = command->words.count > 0 ? command->words.items : shell;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* That of processes is entered by the fork before this. */
@@ -270,11 +270,6 @@ _Noreturn static void become(const struct session *session)
 		fprintf(stderr, "tony: cannot enter the directory of the task's program: %s\n",
 			strerror(errno));
 		_exit(126);
-	}
-	if (command->words.count > 0) {
-		char **given = mem_alloc_array(command->words.count + 1, sizeof(*given));
-		memcpy(given, command->words.items, command->words.count * sizeof(*given));
-		words = given;
 	}
 	if (command->terminal)
 		setenv("TERM", command->terminal, true);
@@ -292,8 +287,7 @@ _Noreturn static void become(const struct session *session)
 
 static pid_t fork_on_terminal(struct session *session)
 {
-	const struct winsize window = {.ws_row = (unsigned short)session->command.size.rows,
-				       .ws_col = (unsigned short)session->command.size.columns};
+	const struct winsize window = window_of(&session->command.size);
 	int terminal;
 	pid_t pid = forkpty(&terminal, NULL, NULL, &window);
 
@@ -334,40 +328,39 @@ static pid_t fork_on_pipes(struct session *session)
 	return pid;
 }
 
-static void start(struct session *session, const char *bytes, size_t length)
+static int start(struct session *session, const char *bytes, size_t length, struct err *err)
 {
-	struct err err cleanup_err = {0};
-
-	if (session_command_decode(&session->command, bytes, length, &err) < 0) {
-		tell_last(session, SESSION_FAILED, err_message(&err));
-		return;
-	}
-	if (enter(session->program, "user") < 0 || enter(session->program, "pid") < 0) {
-		err_set_errno(&err, "cannot enter the namespaces of the task's program");
-		tell_last(session, SESSION_FAILED, err_message(&err));
-		return;
-	}
-	session->pid =
+	if (session_command_decode(&session->command, bytes, length, err) < 0)
+		return -1;
+	if (enter(session->program, "user") < 0 || enter(session->program, "pid") < 0)
+		return err_set_errno(err, "cannot enter the namespaces of the task's program");
+	pid_t pid =
 		session->command.has_terminal ? fork_on_terminal(session) : fork_on_pipes(session);
-	if (session->pid < 0) {
-		session->pid = 0;
-		err_set_errno(&err, "cannot start a process");
-		tell_last(session, SESSION_FAILED, err_message(&err));
-		return;
-	}
+	if (pid < 0)
+		return err_set_errno(err, "cannot start a process");
+	session->pid = pid;
 	fcntl(session->input, F_SETFL, O_NONBLOCK);
 	event_assign(&session->writable, session->base, session->input, EV_WRITE | EV_PERSIST,
 		     on_writable, session);
+	return 0;
+}
+
+static void on_start(struct session *session, const char *bytes, size_t length)
+{
+	struct err err cleanup_err = {0};
+
+	if (start(session, bytes, length, &err) < 0)
+		tell_last(session, SESSION_FAILED, err_message(&err));
 }
 
 static void on_heard(void *data, unsigned char kind, const char *content, size_t length)
 {
 	struct session *session = data;
-	bool has_begun = session->pid > 0 || session->has_ended || session->is_told;
+	bool has_begun = session->pid > 0 || session->is_told;
 	int64_t signal;
 
 	if (kind == SESSION_START && !has_begun)
-		start(session, content, length);
+		on_start(session, content, length);
 	else if (!has_begun || session->is_told)
 		return;
 	else if (kind == SESSION_INPUT)
