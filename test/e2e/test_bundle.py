@@ -78,7 +78,8 @@ def test_bundle_of_a_job_that_runs_names_what_is_not_there_yet(tony, tmp_path):
 
 
 def test_bundle_out_of_the_history_alone(tony, tmp_path):
-    job = speaking(tony, "exit 3")
+    both_spoke = f"test -e {tmp_path}/0 -a -e {tmp_path}/1"
+    job = speaking(tony, f"touch {tmp_path}/$TASK_INDEX; until {both_spoke}; do sleep 0.1; done; exit 3")
     assert job.wait() == 1
     published(tony, job)
     wait_until(lambda: not job.processes(), "the AM to be done with the directory")
