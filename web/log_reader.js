@@ -6,7 +6,7 @@ import {ApiError, request} from './api.js';
 import {FrameParser, LineSplitter} from './log_frames.js';
 import {positionAt} from './log_window.js';
 
-const STEP_BYTES = 128 << 10;
+export const STEP_BYTES = 128 << 10;
 const SCAN_BYTES = 1 << 20;
 const SILENCE_MS = 2000; /* of a stream that should have begun */
 const POLL_MS = 1000;
@@ -28,18 +28,20 @@ export class LogReader {
 	/**
 	 * @param {import('./api.js').JobApi} api @param {string} task @param {string} log
 	 * @param {number|null} attempt null: the present one
+	 * @param {Record<string, any>} [match] parameters: the server sends the lines that match, and no others
 	 */
-	constructor(api, task, log, attempt) {
+	constructor(api, task, log, attempt, match = {}) {
 		this.api = api;
 		this.task = task;
 		this.log = log;
 		this.attempt = attempt;
+		this.match = match;
 		this.hurries = false;
 		this.wake = () => {};
 	}
 
 	url(parameters) {
-		return this.api.logUrl(this.task, this.log, {...parameters, attempt: this.attempt});
+		return this.api.logUrl(this.task, this.log, {...this.match, ...parameters, attempt: this.attempt});
 	}
 
 	/** The frames of one answer, as they come. */
@@ -187,41 +189,73 @@ export class LogReader {
 		}
 	}
 
-	/**
-	 * The first line that matches after (step 1) or before (step -1) a line, anywhere in the log.
-	 * @param {LogLine} from @param {1|-1} step
-	 * @param {import('./log_search.js').Matcher} matcher
-	 * @param {(bytes: number) => void} onProgress bytes looked at
-	 * @returns {Promise<LogLine|null>}
-	 */
-	async scan(from, step, matcher, onProgress, signal) {
-		let place = step > 0 ? {part: from.part, offset: from.end} : from;
-		let seen = 0;
-		for (;;) {
-			const lines = step > 0
-				? await this.after(positionAt(place.part, place.offset), signal, SCAN_BYTES)
-				: await this.before(place, signal, SCAN_BYTES);
-			if (lines.length === 0)
-				return null;
-			const found = step > 0 ? lines.find((line) => matcher.test(line.text))
-				: lines.findLast((line) => matcher.test(line.text));
-			if (found)
-				return found;
-			const first = lines[0];
-			const last = lines[lines.length - 1];
-			seen += last.end - first.offset;
-			onProgress(seen);
-			const next = step > 0 ? this.nextPlace(place, last) : first;
-			if (!next)
-				return null;
-			place = next;
-		}
+	/* Of a plain text the server sends the lines that have it, and nothing else. */
+	static matchParameters({plain, ignoreCase}) {
+		return plain === null ? {} : {match: plain, ignore_case: ignoreCase ? 1 : null};
 	}
 
-	/** A line that is cut by the piece's end is read again, unless it is all there is. */
-	nextPlace(place, last) {
-		const offset = last.partial ? last.offset : last.end;
-		const isSame = last.part === place.part && offset === place.offset;
-		return isSame ? null : {part: last.part, offset};
+	/**
+	 * The nearest line that matches from a place on (step 1), or before it (step -1).
+	 * @param {{part: string, offset: number}|null} place null: the log's beginning
+	 * @param {1|-1} step
+	 * @param {import('./log_search.js').Matcher} matcher
+	 * @param {(bytes: number) => void} onProgress bytes looked at since the last call
+	 * @returns {Promise<LogLine|null>}
+	 */
+	scan(place, step, matcher, onProgress, signal) {
+		if (step > 0)
+			return this.scanForwards(place, matcher, onProgress, signal);
+		return place ? this.scanBackwards(place, matcher, onProgress, signal) : Promise.resolve(null);
+	}
+
+	async scanForwards(place, matcher, onProgress, signal) {
+		const from = place ? positionAt(place.part, place.offset) : 'oldest';
+		let found = null;
+		await this.search(from, matcher, (lines) => {
+			found = lines[0];
+			return false;
+		}, onProgress, signal);
+		return found;
+	}
+
+	/* The piece before the place, then all of the file up to it: its lines that match are few. */
+	async scanBackwards(place, matcher, onProgress, signal) {
+		const near = await this.before(place, signal, SCAN_BYTES);
+		let found = near.findLast((line) => matcher.test(line.text)) ?? null;
+		if (found || near.length === 0)
+			return found;
+		const {offset} = near[0];
+		await this.search(positionAt(place.part, 0), matcher, (lines) => {
+			const before = lines.filter((line) => line.part === place.part && line.offset < offset);
+			found = before[before.length - 1] ?? found;
+			return before.length === lines.length;
+		}, onProgress, signal, offset);
+		return found;
+	}
+
+	/**
+	 * Calls `onFound` with lines that match, in their order, until it returns false or there are no more.
+	 * @param {string} from a position
+	 * @param {import('./log_search.js').Matcher} matcher
+	 * @param {(lines: LogLine[]) => boolean} onFound
+	 * @param {(bytes: number) => void} onProgress
+	 * @param {number|null} limit bytes to look at, where the server does not
+	 */
+	async search(from, matcher, onFound, onProgress, signal, limit = null) {
+		const splitter = new LineSplitter(this.log);
+		const parameters = matcher.plain === null ? {limit} : LogReader.matchParameters(matcher);
+		const pass = (lines) => {
+			const found = lines.filter((line) => matcher.test(line.text));
+			return found.length === 0 || onFound(found);
+		};
+		for await (const frames of this.frames({from, ...parameters}, signal)) {
+			const bytes = frames.reduce((sum, frame) => sum + frame.bytes.length, 0);
+			onProgress(bytes);
+			if (!pass(frames.flatMap((frame) => frame.bytes.length > 0 ? splitter.push(frame) : [])))
+				return;
+		}
+		const rest = splitter.partial();
+		if (rest)
+			pass([rest]);
 	}
 }

@@ -12,7 +12,18 @@ function escapeRegex(text) {
  * @typedef {object} Matcher
  * @property {(text: string) => boolean} test
  * @property {(text: string) => [number, number][]} ranges where it matches
+ * @property {string|null} plain the text that a server can look for; null: it cannot
+ * @property {boolean} ignoreCase
  */
+
+const PLAIN_MAX = 256; /* bytes: LOG_SEARCH_MAX of src/logs/search.h */
+
+/* A server knows both cases of ASCII letters alone. */
+function plainOf(query, regex, matchCase) {
+	// eslint-disable-next-line no-control-regex
+	const isKnown = matchCase || /^[\x00-\x7f]*$/.test(query);
+	return !regex && isKnown && new TextEncoder().encode(query).length <= PLAIN_MAX ? query : null;
+}
 
 /**
  * @param {string} query
@@ -32,7 +43,8 @@ export function createMatcher(query, {regex = false, matchCase = false} = {}) {
 		expression.lastIndex = 0;
 		return expression.test(text);
 	};
-	return {matcher: {test, ranges: (text) => findRanges(expression, text)}, error: null};
+	return {matcher: {test, ranges: (text) => findRanges(expression, text), plain: plainOf(query, regex, matchCase),
+		ignoreCase: !matchCase}, error: null};
 }
 
 function findRanges(expression, text) {
@@ -61,14 +73,14 @@ export function findLine(lines, matcher, start, step) {
 
 /**
  * Cuts pieces of a line where ranges begin and end.
- * @param {{text: string, kind: string}[]} pieces @param {[number, number][]} ranges
- * @returns {{text: string, kind: string, isMatch: boolean}[]}
+ * @param {import('./ansi.js').Piece[]} pieces @param {[number, number][]} ranges
+ * @returns {(import('./ansi.js').Piece & {isMatch: boolean})[]}
  */
 export function markPieces(pieces, ranges) {
 	const marked = [];
 	let at = 0;
 	let next = 0;
-	for (const {text, kind} of pieces) {
+	for (const {text, ...look} of pieces) {
 		const end = at + text.length;
 		while (at < end) {
 			while (next < ranges.length && ranges[next][1] <= at)
@@ -76,7 +88,7 @@ export function markPieces(pieces, ranges) {
 			const [from, to] = ranges[next] ?? [Infinity, Infinity];
 			const isMatch = from <= at;
 			const stop = Math.min(end, isMatch ? to : from);
-			marked.push({text: text.slice(text.length - (end - at), text.length - (end - stop)), kind,
+			marked.push({text: text.slice(text.length - (end - at), text.length - (end - stop)), ...look,
 				isMatch});
 			at = stop;
 		}

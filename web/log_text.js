@@ -3,12 +3,38 @@
  */
 import {parseAnsi} from './ansi.js';
 import {h, replace} from './dom.js';
-import {formatClock} from './format.js';
+import {formatClock, formatCount} from './format.js';
 import {lineClass} from './log_frames.js';
 import {markPieces} from './log_search.js';
 import {LogWindow} from './log_window.js';
 
+const FOLD_CHARACTERS = 2000;
+
 /** @typedef {import('./log_frames.js').LogLine} LogLine */
+
+function drawPiece({text, kind, colour, back, isMatch}) {
+	if (!isMatch && !kind && !colour && !back)
+		return text;
+	const element = h(isMatch ? 'mark' : 'span', {class: [kind, colour && 'ansi-rgb', back && 'ansi-back-rgb'].filter(Boolean)
+		.join(' ') || null}, text);
+	if (colour)
+		element.style.setProperty('--ansi-rgb', `rgb(${colour})`);
+	if (back)
+		element.style.setProperty('--ansi-back-rgb', `rgb(${back})`);
+	return element;
+}
+
+/* The pieces of the first `count` characters. */
+function cutPieces(pieces, count) {
+	const cut = [];
+	for (const piece of pieces) {
+		if (count <= 0)
+			break;
+		cut.push({...piece, text: piece.text.slice(0, count)});
+		count -= piece.text.length;
+	}
+	return cut;
+}
 
 export class LogText {
 	/** @param {Record<string, any>} attributes of the element that scrolls */
@@ -74,13 +100,24 @@ export class LogText {
 	draw(element, line) {
 		const pieces = parseAnsi(line.raw);
 		const ranges = this.matcher ? this.matcher.ranges(line.text) : [];
-		if (ranges.length === 0 && pieces.length === 1 && pieces[0].kind === '') {
+		const isPlain = ranges.length === 0 && pieces.length === 1 && Object.keys(pieces[0]).length === 2 &&
+			pieces[0].kind === '';
+		const isLong = line.text.length > FOLD_CHARACTERS && !line.isUnfolded &&
+			!ranges.some(([from]) => from > FOLD_CHARACTERS);
+		if (isPlain && !isLong) {
 			element.textContent = line.text || '\u200b';
 			return;
 		}
-		replace(element, markPieces(pieces, ranges).map(({text, kind, isMatch}) =>
-			isMatch ? h('mark', {class: kind || null}, text)
-				: kind ? h('span', {class: kind}, text) : text));
+		const shown = isLong ? cutPieces(markPieces(pieces, ranges), FOLD_CHARACTERS) : markPieces(pieces, ranges);
+		replace(element, shown.map(drawPiece), isLong ? this.unfoldButton(element, line) : null);
+	}
+
+	/* A line of megabytes is laid out when somebody asks for it. */
+	unfoldButton(element, line) {
+		return h('button', {type: 'button', class: 'unfold', onclick: () => {
+			line.isUnfolded = true;
+			this.draw(element, line);
+		}}, `\u2026 ${formatCount(line.text.length - FOLD_CHARACTERS)} more characters`);
 	}
 
 	/** @param {import('./log_search.js').Matcher|null} matcher */

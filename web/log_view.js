@@ -1,18 +1,21 @@
 /**
- * A task's log on the page: follows it while it grows, scrolls back through all of it, finds text
- * anywhere in it. The lines themselves are log_text.js's.
+ * A task's log on the page, or several in one: follows it while it grows, scrolls through all of it, finds text
+ * anywhere in it. The lines themselves are log_text.js's, where they come from is log_group.js's.
  */
 import {ApiError} from './api.js';
-import {h, setText} from './dom.js';
-import {formatBytes, formatPlural} from './format.js';
+import {h, replace, setText} from './dom.js';
+import {formatBytes, formatCount, formatPlural} from './format.js';
+import {FOUND_MAX, FoundLines} from './log_found.js';
+import {LogGroup} from './log_group.js';
 import {LogReader, isMissing} from './log_reader.js';
 import {createMatcher, findLine} from './log_search.js';
 import {LogText} from './log_text.js';
-import {LINES_MAX, mergeByTime, positionAt} from './log_window.js';
+import {LINES_MAX, positionAt} from './log_window.js';
 
 const TAIL_LINES = 1000;
 const NEAR_PIXELS = 200; /* of an end of what is loaded: more is fetched */
 const RETRY_MS = 2000;
+const TYPING_MS = 300;
 
 export const BOTH = 'stdout + stderr';
 
@@ -24,20 +27,23 @@ export class LogView {
 	 * @param {import('./api.js').JobApi} options.api
 	 * @param {string} options.task
 	 * @param {() => boolean} options.jobHasEnded
+	 * @param {(changes: Record<string, any>) => void} options.onPlace what the page's address is to say: "at", "q"
 	 */
-	constructor({api, task, jobHasEnded}) {
+	constructor({api, task, jobHasEnded, onPlace}) {
 		this.api = api;
 		this.task = task;
 		this.jobHasEnded = jobHasEnded;
+		this.onPlace = onPlace;
 		this.log = null;
 		this.attempt = null;
 		this.there = new Set();
 		/** @type {LogReader[]} */
 		this.readers = [];
+		/** @type {LogGroup|FoundLines} what is shown */
+		this.source = new LogGroup([], this.there, jobHasEnded);
 		this.pending = [];
 		this.frame = 0;
 		this.follows = true;
-		this.ends = []; /* where each reader goes on */
 		this.abort = new AbortController();
 		this.onVisibility = () => this.seen(!document.hidden);
 		document.addEventListener('visibilitychange', this.onVisibility);
@@ -54,20 +60,21 @@ export class LogView {
 	/* ---- elements ---------------------------------------------------------------------------- */
 
 	build() {
-		this.text = new LogText({onscroll: () => this.onScroll(), onkeydown: (event) => this.onKey(event)});
+		this.text = new LogText({onscroll: () => this.onScroll(), onkeydown: (event) => this.onKey(event),
+			onclick: (event) => this.onClick(event)});
 		this.cut = h('p', {class: 'muted log-cut', hidden: true});
 		this.state = h('span', {class: 'muted log-state', role: 'status'});
 		this.found = h('span', {class: 'muted', role: 'status'});
 		this.followBox = h('input', {type: 'checkbox', checked: true,
 			onchange: () => this.setFollow(this.followBox.checked)});
-		this.download = h('a', {class: 'button', download: ''}, 'Download');
+		this.downloads = h('span', {class: 'downloads'});
 		this.element = h('div', {class: 'log-view'},
 			h('div', {class: 'toolbar'}, this.buildSearch(), h('span', {class: 'grow'}),
 				h('label', {class: 'check'}, this.followBox, 'Follow'),
 				this.buildOption('Wrap', 'wrap', true), this.buildOption('Times', 'times', false),
 				h('button', {type: 'button', onclick: () => this.toStart()}, 'Start'),
 				h('button', {type: 'button', onclick: () => this.setFollow(true)}, 'End'),
-				this.download),
+				this.downloads),
 			this.cut, this.text.element, h('div', {class: 'log-foot'}, this.state, this.found));
 	}
 
@@ -77,6 +84,7 @@ export class LogView {
 		onkeydown: (event) => this.onQueryKey(event)});
 		this.regex = h('input', {type: 'checkbox', onchange: () => this.onQuery()});
 		this.matchCase = h('input', {type: 'checkbox', onchange: () => this.onQuery()});
+		this.filters = h('input', {type: 'checkbox', onchange: () => this.onFilter()});
 		return h('div', {class: 'search', role: 'search'}, this.query,
 			h('button', {type: 'button', 'aria-label': 'Previous match', title: 'Previous match (Shift+Enter)',
 				onclick: () => this.find(-1)}, '\u2191'),
@@ -84,7 +92,8 @@ export class LogView {
 				onclick: () => this.find(1)}, '\u2193'),
 			h('label', {class: 'check'}, this.regex, 'Regex'),
 			h('label', {class: 'check'}, this.matchCase, 'Aa',
-				h('span', {class: 'visually-hidden'}, ' match case')));
+				h('span', {class: 'visually-hidden'}, ' match case')),
+			h('label', {class: 'check'}, this.filters, 'Only matches'));
 	}
 
 	buildOption(label, kind, on) {
@@ -100,24 +109,36 @@ export class LogView {
 	 * @param {string} log "stdout", or BOTH @param {number|null} attempt null: the present one
 	 * @param {string[]} there of stdout and stderr, or of the one log: what can be read already
 	 * @param {number} cut bytes before what is left of it
+	 * @param {{log: string, part: string, offset: number, time: number}|null} [place] to begin with; null: the end
 	 */
-	async show(log, attempt, there, cut) {
-		this.restart();
+	async show(log, attempt, there, cut, place = null) {
 		this.log = log;
 		this.attempt = attempt;
 		this.there = new Set(there);
-		this.ends = [];
 		this.cut.hidden = !cut;
 		setText(this.cut, cut ? `Cut at the front: the ${formatBytes(cut)} before this are not here.` : '');
-		this.setFollowBox(true);
-		const names = log === BOTH ? ['stdout', 'stderr'] : [log];
-		this.readers = names.map((name) => new LogReader(this.api, this.task, name, attempt));
+		this.names = log === BOTH ? ['stdout', 'stderr'] : [log];
 		this.text.element.setAttribute('aria-label', `Log ${log} of ${this.task}`);
 		this.text.element.classList.toggle('both', log === BOTH);
-		this.download.href = this.api.logUrl(this.task, names[0], {from: 'oldest', attempt});
-		this.download.download = `${this.task.replace(':', '-')}-${names[0]}.log`;
-		this.download.hidden = log === BOTH;
-		await this.toEnd();
+		replace(this.downloads, this.names.map((name) => h('a', {class: 'button',
+			download: `${this.task.replace(':', '-')}-${name}.log`,
+			href: this.api.logUrl(this.task, name, {from: 'oldest', attempt})},
+		log === BOTH ? `Download ${name}` : 'Download')));
+		this.choose();
+		if (place)
+			await this.goTo(place);
+		else
+			this.setFollow(true);
+	}
+
+	/** Lines are taken from the whole log, or from those that match. */
+	choose() {
+		const matcher = this.filters.checked ? this.text.matcher : null;
+		const match = matcher ? LogReader.matchParameters(matcher) : {};
+		this.readers = this.names.map((name) => new LogReader(this.api, this.task, name, this.attempt, match));
+		this.source = matcher
+			? new FoundLines(this.readers, this.there, matcher, (bytes) => this.say(`Searching\u2026 ${formatBytes(bytes)}`))
+			: new LogGroup(this.readers, this.there, this.jobHasEnded);
 	}
 
 	/** More of what is shown can be read by now. @param {string[]} there */
@@ -140,54 +161,39 @@ export class LogView {
 		this.text.clear();
 	}
 
+	/* Each change of what is shown. */
+	add(lines) {
+		this.text.add(lines);
+		this.source.settle(this.text.lines, 'down');
+	}
+
 	async toEnd() {
-		const {signal} = this.abort;
 		if (this.there.size === 0) {
 			this.follow();
 			return;
 		}
 		this.say('Loading\u2026');
-		try {
-			const tails = await Promise.all(this.readers.map((reader) => this.tail(reader, signal)));
-			if (signal.aborted)
-				return;
-			const logs = tails.map(({lines}) => lines);
-			this.text.add(this.readers.length > 1 ? mergeByTime(logs.map(whole)) : logs[0]);
-			this.ends = logs.map((lines) => endOf(lines));
-			this.follow(tails.find(({reason}) => reason)?.reason);
-		} catch (error) {
-			this.failed(error, signal);
-		}
-	}
-
-	/**
-	 * The last lines of one log; none when it is not there.
-	 * @returns {Promise<{lines: LogLine[], reason?: string}>} `reason`: why it is not, as the server says
-	 */
-	async tail(reader, signal) {
-		if (!this.there.has(reader.log))
-			return {lines: []};
-		try {
-			return {lines: await reader.tail(TAIL_LINES / this.readers.length, signal)};
-		} catch (error) {
-			if (!isMissing(error))
-				throw error;
-			return {lines: [], reason: error.message};
-		}
+		await this.fill((signal) => this.source.tail(TAIL_LINES, signal), () => this.follow());
 	}
 
 	async toStart() {
 		this.setFollow(false);
-		if (this.readers.length > 1) {
+		await this.fill((signal) => this.source.start(signal), () => {
 			this.text.element.scrollTop = 0;
-			return;
-		}
+			this.sayPlace();
+		});
+	}
+
+	/* Other lines take the place of what is shown. */
+	async fill(read, use) {
 		this.restart();
 		const {signal} = this.abort;
 		try {
-			this.text.add(await this.readers[0].after('oldest', signal));
-			this.text.element.scrollTop = 0;
-			this.sayPlace();
+			const lines = await read(signal);
+			if (signal.aborted)
+				return;
+			this.add(lines);
+			use();
 		} catch (error) {
 			this.failed(error, signal);
 		}
@@ -200,6 +206,7 @@ export class LogView {
 		if (!isNews)
 			return;
 		if (on) {
+			this.onPlace({at: null});
 			this.restart();
 			this.toEnd();
 		} else {
@@ -222,17 +229,31 @@ export class LogView {
 		}
 	}
 
-	/** @param {string} [reason] why there are no lines */
-	follow(reason) {
+	follow() {
 		if (!this.follows)
 			return;
 		this.text.toEnd();
+		const isEmpty = this.text.lines.length === 0;
 		if (this.jobHasEnded() || this.attempt !== null) {
-			this.say(this.text.lines.length > 0 ? 'End of the log.' : reason ?? 'This log is empty.');
+			this.say(isEmpty ? this.source.reason ?? this.emptyWords() : this.endWords());
 			return;
 		}
-		this.say(this.text.lines.length > 0 ? 'Following' : reason ?? 'Following');
+		this.say(isEmpty ? this.source.reason ?? 'Following' : 'Following');
 		this.readers.forEach((reader, i) => this.followOne(reader, i, this.abort.signal));
+	}
+
+	emptyWords() {
+		return this.source instanceof FoundLines ? 'No line matches.' : 'This log is empty.';
+	}
+
+	endWords() {
+		return this.source instanceof FoundLines ? this.countWords() : 'End of the log.';
+	}
+
+	countWords() {
+		const {lines, isCut} = this.source;
+		return isCut ? `The first ${formatCount(FOUND_MAX)} lines that match; there are more.`
+			: `${formatPlural(lines.length, 'line')} of the whole log ${lines.length === 1 ? 'matches' : 'match'}.`;
 	}
 
 	/** The program that writes it may have ended. */
@@ -242,19 +263,22 @@ export class LogView {
 
 	/* What is not there yet can only be waited for. */
 	mayStream(reader) {
-		return this.readers.length === 1 || !this.there.has(reader.log);
+		return this.readers.length === 1 || !this.there.has(reader.log) || this.source instanceof FoundLines;
 	}
 
 	async followOne(reader, i, signal) {
+		let position = this.source.position(i);
 		const onLines = (lines) => {
 			this.there.add(reader.log);
-			this.ends[i] = endOf(lines) ?? this.ends[i];
-			this.later(this.readers.length > 1 ? whole(lines) : lines);
-			this.say('Following');
+			const last = lines[lines.length - 1];
+			position = positionAt(last.part, last.partial ? last.offset : last.end);
+			this.later(this.source instanceof FoundLines ? this.source.take(lines)
+				: this.readers.length > 1 ? lines.filter(({partial}) => !partial) : lines);
+			this.say(this.source instanceof FoundLines ? `Following. ${this.countWords()}` : 'Following');
 		};
 		while (!signal.aborted && !this.jobHasEnded()) {
 			try {
-				await reader.follow(this.ends[i] ?? 'oldest', onLines, signal, this.mayStream(reader), this.jobHasEnded);
+				await reader.follow(position, onLines, signal, this.mayStream(reader), this.jobHasEnded);
 			} catch (error) {
 				if (!signal.aborted)
 					this.say(isMissing(error) ? error.message : 'Connection lost, trying again\u2026');
@@ -262,7 +286,7 @@ export class LogView {
 			await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
 		}
 		if (!signal.aborted)
-			this.say('End of the log.');
+			this.say(this.endWords());
 	}
 
 	failed(error, signal) {
@@ -286,7 +310,7 @@ export class LogView {
 			this.pending.splice(0, this.pending.length - LINES_MAX);
 		this.frame ||= requestAnimationFrame(() => {
 			this.frame = 0;
-			this.text.add(this.pending);
+			this.add(this.pending);
 			this.pending = [];
 			if (this.follows)
 				this.text.toEnd();
@@ -300,7 +324,7 @@ export class LogView {
 		if (this.follows && below > NEAR_PIXELS / 4 && scrollTop < (this.lastTop ?? 0))
 			this.setFollow(false);
 		this.lastTop = scrollTop;
-		if (this.readers.length !== 1 || this.busy || this.follows)
+		if (this.busy || this.follows || this.text.lines.length === 0)
 			return;
 		if (scrollTop < NEAR_PIXELS)
 			this.loadOlder();
@@ -326,27 +350,37 @@ export class LogView {
 	}
 
 	loadOlder() {
-		const first = this.text.lines[0];
-		if (!first || first.offset === 0 || this.atStart === `${first.part}:${first.offset}`)
-			return;
-		this.loading((signal) => this.readers[0].before(first, signal), (lines) => {
+		this.loading((signal) => this.source.older(signal), (lines) => {
 			if (lines.length === 0)
-				this.atStart = `${first.part}:${first.offset}`;
-			else
-				this.text.addBefore(lines);
+				return;
+			this.text.addBefore(lines);
+			this.source.settle(this.text.lines, 'up');
 		});
 	}
 
 	loadNewer() {
-		const position = this.text.window.after();
 		const last = this.text.lines[this.text.lines.length - 1];
-		if (!position)
-			return;
-		this.loading((signal) => this.readers[0].after(position, signal), (lines) => {
+		this.loading((signal) => this.source.newer(signal), (lines) => {
 			const isNews = lines.length > 1 || (lines.length === 1 && lines[0].end !== last.end);
-			if (isNews)
-				this.text.addKeepingPlace(lines);
+			if (!isNews)
+				return;
+			this.text.addKeepingPlace(lines);
+			this.source.settle(this.text.lines, 'down');
 		});
+	}
+
+	/* The address leads to a line that is clicked; among lines that match it is shown with those around it. */
+	onClick(event) {
+		const at = [...this.text.element.children].indexOf(event.target.closest('.line'));
+		const line = this.text.lines[at];
+		if (!line || !window.getSelection()?.isCollapsed || event.target.closest('button'))
+			return;
+		if (this.follows)
+			this.setFollow(false);
+		if (this.source instanceof FoundLines)
+			this.goTo(line);
+		else
+			this.showMatch(line);
 	}
 
 	onKey(event) {
@@ -381,11 +415,35 @@ export class LogView {
 		this.scan?.abort();
 		this.query.setAttribute('aria-invalid', String(Boolean(error)));
 		setText(this.found, error ?? '');
-		if (matcher) {
+		this.onPlace({q: matcher ? this.query.value : null, regex: matcher && this.regex.checked ? 1 : null,
+			case: matcher && this.matchCase.checked ? 1 : null});
+		if (this.filters.checked) {
+			this.onFilter();
+		} else if (matcher) {
 			const count = this.text.lines.filter((line) => matcher.test(line.text)).length;
 			setText(this.found, `${count} of ${formatPlural(this.text.lines.length, 'line')} loaded match; ` +
 				'Enter looks through the whole log');
 		}
+	}
+
+	/* While somebody types nothing is asked for. */
+	onFilter() {
+		clearTimeout(this.typing);
+		this.typing = setTimeout(() => {
+			if (this.names && !this.abort.signal.aborted) {
+				this.choose();
+				this.setFollow(true);
+			}
+		}, TYPING_MS);
+	}
+
+	/** @param {{q?: string|null, regex?: any, case?: any}} search as an address has it */
+	setQuery({q, regex, case: matchCase}) {
+		this.query.value = q ?? '';
+		this.regex.checked = Boolean(regex);
+		this.matchCase.checked = Boolean(matchCase);
+		if (q)
+			this.onQuery();
 	}
 
 	/** The next match (1) or the one before (-1), wherever it is. @param {1|-1} step */
@@ -400,20 +458,18 @@ export class LogView {
 		const place = findLine(lines, this.text.matcher, start, step);
 		if (place >= 0)
 			this.showMatch(lines[place]);
-		else if (this.readers.length === 1)
+		else if (this.source instanceof LogGroup)
 			await this.findBeyond(step);
 		else
-			setText(this.found, 'No match in these lines. Choose stdout or stderr to search all of it.');
+			setText(this.found, step > 0 ? 'No more match below.' : 'No more match above.');
 	}
 
 	async findBeyond(step) {
 		this.scan?.abort();
 		const scan = this.scan = new AbortController();
-		const {lines} = this.text;
-		const from = step > 0 ? lines[lines.length - 1] : lines[0];
 		setText(this.found, 'Searching\u2026');
 		try {
-			const found = await this.readers[0].scan(from, step, this.text.matcher, (bytes) =>
+			const found = await this.source.scan(step, this.text.matcher, (bytes) =>
 				setText(this.found, `Searched ${formatBytes(bytes)}\u2026 Escape stops`), scan.signal);
 			if (scan.signal.aborted)
 				return;
@@ -427,25 +483,26 @@ export class LogView {
 		}
 	}
 
-	/* What stands around a line takes the place of what is loaded. */
-	async goTo(line) {
-		const scan = this.scan;
-		const [before, after] = await Promise.all([
-			this.readers[0].before(line, this.abort.signal),
-			this.readers[0].after(positionAt(line.part, line.offset), this.abort.signal),
-		]);
-		if (this.abort.signal.aborted || this.scan !== scan)
-			return;
-		this.text.clear();
-		this.text.add([...before.slice(-500), ...after]);
-		this.showMatch(this.text.lines.find(({part, offset}) =>
-			part === line.part && offset === line.offset));
+	/** What stands around a line takes the place of what is shown. */
+	async goTo({log, part, offset, time}) {
+		this.setFollowBox(false);
+		if (!(this.source instanceof LogGroup)) {
+			this.filters.checked = false;
+			this.choose();
+		}
+		await this.fill((signal) => this.source.around({log, part, offset, time}, signal), () => {
+			this.showMatch(this.text.lines.find((line) =>
+				line.log === log && line.part === part && line.offset <= offset && offset < line.end));
+			this.sayPlace();
+		});
 	}
 
 	showMatch(line) {
 		this.text.setMatch(line ?? null);
-		if (line)
-			setText(this.found, `Match at byte ${line.offset.toLocaleString('en')}`);
+		if (!line)
+			return;
+		setText(this.found, `${line.log}, byte ${formatCount(line.offset)}`);
+		this.onPlace({at: `${line.log},${line.part},${line.offset},${line.time}`});
 	}
 
 	/* ---- words ------------------------------------------------------------------------------- */
@@ -457,22 +514,19 @@ export class LogView {
 	sayPlace() {
 		const {lines} = this.text;
 		if (lines.length === 0) {
-			this.say('This log is empty.');
+			this.say(this.emptyWords());
 			return;
 		}
 		const first = lines[0];
 		const last = lines[lines.length - 1];
-		const place = first.part === last.part
-			? `, bytes ${first.offset.toLocaleString('en')} to ${last.end.toLocaleString('en')}` : '';
-		this.say(`${formatPlural(lines.length, 'line')}${place}`);
+		const place = this.readers.length === 1 && first.part === last.part
+			? `, bytes ${formatCount(first.offset)} to ${formatCount(last.end)}` : '';
+		this.say(this.source instanceof FoundLines ? this.countWords() : `${formatPlural(lines.length, 'line')}${place}`);
 	}
 }
 
-/* Of two logs in one a line is shown when it has its end. */
-const whole = (lines) => lines.filter(({partial}) => !partial);
-
-/** @param {LogLine[]} lines @returns {string|null} where reading goes on */
-function endOf(lines) {
-	const last = lines[lines.length - 1];
-	return last ? positionAt(last.part, last.partial ? last.offset : last.end) : null;
+/** @param {string|null} text of an address @returns {{log: string, part: string, offset: number, time: number}|null} */
+export function parsePlace(text) {
+	const match = /^([\w.-]+),([0-9a-f]+),(\d+),(\d+)$/.exec(text ?? '');
+	return match && {log: match[1], part: match[2], offset: Number(match[3]), time: Number(match[4])};
 }

@@ -70,31 +70,49 @@ export class LogWindow {
 	count(line, sign) {
 		this.characters += sign * line.raw.length;
 	}
+}
 
-	/** Where the next lines are read from; null: there is no line yet. */
-	after() {
-		const last = this.lines[this.lines.length - 1];
-		return last ? positionAt(last.part, last.partial ? last.offset : last.end) : null;
+/** @typedef {{lines: LogLine[], isAll: boolean}} Piece of one log; `isAll`: nothing stands beyond its end */
+
+/**
+ * Lines of several logs in the order of their times; lines of one log keep their order. It ends where the next line
+ * may be one that is not here.
+ * @param {Piece[]} pieces
+ * @returns {LogLine[]}
+ */
+export function mergeFromStart(pieces) {
+	const next = pieces.map(() => 0);
+	const merged = [];
+	for (;;) {
+		let best = -1;
+		for (let i = 0; i < pieces.length; i++) {
+			const line = pieces[i].lines[next[i]];
+			if (!line && !pieces[i].isAll)
+				return merged;
+			if (line && (best < 0 || line.time < pieces[best].lines[next[best]].time))
+				best = i;
+		}
+		if (best < 0)
+			return merged;
+		merged.push(pieces[best].lines[next[best]++]);
 	}
 }
 
-/**
- * Lines of several logs in the order of their times; lines of one log keep their order.
- * @param {LogLine[][]} logs
- * @returns {LogLine[]}
- */
-export function mergeByTime(logs) {
-	const next = logs.map(() => 0);
+/** The same from their ends backwards: `isAll`: nothing stands before. @param {Piece[]} pieces @returns {LogLine[]} */
+export function mergeFromEnd(pieces) {
+	const left = pieces.map(({lines}) => lines.length);
 	const merged = [];
-	const total = logs.reduce((sum, lines) => sum + lines.length, 0);
-	while (merged.length < total) {
+	for (;;) {
 		let best = -1;
-		for (let i = 0; i < logs.length; i++) {
-			const line = logs[i][next[i]];
-			if (line && (best < 0 || line.time < logs[best][next[best]].time))
+		for (let i = 0; i < pieces.length; i++) {
+			const line = pieces[i].lines[left[i] - 1];
+			if (!line && !pieces[i].isAll)
+				return merged.reverse();
+			if (line && (best < 0 || line.time >= pieces[best].lines[left[best] - 1].time))
 				best = i;
 		}
-		merged.push(logs[best][next[best]++]);
+		if (best < 0)
+			return merged.reverse();
+		merged.push(pieces[best].lines[--left[best]]);
 	}
-	return merged;
 }

@@ -6,9 +6,9 @@ import {Chart} from './chart.js';
 import {ago, lasting} from './clock.js';
 import {badge, copyButton, definitions, h, replace, setText} from './dom.js';
 import {causeWords, formatClock, formatDuration, formatPlural, formatTime} from './format.js';
-import {BOTH, LogView} from './log_view.js';
+import {BOTH, LogView, parsePlace} from './log_view.js';
 import {buildCause} from './page_cause.js';
-import {jobHash} from './router.js';
+import {jobHash, withQuery} from './router.js';
 import {jobHasEnded, stateClass, taskHasEnded} from './states.js';
 
 const SERIES_MS = 5000;
@@ -126,7 +126,9 @@ export class TaskPage {
 		this.charts = new ChartGrid(`task-${this.name}`);
 		this.noCharts = h('p', {class: 'muted'}, 'No measurements yet.');
 		this.logTabs = h('div', {class: 'tabs', role: 'group', 'aria-label': 'Which log'});
-		this.logs = new LogView({api: store.api, task: this.name, jobHasEnded: () => this.jobHasEnded()});
+		this.logs = new LogView({api: store.api, task: this.name, jobHasEnded: () => this.jobHasEnded(),
+			onPlace: (changes) => history.replaceState(null, '', withQuery(location.hash, changes))});
+		this.logs.setQuery(Object.fromEntries(this.route.query));
 		replace(this.element,
 			h('div', {class: 'title'}, h('h1', {}, this.name), this.badge, h('span', {class: 'grow'}),
 				this.buildNeighbours()),
@@ -227,7 +229,8 @@ export class TaskPage {
 			.catch(() => null);
 		if (signal.aborted)
 			return;
-		const wanted = this.choice ?? {log: this.route.query.get('log'), attempt: null};
+		const asked = this.route.query.get('attempt');
+		const wanted = this.choice ?? {log: this.route.query.get('log'), attempt: asked ? Number(asked) : null};
 		/* YARN keeps empty logs, too. After the end, what is not listed is at the task's node, was not collected
 		   (yet), or may not be shown. */
 		const hasEnded = this.jobHasEnded() || taskHasEnded(this.task.state);
@@ -243,7 +246,7 @@ export class TaskPage {
 			this.markLog(chosen);
 			this.logs.addThere(chosen.there);
 		} else {
-			this.chooseLog(chosen);
+			this.showLog(chosen, this.choice ? null : parsePlace(this.route.query.get('at')));
 		}
 	}
 
@@ -254,8 +257,14 @@ export class TaskPage {
 	}
 
 	chooseLog(choice) {
+		history.replaceState(null, '', withQuery(location.hash, {at: null, attempt: choice.attempt,
+			log: choice.log === BOTH ? null : choice.log}));
+		this.showLog(choice, null);
+	}
+
+	showLog(choice, place) {
 		this.markLog(choice);
-		this.logs.show(choice.log, choice.attempt, choice.there, choice.cut);
+		this.logs.show(choice.log, choice.attempt, choice.there, choice.cut, place);
 	}
 
 	/* ---- curves ------------------------------------------------------------------------------ */

@@ -26,70 +26,13 @@ static void end_line(struct tail *tail)
 	tail->length = 0;
 }
 
-/* ---- what is meant for a terminal (ECMA-48) ----------------------------------------------- */
-
-enum { ESCAPE = 0x1b, BELL = 0x07 };
-
-/* Where in such a sequence the stream is. */
-enum { NO_SEQUENCE, BEGUN, CONTROL, STRING, STRING_END };
-
-static bool is_between(char byte, char first, char last)
-{
-	return byte >= first && byte <= last;
-}
-
-/* Its final byte is there. */
-static void end_control(struct tail *tail, char final)
-{
-	if (final == 'K' && tail->returned)
-		tail->length = 0; /* the line is erased */
-	tail->sequence = NO_SEQUENCE;
-}
-
-/* Behind the escape byte: "[" begins a control sequence, others a text (a window's title, a link),
- * and what is left are a few bytes more. */
-static void begin_sequence(struct tail *tail, char byte)
-{
-	if (byte == '[')
-		tail->sequence = CONTROL;
-	else if (strchr("]PX^_", byte))
-		tail->sequence = STRING;
-	else if (!is_between(byte, ' ', '/'))
-		tail->sequence = NO_SEQUENCE;
-}
-
-/* A line's end, or what else cannot stand there, ends a sequence that is torn. */
-static bool is_torn_by(const struct tail *tail, char byte)
-{
-	return (unsigned char)byte < ' ' ||
-	       (tail->sequence == CONTROL && !is_between(byte, ' ', '~'));
-}
-
-/* True: the byte is none that would be seen. */
-static bool is_for_terminal(struct tail *tail, char byte)
-{
-	if (byte == ESCAPE) {
-		tail->sequence = tail->sequence == STRING ? STRING_END : BEGUN;
-		return true;
-	}
-	if (tail->sequence == NO_SEQUENCE)
-		return false;
-	bool is_seen = byte != BELL && is_torn_by(tail, byte);
-	if (byte == BELL || is_seen || tail->sequence == STRING_END)
-		tail->sequence = NO_SEQUENCE;
-	else if (tail->sequence == BEGUN)
-		begin_sequence(tail, byte);
-	else if (tail->sequence == CONTROL && is_between(byte, '@', '~'))
-		end_control(tail, byte);
-	return !is_seen;
-}
-
-/* ------------------------------------------------------------------------------------------- */
-
 static void feed_byte(struct tail *tail, char byte)
 {
-	if (is_for_terminal(tail, byte))
+	if (escape_takes(&tail->escape, byte)) {
+		if (tail->escape.final == 'K' && tail->returned)
+			tail->length = 0; /* the line is erased */
 		return;
+	}
 	bool returned = tail->returned;
 
 	tail->returned = byte == '\r';

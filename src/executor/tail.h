@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/escape.h"
 #include "base/str.h"
 
 enum {
@@ -24,7 +25,7 @@ struct tail {
 	char line[TAIL_LINE_CAP]; /* begun, not yet ended */
 	size_t length;
 	bool returned; /* a carriage return was the last byte */
-	int sequence;  /* for a terminal, that is under way */
+	struct escape escape;
 };
 
 void tail_init(struct tail *tail, int lines); /* 0: keeps nothing */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "logs/lines.h"
@@ -52,16 +53,10 @@ size_t log_search_prepare(struct log_search *search)
 	return count;
 }
 
-bool log_search_finds(const struct log_search *search, const char *line, size_t length)
+static bool has_one(const char *text, const char *line, size_t length)
 {
-	char folded_line[LOG_LINE_CAP];
-	const char *text = search->text;
 	size_t left = strlen(text);
 
-	if (search->any_case) {
-		fold(line, length, folded_line);
-		line = folded_line;
-	}
 	for (;;) {
 		const char *end = memchr(text, '\n', left);
 		size_t count = end ? (size_t)(end - text) : left;
@@ -72,4 +67,21 @@ bool log_search_finds(const struct log_search *search, const char *line, size_t 
 		text += count + 1;
 		left -= count + 1;
 	}
+}
+
+bool log_search_finds(const struct log_search *search, const char *line, size_t length)
+{
+	char copy[LOG_LINE_CAP];
+
+	if (search->any_case) {
+		fold(line, length, copy);
+		line = copy;
+	}
+	if (has_one(search->text, line, length))
+		return true;
+	if (!memchr(line, '\x1b', length))
+		return false;
+	if (line != copy)
+		memcpy(copy, line, length);
+	return has_one(search->text, copy, escape_strip(copy, length));
 }

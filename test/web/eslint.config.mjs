@@ -2,9 +2,9 @@
 
 const BROWSER = ['AbortController', 'CustomEvent', 'Element', 'EventSource', 'HTMLAnchorElement', 'HTMLDialogElement',
 	'HTMLElement', 'HTMLInputElement', 'HTMLSelectElement', 'HTMLSpanElement', 'HTMLTextAreaElement', 'Node',
-	'ResizeObserver', 'TextDecoder', 'TextDecoderStream', 'URLSearchParams', 'cancelAnimationFrame', 'clearInterval',
-	'clearTimeout', 'console', 'document', 'fetch', 'getComputedStyle', 'history', 'localStorage', 'location',
-	'matchMedia', 'navigator', 'performance', 'requestAnimationFrame', 'setInterval', 'setTimeout', 'window'];
+	'ResizeObserver', 'TextDecoder', 'TextDecoderStream', 'TextEncoder', 'URLSearchParams', 'cancelAnimationFrame',
+	'clearInterval', 'clearTimeout', 'console', 'document', 'fetch', 'getComputedStyle', 'history', 'localStorage',
+	'location', 'matchMedia', 'navigator', 'performance', 'requestAnimationFrame', 'setInterval', 'setTimeout', 'window'];
 const NODE = ['TextEncoder', 'URLSearchParams', 'setImmediate'];
 
 const globals = (names) => Object.fromEntries(names.map((name) => [name, 'readonly']));

@@ -270,7 +270,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
         (self.begin_stream if follows else lambda kind: self.head(200, kind))(
             "application/x-tony-log" if framed else "application/octet-stream")
         with self.server.streaming(self.connection):
-            self.copy_log(job, log, part, offset, left, framed, follows)
+            if self.query.get("match") and not follows:
+                self.copy_matches(log, part, offset)
+            else:
+                self.copy_log(job, log, part, offset, left, framed, follows)
+
+    def copy_matches(self, log, part, offset):
+        """Whole lines alone, in frames."""
+        fold = bytes.lower if self.query.get("ignore_case") == "1" else bytes
+        match = fold(self.query["match"].encode())
+        rest = b""
+        while data := log.read(part, offset, PIECE):
+            lines = (rest + data).splitlines(keepends=True)
+            place = offset - len(rest)
+            offset += len(data)
+            rest = lines.pop() if not lines[-1].endswith(b"\n") else b""
+            for line in lines:
+                if match in fold(line):
+                    self.wfile.write(log.head(part, place, len(line)) + line)
+                place += len(line)
 
     def copy_log(self, job, log, part, offset, left, framed, follows):
         write = self.write_stream if follows else self.wfile.write

@@ -1,0 +1,94 @@
+/**
+ * The lines of one log or several that match, as a log of their own: looked for in all of it once, then kept here.
+ */
+import {isMissing} from './log_reader.js';
+import {mergeFromStart, positionAt} from './log_window.js';
+
+export const FOUND_MAX = 50000; /* lines of each log: as many as memory is spent on */
+const STEP_LINES = 1000;
+
+/** @typedef {import('./log_frames.js').LogLine} LogLine */
+
+export class FoundLines {
+	/**
+	 * @param {import('./log_reader.js').LogReader[]} readers
+	 * @param {Set<string>} there the logs that can be read already
+	 * @param {import('./log_search.js').Matcher} matcher
+	 * @param {(bytes: number) => void} onProgress bytes that came
+	 */
+	constructor(readers, there, matcher, onProgress) {
+		this.readers = readers;
+		this.there = there;
+		this.matcher = matcher;
+		this.onProgress = onProgress;
+		this.reason = null;
+		/** @type {LogLine[]} */
+		this.lines = [];
+		this.isCut = false; /* there are more than are kept */
+		this.first = 0; /* of what is shown, and behind its end */
+		this.next = 0;
+	}
+
+	async load(signal) {
+		let bytes = 0;
+		const logs = await Promise.all(this.readers.map((reader) => this.loadOne(reader, signal, (count) => {
+			bytes += count;
+			this.onProgress(bytes);
+		})));
+		this.lines = mergeFromStart(logs.map((lines) => ({lines, isAll: true})));
+	}
+
+	async loadOne(reader, signal, onProgress) {
+		const all = [];
+		if (!this.there.has(reader.log))
+			return all;
+		try {
+			await reader.search('oldest', this.matcher, (lines) => {
+				all.push(...lines.slice(0, FOUND_MAX - all.length));
+				this.isCut ||= all.length === FOUND_MAX;
+				return all.length < FOUND_MAX;
+			}, onProgress, signal);
+		} catch (error) {
+			if (!isMissing(error))
+				throw error;
+			this.reason ??= error.message;
+		}
+		return all;
+	}
+
+	/** Where to follow one of them. @param {number} i */
+	position(i) {
+		const last = this.lines.findLast(({log}) => log === this.readers[i].log);
+		return last ? positionAt(last.part, last.end) : 'oldest';
+	}
+
+	/** Of what is written meanwhile: lines that match. @param {LogLine[]} lines */
+	take(lines) {
+		const found = lines.filter((line) => !line.partial && this.matcher.test(line.text));
+		this.lines.push(...found);
+		return found;
+	}
+
+	async tail(count, signal) {
+		await this.load(signal);
+		return this.lines.slice(-count);
+	}
+
+	start() {
+		return Promise.resolve(this.lines.slice(0, STEP_LINES));
+	}
+
+	newer() {
+		return Promise.resolve(this.lines.slice(this.next, this.next + STEP_LINES));
+	}
+
+	older() {
+		return Promise.resolve(this.lines.slice(Math.max(0, this.first - STEP_LINES), this.first));
+	}
+
+	/** What is shown by now. @param {LogLine[]} lines */
+	settle(lines) {
+		this.first = Math.max(0, this.lines.indexOf(lines[0]));
+		this.next = this.first + lines.length;
+	}
+}

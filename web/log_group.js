@@ -1,0 +1,189 @@
+/**
+ * One log of a task, or several as one: their lines in the order of their times, read by pieces at either end of what
+ * is shown. A piece ends where one of the logs has to be read on before it is known which line comes next.
+ */
+import {isMissing, STEP_BYTES} from './log_reader.js';
+import {mergeFromEnd, mergeFromStart, positionAt} from './log_window.js';
+
+const SEEK_BYTES = 32 << 10; /* more than a line: LINE_MAX */
+const STEP_LINES = 1000; /* at once: fewer than are kept, so that what is shown stays connected */
+const CONTEXT_LINES = 500; /* before a place that is gone to */
+
+/** @typedef {import('./log_frames.js').LogLine} LogLine */
+/** @typedef {{part: string, offset: number}} Place */
+
+/**
+ * @typedef {object} Strand
+ * @property {import('./log_reader.js').LogReader} reader
+ * @property {Place|null} first where what is shown of it begins; null: at its beginning
+ * @property {Place|null} next where it goes on; null: at its beginning
+ * @property {string|null} start the place that nothing stands before
+ * @property {string|null} reason why it is not there, as the server says
+ */
+
+const endPlace = (line) => ({part: line.part, offset: line.partial ? line.offset : line.end});
+const byteCount = (lines) => lines.reduce((sum, {offset, end}) => sum + end - offset, 0);
+const nameOf = ({part, offset}) => positionAt(part, offset);
+
+export class LogGroup {
+	/**
+	 * @param {import('./log_reader.js').LogReader[]} readers
+	 * @param {Set<string>} there the logs that can be read already
+	 * @param {() => boolean} isOver nothing is written any more
+	 */
+	constructor(readers, there, isOver) {
+		this.there = there;
+		this.isOver = isOver;
+		/** @type {Strand[]} */
+		this.strands = readers.map((reader) => ({reader, first: null, next: null, start: null, reason: null}));
+	}
+
+	get isMerged() {
+		return this.strands.length > 1;
+	}
+
+	/** Why a log is not there; null: each is. */
+	get reason() {
+		return this.strands.find(({reason}) => reason)?.reason ?? null;
+	}
+
+	/** Where to follow one of them. @param {number} i */
+	position(i) {
+		const {next} = this.strands[i];
+		return next ? nameOf(next) : 'oldest';
+	}
+
+	async read(strand, ask) {
+		if (!this.there.has(strand.reader.log))
+			return [];
+		strand.reason = null;
+		try {
+			return await ask(strand.reader);
+		} catch (error) {
+			if (!isMissing(error))
+				throw error;
+			strand.reason = error.message;
+			return [];
+		}
+	}
+
+	/* Of several logs in one a line is shown when it has its end. */
+	usable(lines, isAll) {
+		if (!this.isMerged || !lines[lines.length - 1]?.partial)
+			return lines;
+		const last = {...lines[lines.length - 1], partial: false};
+		return isAll && this.isOver() ? [...lines.slice(0, -1), last] : lines.slice(0, -1);
+	}
+
+	/** The last lines. @returns {Promise<LogLine[]>} */
+	async tail(count, signal) {
+		const each = Math.ceil(count / this.strands.length);
+		const pieces = await Promise.all(this.strands.map(async (strand) => {
+			const lines = await this.read(strand, (reader) => reader.tail(each, signal));
+			strand.next = lines.length > 0 ? endPlace(lines[lines.length - 1]) : null;
+			strand.first = strand.next;
+			return {lines: this.usable(lines, true), isAll: lines.length < each};
+		}));
+		return mergeFromEnd(pieces);
+	}
+
+	/** The first lines. @returns {Promise<LogLine[]>} */
+	start(signal) {
+		for (const strand of this.strands)
+			strand.first = strand.next = null;
+		return this.newer(signal);
+	}
+
+	/** Lines that follow; none: that was the end. @returns {Promise<LogLine[]>} */
+	async newer(signal) {
+		const pieces = await Promise.all(this.strands.map(async (strand, i) => {
+			const lines = await this.read(strand, (reader) => reader.after(this.position(i), signal));
+			const isAll = byteCount(lines) < STEP_BYTES;
+			return {lines: this.usable(lines, isAll), isAll};
+		}));
+		return mergeFromStart(pieces).slice(0, STEP_LINES);
+	}
+
+	/** Lines that come before; none: that was the beginning. @returns {Promise<LogLine[]>} */
+	async older(signal) {
+		const pieces = await Promise.all(this.strands.map(async (strand) => {
+			const {first} = strand;
+			if (!first || first.offset === 0 || strand.start === nameOf(first))
+				return {lines: [], isAll: true};
+			const lines = await this.read(strand, (reader) => reader.before(first, signal));
+			if (lines.length === 0)
+				strand.start = nameOf(first);
+			return {lines, isAll: lines.length === 0 || lines[0].offset === 0};
+		}));
+		return mergeFromEnd(pieces).slice(-STEP_LINES);
+	}
+
+	/** What stands around a line. @param {{log: string, part: string, offset: number, time: number}} line */
+	async around(line, signal) {
+		await Promise.all(this.strands.map(async (strand) => {
+			const isIts = strand.reader.log === line.log;
+			strand.first = isIts ? {part: line.part, offset: line.offset} : await this.seek(strand, line.time, signal);
+			strand.next = strand.first;
+		}));
+		const [before, after] = await Promise.all([this.older(signal), this.newer(signal)]);
+		return [...before.slice(-CONTEXT_LINES), ...after];
+	}
+
+	/* The place in a log where lines begin that were written after `time`; in the file that is written now. */
+	async seek(strand, time, signal) {
+		const read = (position, limit) => this.read(strand, (reader) => reader.after(position, signal, limit));
+		const [last] = await this.read(strand, (reader) => reader.tail(1, signal));
+		if (!last)
+			return null;
+		const {part} = last;
+		let [low, high] = [0, last.end];
+		while (high - low > STEP_BYTES / 2) {
+			const middle = Math.floor((low + high) / 2);
+			const [, line] = await read(positionAt(part, middle), SEEK_BYTES); /* of the first an end may have come */
+			if (line && line.time <= time)
+				low = line.offset;
+			else
+				high = middle;
+		}
+		const lines = await read(positionAt(part, low), STEP_BYTES);
+		const later = lines.find((line) => line.time > time);
+		return later ? {part, offset: later.offset} : lines.length > 0 ? endPlace(lines[lines.length - 1]) : {part, offset: low};
+	}
+
+	/**
+	 * What is shown by now.
+	 * @param {LogLine[]} lines @param {"up"|"down"} moved where lines came; others left at the other end
+	 */
+	settle(lines, moved) {
+		for (const strand of this.strands) {
+			const isIts = ({log}) => log === strand.reader.log;
+			const first = lines.find(isIts);
+			if (first) {
+				strand.first = {part: first.part, offset: first.offset};
+				strand.next = endPlace(lines.findLast(isIts));
+			} else if (moved === 'down') {
+				strand.first = strand.next;
+			} else {
+				strand.next = strand.first;
+			}
+		}
+	}
+
+	/**
+	 * The nearest line that matches below (step 1) or above (step -1) what is shown.
+	 * @param {1|-1} step @param {import('./log_search.js').Matcher} matcher
+	 * @param {(bytes: number) => void} onProgress
+	 * @returns {Promise<LogLine|null>}
+	 */
+	async scan(step, matcher, onProgress, signal) {
+		let seen = 0;
+		const found = await Promise.all(this.strands.map((strand) => this.there.has(strand.reader.log)
+			? strand.reader.scan(step > 0 ? strand.next : strand.first, step, matcher, (bytes) => {
+				seen += bytes;
+				onProgress(seen);
+			}, signal) : null));
+		const lines = found.filter(Boolean);
+		const isNearer = step > 0 ? (a, b) => a.time < b.time : (a, b) => a.time >= b.time;
+		return lines.length === 0 ? null : lines.reduce((best, line) => isNearer(line, best) ? line : best);
+	}
+}
