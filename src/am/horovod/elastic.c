@@ -42,7 +42,8 @@ struct elastic_ring {
 	struct event check;	  /* pending: tasks may have come or gone */
 	struct event tell;	  /* pending: rank 0 was told, and is told again */
 	struct worker_call *call;
-	int64_t told; /* the time in the last message */
+	int64_t told;	 /* the time in the last message */
+	bool has_warned; /* since the ring formed: anybody may ask, as often as he likes */
 };
 
 /* ---- who is to be in it ------------------------------------------------------------------- */
@@ -159,6 +160,7 @@ static void begin(struct elastic_ring *ring)
 	const struct slots *slots = ring_slots(ring->ring);
 
 	log_info("a ring of %zu has formed", slots->count);
+	ring->has_warned = false;
 	gloo_store_destroy(ring->store);
 	ring->store = gloo_store_create(slots, "", NULL);
 	forget_services(ring);
@@ -271,12 +273,16 @@ static void handle_service(void *data, struct http_request *request)
 	size_t length;
 	const char *value = http_request_body(request, &length);
 
-	if (ring_find(ring->ring, name) && worker_service_read(value, length, service, &err) == 0) {
+	if (!ring_find(ring->ring, name)) {
+		free(service);
+	} else if (worker_service_read(value, length, service, &err) == 0) {
 		map_set(ring->services, name, service);
 		save(ring);
 	} else {
-		log_warning("%s cannot be told when its ring is to grow: %s", name,
-			    err.kind ? err_message(&err) : "it is not in the ring");
+		if (!ring->has_warned)
+			log_warning("%s cannot be told when its ring is to grow: %s", name,
+				    err_message(&err));
+		ring->has_warned = true;
 		free(service);
 	}
 	http_answer_bytes(request, 200, "application/octet-stream", "", 0);
