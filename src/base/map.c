@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/random.h"
 
 struct entry {
 	char *key; /* NULL: removed, kept until the next rebuild so that cursors stay valid */
@@ -23,12 +24,19 @@ struct map {
 	void (*free_value)(void *value);
 };
 
+/* Strangers may choose keys: without the numbers of this process they do not know which of them meet
+ * in one slot. */
 static uint64_t hash_key(const char *key)
 {
-	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+	static uint64_t seed, factor; /* odd: 0 is none yet */
 
+	if (factor == 0) {
+		seed = random_u64();
+		factor = random_u64() | 1;
+	}
+	uint64_t hash = seed;
 	for (const unsigned char *c = (const unsigned char *)key; *c; c++)
-		hash = (hash ^ *c) * 0x100000001b3u;
+		hash = (hash ^ *c) * factor;
 	return hash ^ (hash >> 32);
 }
 
