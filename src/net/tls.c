@@ -28,6 +28,7 @@ enum {
 	MESSAGE_HEAD = 4, /* of a message of the handshake */
 	IN_HANDSHAKE = 0x16,
 	CLIENT_HELLO = 1,
+	KEY_UPDATES = 32, /* of a peer: few send one at all, in 2^24 records */
 };
 
 struct tls_context {
@@ -44,6 +45,7 @@ struct tls {
 	struct tls_context *context;
 	SSL *ssl;
 	size_t heard; /* bytes of the peer's before the handshake is done */
+	size_t key_updates;
 	/* At the server's end, before that: how the record in progress begins, and how many of its
 	 * bytes are to come. */
 	bool is_server, has_begun;
@@ -167,6 +169,17 @@ static BIO_METHOD *new_socket(void)
 
 /* ---- contexts ----------------------------------------------------------------------------- */
 
+/* Each may ask for an answer. */
+static void on_message(int is_ours, int version, int type, const void *bytes, size_t length,
+		       SSL *ssl, void *data)
+{
+	struct tls *tls = SSL_get_app_data(ssl);
+
+	if (!is_ours && type == SSL3_RT_HANDSHAKE && length > 0 &&
+	    *(const unsigned char *)bytes == SSL3_MT_KEY_UPDATE)
+		tls->key_updates++;
+}
+
 static SSL_CTX *new_context(const SSL_METHOD *method, int oldest)
 {
 	SSL_CTX *ssl = SSL_CTX_new(method);
@@ -178,6 +191,7 @@ static SSL_CTX *new_context(const SSL_METHOD *method, int oldest)
 	SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
 				      SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
+	SSL_CTX_set_msg_callback(ssl, on_message);
 	return ssl;
 }
 
@@ -576,7 +590,9 @@ int tls_take(struct tls *tls, const void *bytes, size_t length, struct evbuffer 
 	int why = SSL_get_error(tls->ssl, got);
 	int result = why == SSL_ERROR_WANT_READ || why == SSL_ERROR_ZERO_RETURN ? 0 : say(tls, err);
 	tls->heard += tls_is_open(tls) ? 0 : length;
-	if (result == 0 && tls->heard > handshake_cap(tls))
+	if (result == 0 && tls->key_updates > KEY_UPDATES)
+		result = err_set(err, ERR_INPUT, "TLS: the peer changes its keys too often");
+	else if (result == 0 && tls->heard > handshake_cap(tls))
 		result = err_set(err, ERR_INPUT, "TLS: the handshake is too large");
 	tls->fresh_length = 0;
 	ERR_clear_error();

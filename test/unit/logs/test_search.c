@@ -52,12 +52,17 @@ static void a_text_is_found(void **state)
 		const char *text, *line;
 		bool any_case, is_found;
 	} rows[] = {
-		{"loss", "the loss is", false, true}, {"loss", "the Loss is", false, false},
-		{"loss", "the LOSS is", true, true},  {"LOSS", "a loss", true, true},
-		{"loss", "los", false, false},	      {"a\nloss", "no loss", false, true},
-		{"q\nx", "no loss", false, false},    {"[", "@{", true, false},
+		{"loss", "the loss is", false, true},
+		{"loss", "the Loss is", false, false},
+		{"loss", "the LOSS is", true, true},
+		{"LOSS", "a loss", true, true},
+		{"loss", "los", false, false},
+		{"a\nloss", "no loss", false, true},
+		{"q\nx", "no loss", false, false},
+		{"[", "@{", true, false},
 		{"loss 0.5", "\x1b[1mLoss\x1b[0m \x1b[38;5;2m0.5\x1b[m", true, true},
-		{"[1m", "\x1b[1mloss", false, true},	      {"loss", "lo\x1b]0;a title\x07ss", false, true},
+		{"[1m", "\x1b[1mloss", false, true},
+		{"loss", "lo\x1b]0;a title\x07ss", false, true},
 	};
 
 	for (size_t i = 0; i < array_length(rows); i++) {

@@ -14,8 +14,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "certificate.h"
 #include "net/http_client.h"
 #include "net/tls.h"
+#include "net/tls_identity.h"
 #include "peer.h"
 #include "server.h"
 #include "tls_door.h"
@@ -685,9 +687,58 @@ static void test_junk_keeps_nobody_out(void **state)
 	fixture_close(&fixture);
 }
 
+/* One end of TLS without a socket: what it has written goes to the other end. */
+static int pass_on(SSL *client, struct tls *server, struct evbuffer *input, struct err *err)
+{
+	char bytes[16384];
+	int length = BIO_read(SSL_get_wbio(client), bytes, sizeof(bytes));
+	int result = length > 0 ? tls_take(server, bytes, (size_t)length, input, err) : 0;
+	struct evbuffer *answer = tls_seal(server, input); /* nothing is in it */
+
+	while ((length = evbuffer_remove(answer, bytes, sizeof(bytes))) > 0)
+		BIO_write(SSL_get_rbio(client), bytes, length);
+	return result;
+}
+
+/* Each of its messages is answered, though it asks nothing and may read nothing. */
+/* promise: S47 */
+static void test_keys_are_not_changed_without_end(void **state)
+{
+	struct tls_identity identity = {.key = EVP_EC_gen("P-256")};
+	struct err err cleanup_err = {0};
+	struct evbuffer *input = evbuffer_new();
+	SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+	SSL *client = SSL_new(context);
+	int changes = 0;
+
+	identity.certificate = certificate_create("server", identity.key, 1);
+	certificate_sign(identity.certificate, identity.certificate, identity.key);
+	struct tls_context *server = tls_context_create_server(&identity, NULL);
+	struct tls *tls = tls_accept(server);
+	SSL_set_bio(client, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
+	SSL_set_connect_state(client);
+	while (SSL_do_handshake(client) != 1 || !tls_is_open(tls))
+		assert_int_equal(pass_on(client, tls, input, &err), 0);
+	while (pass_on(client, tls, input, &err) == 0) {
+		assert_int_equal(SSL_key_update(client, SSL_KEY_UPDATE_REQUESTED), 1);
+		assert_int_equal(SSL_do_handshake(client), 1);
+		SSL_read(client, (char[1]){0}, 1); /* the answer to the last */
+		changes++;
+	}
+	assert_in_range(changes, 16, 64);
+	assert_string_equal(err_message(&err), "TLS: the peer changes its keys too often");
+	SSL_free(client);
+	SSL_CTX_free(context);
+	tls_destroy(tls);
+	tls_context_destroy(server);
+	tls_identity_finish(&identity);
+	evbuffer_free(input);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_keys_are_not_changed_without_end),
 		cmocka_unit_test(test_calls_of_one_who_knows_the_token),
 		cmocka_unit_test(test_held_request_ends_with_its_client),
 		cmocka_unit_test(test_last_answer_is_whole),
