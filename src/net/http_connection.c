@@ -405,7 +405,7 @@ void http_connection_open(struct http_server *server, int fd)
 	event_assign(&connection->timer, server->base, -1, 0, on_timer, connection);
 	event_assign(&connection->wake, server->base, -1, 0, on_wake, connection);
 	http_connection_set_deadline(connection, server->config.limits.idle_ms);
-	TAILQ_INSERT_TAIL(&server->strangers, connection, link);
+	TAILQ_INSERT_TAIL(&server->connections[HTTP_STRANGER], connection, link);
 	server->connection_count++;
 	http_server_weigh(server, connection);
 }

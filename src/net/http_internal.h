@@ -20,12 +20,20 @@ enum http_phase {
 	PHASE_LINGER,  /* the last answer is sent: waits for the peer to have read it */
 };
 
+/* What its callers have shown so far: the more, the later it makes way for others. */
+enum http_standing {
+	HTTP_STRANGER,
+	HTTP_LOOKER, /* a session, or a right to look */
+	HTTP_KNOWN,  /* the token */
+	HTTP_STANDINGS,
+};
+
 struct http_connection {
 	TAILQ_ENTRY(http_connection) link;
 	struct http_server *server;
 	struct wire wire;
 	enum http_phase phase;
-	bool is_known;	   /* presented the token: not a stranger any more */
+	enum http_standing standing;
 	bool close_after;  /* the answer in progress is the last */
 	bool peer_ended;   /* no more input */
 	bool asks_again;   /* in PHASE_ADMIT */
@@ -85,8 +93,9 @@ struct http_server {
 	bool is_crowded, is_stuck;
 	struct event patience;
 	unsigned accepted; /* while it is stuck */
-	/* By time of arrival: the first stranger is the first to go when room is needed. */
-	struct http_connection_list strangers, known;
+	/* By http_standing and time of arrival: the first stranger is the first to go when room is
+	 * needed. */
+	struct http_connection_list connections[HTTP_STANDINGS];
 	/* Streams that may have something to write. Each time around the loop one of them has its
 	 * turn, however many there are, and all else that happens is heard in between. */
 	struct http_connection_list streams;
@@ -131,7 +140,9 @@ void http_answer_refusal(struct http_request *request, int status, const char *c
 
 /* http_server.c */
 void http_server_forget(struct http_server *server, struct http_connection *connection);
-void http_server_know(struct http_server *server, struct http_connection *connection);
+/* Takes nothing away from a better standing. */
+void http_server_know(struct http_server *server, struct http_connection *connection,
+		      enum http_standing standing);
 /* Counts anew what this connection makes the server hold, from the loop. It may be closed for it,
  * and so may another one. */
 void http_server_weigh(struct http_server *server, struct http_connection *connection);

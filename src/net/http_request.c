@@ -12,7 +12,7 @@ void http_request_free(struct http_request *request)
 	http_head_finish(&request->head);
 	http_pairs_finish(&request->parameters);
 	http_pairs_finish(&request->query);
-	str_finish(&request->body);
+	str_finish_secret(&request->body); /* of PUT /v1/job/tokens */
 	str_finish(&request->answer_headers);
 	free(request);
 }
@@ -136,7 +136,8 @@ static int admit_by_access(struct http_request *request)
 	if (request->access == HTTP_ACCESS_LATER)
 		request->access = HTTP_ACCESS_NONE;
 	if (request->access < HTTP_ACCESS_NONE && request->connection->server->token)
-		http_server_know(request->connection->server, request->connection);
+		http_server_know(request->connection->server, request->connection,
+				 request->access == HTTP_ACCESS_ALL ? HTTP_KNOWN : HTTP_LOOKER);
 	if (request->access <= needed)
 		return 0;
 	if (config->refused)
@@ -276,7 +277,7 @@ void *http_request_noted(const struct http_request *request)
 
 void http_request_trust(struct http_request *request)
 {
-	http_server_know(request->connection->server, request->connection);
+	http_server_know(request->connection->server, request->connection, HTTP_KNOWN);
 }
 
 void http_request_hold(struct http_request *request, void (*closed)(void *data), void *data)
@@ -285,7 +286,7 @@ void http_request_hold(struct http_request *request, void (*closed)(void *data),
 	request->closed = closed;
 	request->closed_data = data;
 	/* Thousands are held at once, and all has been read. */
-	str_finish(&request->body);
+	str_finish_secret(&request->body);
 }
 
 void http_request_take_over(struct http_request *request, const struct http_raw *raw)

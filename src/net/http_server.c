@@ -81,18 +81,21 @@ static void push_out(struct http_connection *connection, const char *message)
 	http_connection_free(connection);
 }
 
-/* Room for one more: whoever has not shown the token for longest makes way, so that a flood of
- * strangers does not keep those out who belong here. */
+/* Room for one more: the oldest of those who have shown least makes way, so that a flood of
+ * strangers does not keep those out who belong here, nor do those who only look keep the others
+ * out. */
 static bool make_room(struct http_server *server)
 {
-	struct http_connection *oldest = TAILQ_FIRST(&server->strangers);
-
 	if (server->connection_count < server->config.limits.connections)
 		return true;
-	if (!oldest)
-		return false;
-	push_out(oldest, "too many connections");
-	return true;
+	for (size_t i = 0; i < HTTP_KNOWN; i++) {
+		struct http_connection *oldest = TAILQ_FIRST(&server->connections[i]);
+		if (!oldest)
+			continue;
+		push_out(oldest, "too many connections");
+		return true;
+	}
+	return false;
 }
 
 /* ---- a crowd ------------------------------------------------------------------------------ */
@@ -244,8 +247,8 @@ struct http_server *http_server_create(struct event_base *base,
 	server->host_name = net_host_name();
 	server->host = mem_strdup(config->host);
 	set_limits(&server->config.limits);
-	TAILQ_INIT(&server->strangers);
-	TAILQ_INIT(&server->known);
+	for (size_t i = 0; i < HTTP_STANDINGS; i++)
+		TAILQ_INIT(&server->connections[i]);
 	TAILQ_INIT(&server->streams);
 	event_assign(&server->turn, base, -1, 0, on_turn, server);
 	event_assign(&server->resume, base, -1, 0, on_resume, server);
@@ -291,7 +294,7 @@ static struct http_connection *find_first_to_go(const struct http_server *server
 {
 	struct http_connection *connection;
 
-	TAILQ_FOREACH(connection, &server->strangers, link)
+	TAILQ_FOREACH(connection, &server->connections[HTTP_STRANGER], link)
 	if (TAILQ_NEXT(connection, link) && makes_way(connection))
 		return connection;
 	return NULL;
@@ -299,9 +302,10 @@ static struct http_connection *find_first_to_go(const struct http_server *server
 
 static struct http_connection *find_heaviest(const struct http_server *server)
 {
-	struct http_connection *connection, *heaviest = TAILQ_FIRST(&server->strangers);
+	struct http_connection *connection,
+		*heaviest = TAILQ_FIRST(&server->connections[HTTP_STRANGER]);
 
-	TAILQ_FOREACH(connection, &server->strangers, link)
+	TAILQ_FOREACH(connection, &server->connections[HTTP_STRANGER], link)
 	{
 		if (connection->weight > heaviest->weight)
 			heaviest = connection;
@@ -328,7 +332,7 @@ void http_server_weigh(struct http_server *server, struct http_connection *conne
 	size_t of_request = request ? request->head_bytes + request->body.length : 0;
 	size_t of_tls = !wire->tls ? 0 : tls_is_open(wire->tls) ? TLS_BYTES : HTTP_HANDSHAKE_BYTES;
 
-	if (connection->is_known)
+	if (connection->standing != HTTP_STRANGER)
 		return;
 	set_weight(server, connection,
 		   of_request + of_tls + evbuffer_get_length(wire->input) +
@@ -337,24 +341,30 @@ void http_server_weigh(struct http_server *server, struct http_connection *conne
 		push_out(find_heaviest(server), "too much is held for callers without the token");
 }
 
-void http_server_know(struct http_server *server, struct http_connection *connection)
+static struct http_connection_list *list_of(const struct http_connection *connection)
 {
-	if (connection->is_known)
+	return &connection->server->connections[connection->standing];
+}
+
+void http_server_know(struct http_server *server, struct http_connection *connection,
+		      enum http_standing standing)
+{
+	if (connection->standing >= standing)
 		return;
 	set_weight(server, connection, 0);
-	connection->is_known = true;
 	server->is_stuck = false;
 	event_del(&server->patience);
 	if (server->is_crowded)
 		timer_start(&server->patience, CROWD_PATIENCE_MS);
-	TAILQ_REMOVE(&server->strangers, connection, link);
-	TAILQ_INSERT_TAIL(&server->known, connection, link);
+	TAILQ_REMOVE(list_of(connection), connection, link);
+	connection->standing = standing;
+	TAILQ_INSERT_TAIL(list_of(connection), connection, link);
 }
 
 void http_server_forget(struct http_server *server, struct http_connection *connection)
 {
 	set_weight(server, connection, 0);
-	TAILQ_REMOVE(connection->is_known ? &server->known : &server->strangers, connection, link);
+	TAILQ_REMOVE(list_of(connection), connection, link);
 	server->connection_count--;
 	if (server->draining && server->connection_count == 0)
 		event_active(&server->drain_timer, EV_TIMEOUT, 0);
@@ -386,8 +396,8 @@ static void admit_again(struct http_connection_list *list)
 
 void http_server_admit_again(struct http_server *server)
 {
-	admit_again(&server->strangers);
-	admit_again(&server->known);
+	for (size_t i = 0; i < HTTP_STANDINGS; i++)
+		admit_again(&server->connections[i]);
 }
 
 void http_server_drain(struct http_server *server, int64_t timeout_ms, void (*done)(void *data),
@@ -398,8 +408,8 @@ void http_server_drain(struct http_server *server, int64_t timeout_ms, void (*do
 	server->drained_data = data;
 	evconnlistener_disable(server->listener);
 	timer_start(&server->drain_timer, timeout_ms);
-	close_idle(&server->strangers);
-	close_idle(&server->known);
+	for (size_t i = 0; i < HTTP_STANDINGS; i++)
+		close_idle(&server->connections[i]);
 	if (server->connection_count == 0)
 		event_active(&server->drain_timer, EV_TIMEOUT, 0);
 }
@@ -410,10 +420,9 @@ void http_server_destroy(struct http_server *server)
 		return;
 	/* Nobody wants to hear that it has drained any more. */
 	server->draining = false;
-	while (!TAILQ_EMPTY(&server->strangers))
-		http_connection_free(TAILQ_FIRST(&server->strangers));
-	while (!TAILQ_EMPTY(&server->known))
-		http_connection_free(TAILQ_FIRST(&server->known));
+	for (size_t i = 0; i < HTTP_STANDINGS; i++)
+		while (!TAILQ_EMPTY(&server->connections[i]))
+			http_connection_free(TAILQ_FIRST(&server->connections[i]));
 	event_del(&server->resume);
 	event_del(&server->patience);
 	event_del(&server->turn);

@@ -186,6 +186,42 @@ static void test_full_of_friends(void **state)
 	fixture_close(&fixture);
 }
 
+/* promise: S63 */
+static void test_who_only_looks_makes_way(void **state)
+{
+	const struct http_limits limits = {.connections = 3};
+	struct fixture fixture;
+	struct peer owner, lookers[2], late[3];
+
+	fixture_open(&fixture, &limits);
+	peer_open(&owner, fixture.base, http_server_address(fixture.server));
+	peer_send(&owner, "GET /echo?text=in HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n");
+	peer_expect(&owner, fixture.base, "\r\n\r\nin");
+	for (size_t i = 0; i < array_length(lookers); i++) {
+		peer_open(&lookers[i], fixture.base, http_server_address(fixture.server));
+		peer_send(&lookers[i],
+			  "GET /look?text=on HTTP/1.1\r\n" TEST_HOST "X-Access: read\r\n\r\n");
+		peer_expect(&lookers[i], fixture.base, "\r\n\r\non");
+	}
+	for (size_t i = 0; i < array_length(late); i++) {
+		peer_open(&late[i], fixture.base, http_server_address(fixture.server));
+		if (i < array_length(lookers)) {
+			peer_expect_end(&lookers[i], fixture.base);
+			peer_send(&late[i],
+				  "GET /echo?text=room HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n");
+			peer_expect(&late[i], fixture.base, "\r\n\r\nroom");
+		} else {
+			peer_expect(&late[i], fixture.base, "HTTP/1.1 503 ");
+		}
+	}
+	for (size_t i = 0; i < array_length(late); i++)
+		peer_close(&late[i]);
+	for (size_t i = 0; i < array_length(lookers); i++)
+		peer_close(&lookers[i]);
+	peer_close(&owner);
+	fixture_close(&fixture);
+}
+
 /* promise: S47 */
 static void test_no_body_is_read_from_strangers(void **state)
 {
@@ -292,6 +328,7 @@ int main(void)
 		cmocka_unit_test(test_unread_answer_ends_the_connection),
 		cmocka_unit_test(test_junk_connections_keep_nobody_out),
 		cmocka_unit_test(test_full_of_friends),
+		cmocka_unit_test(test_who_only_looks_makes_way),
 		cmocka_unit_test_setup_teardown(test_no_body_is_read_from_strangers, fixture_set_up,
 						fixture_tear_down),
 		cmocka_unit_test(test_strangers_hold_little_together),
