@@ -84,12 +84,12 @@ struct tls_context *yarn_proxy_tls(const struct job *job)
 	struct err err cleanup_err = {0};
 	size_t length;
 
+	/* YARN tells them to the AM, whose children would inherit them. */
+	unsetenv("KEYSTORE_PASSWORD");
+	unsetenv("TRUSTSTORE_PASSWORD");
 	if (hadoop_container_credentials(&credentials, &err) < 0 ||
 	    !credentials_find_secret(&credentials, KEY_STORE, &length) || !has_proxy(job))
 		return NULL;
-	/* These come with it, and would be inherited. */
-	unsetenv("KEYSTORE_PASSWORD");
-	unsetenv("TRUSTSTORE_PASSWORD");
 	struct tls_context *tls = create(&credentials, &err);
 	if (!tls)
 		log_warning("YARN's web proxy is known by its address, not by its certificate: %s",

@@ -166,7 +166,7 @@ char *web_sessions_open(struct web_sessions *sessions, const char *code, const c
 static const struct entry *find_session(const struct web_sessions *sessions, const char *cookies,
 					const char *peer, int64_t now_ms)
 {
-	char *secret cleanup_free = web_cookie_find(cookies, sessions->cookie);
+	char *secret cleanup_secret = web_cookie_find(cookies, sessions->cookie);
 	const struct entry *entry =
 		secret ? find(sessions->sessions, array_length(sessions->sessions), secret, now_ms)
 		       : NULL;

@@ -49,7 +49,7 @@ static void free_proxy(struct ui_proxy *proxy)
 	if (proxy->is_connected)
 		wire_finish(&proxy->wire);
 	tls_context_destroy(proxy->tls);
-	str_finish(&proxy->head);
+	str_finish_secret(&proxy->head);
 	free(proxy->prefix);
 	free(proxy->address);
 	free(proxy->base_path);
@@ -258,7 +258,7 @@ static void on_dialed(void *data, int fd, const struct err *err)
 	wire_init(&proxy->wire, proxy->base, fd);
 	proxy->is_connected = true;
 	evbuffer_add(proxy->wire.output, proxy->head.text, proxy->head.length);
-	str_finish(&proxy->head);
+	str_finish_secret(&proxy->head);
 	go_on(proxy);
 }
 
