@@ -86,7 +86,7 @@ export class FoundLines {
 		return Promise.resolve(this.lines.slice(Math.max(0, this.first - STEP_LINES), this.first));
 	}
 
-	/** What is shown by now. @param {LogLine[]} lines */
+	/** The page shows these by now. @param {LogLine[]} lines */
 	settle(lines) {
 		this.first = Math.max(0, this.lines.indexOf(lines[0]));
 		this.next = this.first + lines.length;

@@ -118,7 +118,7 @@ export class LogGroup {
 		return mergeFromEnd(pieces).slice(-STEP_LINES);
 	}
 
-	/** What stands around a line. @param {{log: string, part: string, offset: number, time: number}} line */
+	/** Lines around a line. @param {{log: string, part: string, offset: number, time: number}} line */
 	async around(line, signal) {
 		await Promise.all(this.strands.map(async (strand) => {
 			const isIts = strand.reader.log === line.log;
@@ -151,7 +151,7 @@ export class LogGroup {
 	}
 
 	/**
-	 * What is shown by now.
+	 * The page shows these by now.
 	 * @param {LogLine[]} lines @param {"up"|"down"} moved where lines came; others left at the other end
 	 */
 	settle(lines, moved) {

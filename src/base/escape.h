@@ -1,6 +1,6 @@
 /*
- * What a program writes for its terminal, and nobody sees: sequences of ECMA-48 that begin with
- * ESC (colours, a window's title, where the cursor goes), in bytes that come one after the other.
+ * Sequences that a program writes for its terminal, and nobody sees (ECMA-48: they begin with ESC,
+ * and set colours, a window's title, the cursor), in bytes that come one after the other.
  */
 #ifndef TONY_BASE_ESCAPE_H
 #define TONY_BASE_ESCAPE_H

@@ -20,7 +20,7 @@ enum http_phase {
 	PHASE_LINGER,  /* the last answer is sent: waits for the peer to have read it */
 };
 
-/* What its callers have shown so far: the more, the later it makes way for others. */
+/* The more its callers have shown so far, the later a connection makes way for others. */
 enum http_standing {
 	HTTP_STRANGER,
 	HTTP_LOOKER, /* a session, or a right to look */

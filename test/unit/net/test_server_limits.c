@@ -186,7 +186,7 @@ static void test_full_of_friends(void **state)
 	fixture_close(&fixture);
 }
 
-/* promise: S63 */
+/* promise: S99 */
 static void test_who_only_looks_makes_way(void **state)
 {
 	const struct http_limits limits = {.connections = 3};
