@@ -286,6 +286,7 @@ static int serve(const struct portal_verb *chosen, const struct portal_site *sit
 		.indexer = {.index_path = index,
 			    .location = chosen->history,
 			    .list_jobs = schedulers_list,
+			    .find_job = schedulers_find,
 			    .retention = site->retention,
 			    .retain_interval_ms = site->retain_interval_ms},
 		.reader = {.find_job = schedulers_find},

@@ -386,8 +386,23 @@ static char *text_of(const struct history_summary *summary, const char *state, c
 	return str_steal(&text);
 }
 
+/* That of a job in folder 0; NULL: it is not known, "": it has none. The caller frees. */
+static char *known_acl(struct portal_index *index, const char *id)
+{
+	sqlite3_stmt *find cleanup_statement = index_prepare(
+		index, "SELECT view_acl FROM jobs WHERE id = :id AND folder = 0", NULL);
+
+	if (!find)
+		return NULL;
+	index_bind(find, ":id", id);
+	return sqlite3_step(find) == SQLITE_ROW
+		       ? mem_strdup((const char *)sqlite3_column_text(find, 0))
+		       : NULL;
+}
+
 static int insert_job(struct portal_index *index, const struct history_summary *summary,
-		      const char *state, int64_t folder, int64_t modified_ms, struct err *err)
+		      const char *state, const char *view_acl, int64_t folder, int64_t modified_ms,
+		      struct err *err)
 {
 	char *tags cleanup_free = str_list_join(&summary->tags, " ");
 	char *types cleanup_free = types_of(summary);
@@ -410,7 +425,7 @@ static int insert_job(struct portal_index *index, const struct history_summary *
 	index_bind(insert, ":tags", tags);
 	index_bind(insert, ":types", types);
 	index_bind_int(insert, ":task_count", summary->task_count);
-	index_bind(insert, ":acl", summary->view_acl);
+	index_bind(insert, ":acl", view_acl);
 	index_bind_int(insert, ":folder", folder);
 	index_bind_int(insert, ":modified", modified_ms);
 	index_bind(insert, ":text", text);
@@ -468,8 +483,11 @@ static int64_t folder_of(struct portal_index *index, const char *id)
 static int put(struct portal_index *index, const struct history_summary *summary, const char *state,
 	       int64_t folder, int64_t modified_ms, struct err *err)
 {
+	char *view_acl cleanup_free =
+		folder == 0 ? known_acl(index, summary->id) : mem_strdup(summary->view_acl);
+
 	if (portal_index_remove(index, summary->id, err) < 0 ||
-	    insert_job(index, summary, state, folder, modified_ms, err) < 0)
+	    insert_job(index, summary, state, view_acl, folder, modified_ms, err) < 0)
 		return -1;
 	return insert_summary(index, summary, state, err);
 }
@@ -482,6 +500,32 @@ int portal_index_put(struct portal_index *index, const struct history_summary *s
 	if (folder_of(index, summary->id) != folder && is_of_another(index, summary))
 		return 1;
 	return put(index, summary, job_state_name(summary->state), folder, modified_ms, err);
+}
+
+int portal_index_without_acl(struct portal_index *index, struct str_list *ids, struct err *err)
+{
+	sqlite3_stmt *find cleanup_statement = index_prepare(
+		index, "SELECT id FROM jobs WHERE folder = 0 AND view_acl IS NULL", err);
+	int got;
+
+	if (!find)
+		return -1;
+	while ((got = sqlite3_step(find)) == SQLITE_ROW)
+		str_list_add(ids, (const char *)sqlite3_column_text(find, 0));
+	return got == SQLITE_DONE ? 0 : index_fail(index, err);
+}
+
+int portal_index_set_acl(struct portal_index *index, const char *id, const char *view_acl,
+			 struct err *err)
+{
+	sqlite3_stmt *update cleanup_statement = index_prepare(
+		index, "UPDATE jobs SET view_acl = :acl WHERE id = :id AND folder = 0", err);
+
+	if (!update)
+		return -1;
+	index_bind(update, ":id", id);
+	index_bind(update, ":acl", view_acl ? view_acl : "");
+	return run(index, update, err);
 }
 
 int portal_index_put_damaged(struct portal_index *index, const char *id, const char *reason,

@@ -57,6 +57,12 @@ int portal_index_visit(struct portal_index *index, int64_t folder,
  * user's job with this id is known from elsewhere. */
 int portal_index_put(struct portal_index *index, const struct history_summary *summary,
 		     int64_t folder, int64_t modified_ms, struct err *err);
+/* The view ACL of a job in folder 0 is told apart, once (NULL: it has none), and stays with it:
+ * until then its user alone may see the job, and administrators. Adds the ids of those to `ids`. */
+int portal_index_without_acl(struct portal_index *index, struct str_list *ids, struct err *err);
+int portal_index_set_acl(struct portal_index *index, const char *id, const char *view_acl,
+			 struct err *err);
+
 /* An entry of the folder that is no job which can be shown, and why. It takes no other's place:
  * what another folder or a scheduler knows of the same id stays. Nobody is its user. */
 #define PORTAL_DAMAGED	  "damaged" /* its state */

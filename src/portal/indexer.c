@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "job/job.h"
 #include "scheduler/job_stores.h"
 #include "scheduler/scheduler.h"
 
@@ -16,6 +18,7 @@ enum {
 	PAUSE_FACTOR = 5,	  /* and at least so many times what a look took */
 	SHOWN_MS = 60 * 1000,	  /* an ended job without its history */
 	HEALING_MS = 3600 * 1000, /* in which a damaged entry may become whole */
+	LEARN_MS = 2000,	  /* of a look, for what lists do not tell of live jobs */
 };
 
 /* ---- a folder ----------------------------------------------------------------------------- */
@@ -260,6 +263,45 @@ static int look_at_schedulers(struct portal_index *index, const struct indexer *
 	return result;
 }
 
+/* Of a job that goes on, as its description has it, which nobody writes again. -1: it is not known
+ * yet. */
+static int find_acl(const struct indexer *indexer, const char *id, char **view_acl)
+{
+	struct job_door door = {0};
+	struct err why cleanup_err = {0};
+	char *full_id cleanup_free = NULL;
+	struct job *job = NULL;
+
+	if (indexer->find_job(id, &door, &full_id, &why)) {
+		char *path cleanup_free = fs_join(door.job_dir, "job.json");
+		job = job_read_file(path, &why);
+	}
+	if (job)
+		*view_acl = mem_strdup(job_view_acl(job));
+	else
+		log_debug("who may see %s: %s", id, err_message(&why));
+	job_door_finish(&door);
+	int result = job ? 0 : -1;
+	job_destroy(job);
+	return result;
+}
+
+static int learn_acls(struct portal_index *index, const struct indexer *indexer, struct err *err)
+{
+	struct str_list ids cleanup_str_list = {0};
+	int64_t until = clock_monotonic_ms() + LEARN_MS;
+
+	if (portal_index_without_acl(index, &ids, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ids.count && clock_monotonic_ms() < until; i++) {
+		char *view_acl cleanup_free = NULL;
+		if (find_acl(indexer, ids.items[i], &view_acl) == 0 &&
+		    portal_index_set_acl(index, ids.items[i], view_acl, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* ------------------------------------------------------------------------------------------- */
 
 static void retain(const struct indexer *indexer, struct history_store *store)
@@ -302,7 +344,7 @@ static int look_at_stores(struct portal_index *index, const struct indexer *inde
 static int look(struct portal_index *index, const struct indexer *indexer, bool retains,
 		struct err *err)
 {
-	if (look_at_schedulers(index, indexer, err) < 0 ||
+	if (look_at_schedulers(index, indexer, err) < 0 || learn_acls(index, indexer, err) < 0 ||
 	    look_at_stores(index, indexer, retains, err) < 0)
 		return -1;
 	return portal_index_set_age(index, clock_wall_ms(), err);

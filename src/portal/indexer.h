@@ -13,6 +13,8 @@
 #include "portal/index.h"
 
 struct job_summary;
+struct job_door;
+struct scheduler_client_ops;
 
 struct indexer {
 	const char *index_path;
@@ -20,6 +22,9 @@ struct indexer {
 	/* As scheduler_client_ops.list(), of all schedulers. */
 	int (*list_jobs)(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
 			 struct err *err);
+	/* As reader_setup's. */
+	const struct scheduler_client_ops *(*find_job)(const char *id, struct job_door *door,
+						       char **full_id, struct err *err);
 	struct history_retention retention; /* 0: no limit */
 	int64_t retain_interval_ms;	    /* between two removals */
 };

@@ -179,6 +179,23 @@ static void audit_change(struct portal *portal, const struct http_request *reque
 	portal_audit_job(portal, request, is_named ? &viewer : NULL, id, false);
 }
 
+/* To look at a job is not to use its programs: a notebook runs what it is told. False: refused. */
+static bool may_use_programs(struct portal *portal, struct http_request *request, const char *id,
+			     const struct portal_job *job)
+{
+	struct portal_viewer viewer;
+
+	if (job->location || !portal_find_viewer(portal, request, &viewer) ||
+	    str_equal(viewer.user.name, job->user))
+		return true;
+	char *text cleanup_free = mem_printf(
+		"While a job goes on, the pages of its programs are for its owner alone, here %s.",
+		job->user);
+	portal_audit_job(portal, request, &viewer, id, true);
+	web_answer_error(request, 403, "owner-only", text, 0);
+	return false;
+}
+
 static void pass(struct portal *portal, struct http_request *request, const char *place,
 		 const char *base)
 {
@@ -186,9 +203,11 @@ static void pass(struct portal *portal, struct http_request *request, const char
 	char *prefix cleanup_free = mem_printf("%s/%s", place, id);
 	struct portal_job job cleanup_portal_job = {0};
 
-	if (find_job_of_path(portal, request, prefix, &job) < 0)
+	bool is_program = str_equal(place, "/ui");
+	if (find_job_of_path(portal, request, prefix, &job) < 0 ||
+	    (is_program && !may_use_programs(portal, request, id, &job)))
 		return;
-	if (!web_request_looks(request) && str_equal(place, "/v1/jobs"))
+	if (!web_request_looks(request) && !is_program)
 		audit_change(portal, request, id);
 	readers_pass(portal->readers, request, id, &job, prefix, base);
 }
@@ -208,7 +227,8 @@ static void lead_to_door(struct portal *portal, struct http_request *request)
 	struct portal_job job cleanup_portal_job = {0};
 	struct err err cleanup_err = {0};
 
-	if (find_job_of_path(portal, request, prefix, &job) < 0)
+	if (find_job_of_path(portal, request, prefix, &job) < 0 ||
+	    !may_use_programs(portal, request, id, &job))
 		return;
 	struct ui_door *door = readers_open_door(portal->readers, id, &job,
 						 http_server_address(portal->server), &err);

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "net/http_server.h"
+#include "web/access.h"
 #include "web/assets.h"
 
 /* The page and all it loads comes from here, and nobody frames it. */
@@ -70,4 +71,13 @@ void web_answer_text(struct http_request *request, int status, const char *text,
 			   "default-src 'none'; frame-ancestors 'none'");
 	http_answer_header(request, "Referrer-Policy", "no-referrer");
 	http_answer_bytes(request, status, "text/html; charset=utf-8", page.text, page.length);
+}
+
+void web_answer_error(struct http_request *request, int status, const char *code, const char *text,
+		      int retry_s)
+{
+	if (web_request_wants_page(request))
+		web_answer_text(request, status, text, retry_s);
+	else
+		http_answer_error(request, status, code, "%s", text);
 }

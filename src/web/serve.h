@@ -11,5 +11,8 @@ void web_serve(struct http_request *request, const char *path);
 /* A page that says `text`, and is loaded anew after retry_s seconds (0: is not). With 303 it is but
  * the way to somewhere else. */
 void web_answer_text(struct http_request *request, int status, const char *text, int retry_s);
+/* An error: to a browser such a page, to a program http_answer_error()'s. */
+void web_answer_error(struct http_request *request, int status, const char *code, const char *text,
+		      int retry_s);
 
 #endif

@@ -112,10 +112,7 @@ static void answer_no_way(struct http_request *request, const char *remedy)
 			   "read there what the dashboard can. %s",
 			   remedy);
 
-	if (web_request_wants_page(request))
-		web_answer_text(request, 403, text, 0);
-	else
-		http_answer_error(request, 403, "own-origin", "%s", text);
+	web_answer_error(request, 403, "own-origin", text, 0);
 }
 
 enum ui_way ui_door_choose(struct http_request *request, const struct web_sessions *sessions,

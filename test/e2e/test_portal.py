@@ -374,6 +374,36 @@ def test_behind_a_proxy_each_sees_what_the_acl_allows(tony):
     portal.stop()
 
 
+@pytest.mark.promise("S75")
+def test_a_live_job_is_for_those_who_may_view_it(tony):
+    """They look at it, and use no program of it, as a notebook is one. root is in the group root."""
+    portal = Portal(tony, "--auth-header", "X-Forwarded-User", "--auth-from", "127.0.0.1", "--ui-origin", "shared-origin")
+    serve = f"echo here; exec {PYTHON} web_program.py /"
+    own, shared = (tony.submit(acl, "--executes", serve) for acl in ({}, {"tony.application.acl.view": "ada root"}))
+    for job in (own, shared):
+        portal.wait_job(job, "running")
+    header = lambda user: {"X-Forwarded-User": user}
+    wait_until(lambda: portal.jobs(headers=header("ada")), "the job in ada's list")
+    owner = portal.get("v1/server")["viewer"]
+    for user, seen in (("ada", {shared.id}), ("root", {shared.id}), ("eve", set()), (owner, {own.id, shared.id})):
+        assert set(portal.jobs(headers=header(user))) == seen, user
+        for job in (own, shared):
+            for path in ("job", "tasks", "config", "events"):
+                assert portal.call(f"v1/jobs/{job.id}/{path}", headers=header(user))[0] == (200 if job.id in seen else 404)
+    shared.wait_log("driver:0", "here\n")
+    assert portal.call(f"v1/jobs/{shared.id}/tasks/driver:0/logs/stdout", headers=header("ada"))[1] == b"here\n"
+    page = f"ui/{shared.id}/notebook/"
+    wait_until(lambda: portal.call(page, headers=header(owner))[0] == 200, "the program's page")
+    status, body, _ = portal.call(page, headers=header("ada") | {"Accept": "text/html"})
+    assert status == 403 and b"are for its owner alone" in body
+    assert portal.call(page, headers=header("eve"))[0] == 404
+    for job in (own, shared):
+        tony.run("kill", job.id)
+    portal.stop()
+    lines = audit_of(portal.child.stderr.read())
+    assert [line["detail"] for line in lines if line["user"] == "ada" and line["job"] == shared.id] == [f"GET /{page}"]
+
+
 @pytest.mark.promise("S75", "S76")
 def test_a_site_names_its_proxy_and_its_administrators(tony):
     """root is in the group root."""

@@ -9,7 +9,7 @@ import pytest
 from audit import audit_of
 from certificate import make_certificate
 from portal import Portal
-from program import PATIENCE_S, write_xml
+from program import PATIENCE_S, PYTHON, wait_until, write_xml
 
 CLUSTER = {"--nodes": 1, "--secure": None, "--https": None, "--protection": "privacy"}
 NOBODY = {"KRB5CCNAME": "FILE:/nonexistent"}
@@ -83,6 +83,32 @@ def test_each_user_sees_what_is_his_and_what_he_may_view(alice, portal, visitor)
     lines = audit_of(portal.child.communicate(timeout=PATIENCE_S)[1])
     assert [(line["user"], line["outcome"]) for line in lines if line["action"] == "login"] == [("alice", "done"), ("bob", "done")]
     assert [line["detail"] for line in lines if line["user"] == "bob" and line["outcome"] == "refused"] == [f"GET /v1/jobs/{own.id}/job"]
+
+
+@pytest.mark.promise("S75")
+def test_a_live_job_is_shown_to_those_who_may_view_it(alice, portal, visitor):
+    """Also one that another machine has submitted. To look is not to use what its program serves."""
+    serve = f"echo here; exec {PYTHON} web_program.py /"
+    own = alice.submit({}, "--executes", serve)
+    told = alice.submit({"tony.yarn.view-acl": "bob games"}, "--executes", serve, env={"TONY_STATE_DIR": str(alice.directory / "elsewhere")})
+    for job in (own, told):
+        portal.wait_job(job, "running")
+    users = {name: visitor(name) for name in ("bob", "games", "alice")}
+    for user in users.values():
+        assert user.ask("login/kerberos")[0] == 200
+    for user in ("bob", "games"):    # by name, and by a group
+        wait_until(lambda user=users[user]: told.id in user.jobs(), f"the job in the list of {user}")
+        assert own.id not in users[user].jobs()
+    told.wait_log("driver:0", "here")
+    for path in ("job", "tasks", "tasks/driver:0/logs/stdout"):
+        assert users["bob"].ask(f"v1/jobs/{told.id}/{path}")[0] == 200
+        assert users["bob"].ask(f"v1/jobs/{own.id}/{path}")[0] == 404
+    status, body = users["bob"].ask(f"ui/{told.id}/notebook/")
+    assert status == 403 and "for its owner alone" in body, body
+    wait_until(lambda: users["alice"].ask(f"ui/{told.id}/notebook/")[0] == 200, "the page for the owner")
+    portal.stop()
+    for job in (own, told):
+        alice.run("kill", job.id)
 
 
 @pytest.mark.promise("S96")

@@ -193,6 +193,41 @@ static void what_may_not_be_seen_is_not_there(void **state)
 	portal_index_close(index);
 }
 
+/* promise: S75 */
+static void a_live_job_is_its_users_until_its_acl_is_told(void **state)
+{
+	struct portal_index *index = fill_index(state);
+	struct str_list unknown cleanup_str_list = {0}, none cleanup_str_list = {0};
+	struct row live = rows[1];
+	struct portal_viewer viewer;
+
+	live.id = "tony-5";
+	live.state = JOB_FORMING;
+	live.name = "live";
+	put(index, &live, 0);
+	expect(index, (struct portal_query){.viewer = named(&viewer, "carol", ""), .name = "live"},
+	       "");
+	expect(index, (struct portal_query){.viewer = named(&viewer, "bob", ""), .name = "live"},
+	       "5");
+	assert_int_equal(portal_index_without_acl(index, &unknown, NULL), 0);
+	assert_int_equal(unknown.count, 1);
+	assert_string_equal(unknown.items[0], "tony-5");
+	assert_int_equal(portal_index_set_acl(index, "tony-5", "carol", NULL), 0);
+	live.state = JOB_RUNNING;
+	put(index, &live, 0);
+	expect(index, (struct portal_query){.viewer = named(&viewer, "carol", ""), .name = "live"},
+	       "5");
+	expect(index,
+	       (struct portal_query){.viewer = named(&viewer, "dave", "staff"), .name = "live"},
+	       "");
+	assert_int_equal(portal_index_set_acl(index, "tony-5", NULL, NULL), 0);
+	assert_int_equal(portal_index_without_acl(index, &none, NULL), 0);
+	assert_int_equal(none.count, 0);
+	expect(index, (struct portal_query){.viewer = named(&viewer, "carol", ""), .name = "live"},
+	       "");
+	portal_index_close(index);
+}
+
 static void what_a_store_has_is_the_last_word(void **state)
 {
 	struct portal_index *index = fill_index(state);
@@ -285,6 +320,7 @@ int main(void)
 		scratch_test(jobs_come_in_the_order_that_is_asked_for),
 		scratch_test(a_page_tells_how_many_there_are),
 		scratch_test(what_may_not_be_seen_is_not_there),
+		scratch_test(a_live_job_is_its_users_until_its_acl_is_told),
 		scratch_test(what_a_store_has_is_the_last_word),
 		scratch_test(places_that_are_gone_are_forgotten),
 		scratch_test(a_flawed_index_is_made_anew),
