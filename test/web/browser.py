@@ -17,9 +17,10 @@ from patience import wait_until  # noqa: E402
 class Driver(Service):
     """On a port of its own choice: Selenium would look for a free one, which may be another's when it is taken."""
 
-    def __init__(self):
+    def __init__(self, env):
         self.output = tempfile.TemporaryFile()
-        super().__init__("/usr/bin/chromedriver", port=-1, service_args=["--log-path=/dev/null"], log_file=self.output)
+        super().__init__("/usr/bin/chromedriver", port=-1, service_args=["--log-path=/dev/null"], log_file=self.output,
+                         env=os.environ | env)
 
     def command_line_args(self):
         return ["--port=0", *self.service_args]
@@ -42,8 +43,9 @@ class Driver(Service):
         self.port = int(wait_until(found, "chromedriver to start")[1])
 
 
-def start(width=1280, height=900, dark=False, calm=False, scale=1, headless="new"):
-    """A browser of its own, with an empty profile."""
+def start(width=1280, height=900, dark=False, calm=False, scale=1, headless="new", ticket=None):
+    """A browser of its own, with an empty profile. `ticket`: where a user's Kerberos ticket is, in environment variables;
+    it is shown to localhost, whose certificate is believed."""
     options = Options()
     options.binary_location = "/usr/bin/chromium"
     for argument in (f"--headless={headless}", "--no-sandbox", "--disable-dev-shm-usage", "--no-first-run",
@@ -52,8 +54,13 @@ def start(width=1280, height=900, dark=False, calm=False, scale=1, headless="new
         options.add_argument(argument)
     if calm:
         options.add_argument("--force-prefers-reduced-motion")
+    if ticket:
+        options.add_argument("--auth-server-allowlist=localhost")
+        options.accept_insecure_certs = True
+        # On Linux a profile that no server has ever asked for a ticket leaves the first question unanswered.
+        options.add_experimental_option("localState", {"net.received_http_auth_negotiate_headers": True})
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(service=Driver(), options=options)
+    driver = webdriver.Chrome(service=Driver(ticket or {}), options=options)
     resize(driver, width, height)
     prefer(driver, dark)
     return driver

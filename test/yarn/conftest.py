@@ -5,6 +5,7 @@ One cluster serves the whole run, also one with several workers (-n): the proces
 brings it up. Tests that break daemons have a cluster of their own, see `own_cluster`.
 """
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -14,8 +15,10 @@ import pytest
 
 pytest.register_assert_rewrite("tony_rows", "dashboard_rows", "open_rows", "page")
 
+import browser  # noqa: E402
 import kit  # noqa: E402
 from outcome import pytest_runtest_makereport  # noqa: E402,F401
+from page import visit  # noqa: E402
 from program import describe, wait_until  # noqa: E402
 from yarn_tony import YarnTony  # noqa: E402
 
@@ -87,6 +90,18 @@ def tony(tmp_path, request, cluster):
 def own_tony(tmp_path, request, own_cluster):
     """tony on the file's own cluster."""
     yield from serve(tmp_path, request, own_cluster)
+
+
+@pytest.fixture
+def browse(own_cluster):
+    """browse(user): a page of Chromium, which shows that user's ticket to localhost."""
+    with contextlib.ExitStack() as browsers:
+        def start(user):
+            env = own_cluster.env_of(user)
+            driver = browser.start(ticket={name: env[name] for name in ("KRB5_CONFIG", "KRB5CCNAME")})
+            browsers.callback(driver.quit)
+            return browsers.enter_context(contextlib.contextmanager(visit)(driver))
+        yield start
 
 
 @pytest.hookimpl(tryfirst=True)

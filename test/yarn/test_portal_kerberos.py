@@ -85,6 +85,17 @@ def test_each_user_sees_what_is_his_and_what_he_may_view(alice, portal, visitor)
     assert [line["detail"] for line in lines if line["user"] == "bob" and line["outcome"] == "refused"] == [f"GET /v1/jobs/{own.id}/job"]
 
 
+def test_a_browser_with_a_ticket_is_let_in(alice, portal, browse):
+    """Firefox and Chromium show it by themselves, once they were told to which hosts."""
+    _, told = alice.job({"tony.worker.instances": 1, "tony.application.acl.view": "bob"}, "--executes", "true")
+    portal.wait_kept(told, "succeeded")
+    bob = browse("bob")
+    bob.go(portal.url.replace("127.0.0.1", "localhost"))
+    bob.wait_for_rows(lambda rows: told.id in [row[3] for row in rows])
+    bob.turn_to(f"#/jobs/{told.id}")
+    bob.wait_for_text("succeeded", ".title .badge")
+
+
 @pytest.mark.promise("S75")
 def test_a_live_job_is_shown_to_those_who_may_view_it(alice, portal, visitor):
     """Also one that another machine has submitted. To look is not to use what its program serves."""

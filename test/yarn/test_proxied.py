@@ -68,3 +68,25 @@ def test_the_proxy_is_known_by_its_certificate(alice, tmp_path):  # noqa: F811
         for certificate in (None, own_certificate(am, tmp_path)):
             assert ask(address, certificate) == "", address
     job.end()
+
+
+@pytest.mark.promise("S97")
+def test_a_browser_with_a_ticket_opens_the_dashboard(alice, browse):  # noqa: F811
+    """The ResourceManager's proxy asks for the ticket; the job's page lives on, and tells another user nothing."""
+    job = AlicesJob(alice, view="bob")
+    url = job.job.tracking_url()
+    assert url.startswith("http://localhost:")    # Chromium shows no ticket to a numeric address
+    bob, games = browse("bob"), browse("games")
+    bob.go(url)
+    bob.wait_for_rows(lambda rows: [row[1] for row in rows] == ["running"])
+    bob.wait(lambda: bob.text(".connection").startswith("Live"))
+    assert job.id in bob.text(".facts")
+    bob.turn_to("#/tasks/worker:0")
+    bob.wait_for_text("hello from alice", ".log")
+    games.expected_errors = ["status of 401"]
+    games.driver.get(url)
+    games.wait_for_text("needs a link of yours", "body")
+    assert "worker" not in games.text("body")
+    bob.expect_end()
+    job.end()
+    bob.wait_for_text("Ended", ".connection")
