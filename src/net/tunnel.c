@@ -3,8 +3,6 @@
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <event2/event_struct.h>
-#include <event2/listener.h>
-#include <event2/util.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -13,10 +11,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/timer.h"
-#include "net/address.h"
 #include "net/dial.h"
-#include "net/listen.h"
-#include "net/socket_owner.h"
+#include "net/local_port.h"
 #include "net/tls.h"
 #include "net/wire.h"
 
@@ -24,7 +20,6 @@ enum {
 	DIAL_MS = 10000,
 	ON_THE_WAY = 128 * 1024, /* bytes, each way */
 	PASSAGES_MAX = 1024,
-	ACCEPT_PAUSE_MS = 100,
 };
 
 /* One of the two sides of a passage. */
@@ -44,12 +39,10 @@ struct passage {
 
 struct tunnel {
 	struct event_base *base;
-	struct evconnlistener *listener;
-	struct event resume;	 /* listening again after accept failed */
+	struct local_port *port;
 	struct tls_context *tls; /* with the target; NULL: without TLS */
-	uid_t user;
 	int64_t dial_ms;
-	char *target, *address;
+	char *target;
 	bool has_warned; /* of this target */
 	LIST_HEAD(, passage) passages;
 	size_t count; /* of them */
@@ -184,23 +177,11 @@ static void on_deadline(evutil_socket_t fd, short what, void *data)
 	free_passage(passage);
 }
 
-static bool is_welcome(const struct tunnel *tunnel, int fd)
-{
-	uid_t uid;
-
-	if (tunnel->count == PASSAGES_MAX)
-		return false;
-	return tunnel->user == SOCKET_OWNER_ANY ||
-	       socket_owner_of_peer(fd, &uid, NULL) != SOCKET_OWNER_KNOWN ||
-	       socket_owner_is_trusted(uid, tunnel->user, NULL);
-}
-
-static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *peer,
-		      int length, void *data)
+static void on_accept(void *data, int fd)
 {
 	struct tunnel *tunnel = data;
 
-	if (!is_welcome(tunnel, fd)) {
+	if (tunnel->count == PASSAGES_MAX) {
 		close(fd);
 		return;
 	}
@@ -216,45 +197,6 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 		free_passage(passage);
 }
 
-/* Out of descriptors: the listener would stay readable and spin. */
-static void on_accept_error(struct evconnlistener *listener, void *data)
-{
-	struct tunnel *tunnel = data;
-
-	log_warning("%s: cannot accept a connection: %s", tunnel->address,
-		    evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR()));
-	evconnlistener_disable(listener);
-	timer_start(&tunnel->resume, ACCEPT_PAUSE_MS);
-}
-
-static void on_resume(evutil_socket_t fd, short what, void *data)
-{
-	struct tunnel *tunnel = data;
-
-	evconnlistener_enable(tunnel->listener);
-}
-
-static int listen_at(struct tunnel *tunnel, const char *text, struct err *err)
-{
-	struct net_address address = {.length = sizeof(address.storage)};
-	int fd = net_listen(text, false, err);
-
-	if (fd < 0)
-		return -1;
-	tunnel->listener = evconnlistener_new(tunnel->base, on_accept, tunnel,
-					      LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
-	if (!tunnel->listener) {
-		close(fd);
-		return err_set(err, ERR_FAILED, "%s: cannot listen", text);
-	}
-	evconnlistener_set_error_cb(tunnel->listener, on_accept_error);
-	if (getsockname(evconnlistener_get_fd(tunnel->listener),
-			(struct sockaddr *)&address.storage, &address.length) < 0)
-		return err_set_errno(err, "%s: cannot tell the port", text);
-	tunnel->address = net_address_text(&address);
-	return 0;
-}
-
 struct tunnel *tunnel_create(const struct tunnel_options *options, struct err *err)
 {
 	struct tunnel *tunnel = mem_alloc(sizeof(*tunnel));
@@ -262,11 +204,11 @@ struct tunnel *tunnel_create(const struct tunnel_options *options, struct err *e
 	tunnel->base = options->base;
 	tunnel->target = mem_strdup(options->target);
 	tunnel->tls = options->secret ? tls_context_create_shared(options->secret) : NULL;
-	tunnel->user = options->user;
 	tunnel->dial_ms = options->dial_ms ? options->dial_ms : DIAL_MS;
-	event_assign(&tunnel->resume, tunnel->base, -1, 0, on_resume, tunnel);
 	LIST_INIT(&tunnel->passages);
-	if (listen_at(tunnel, options->listen, err) < 0) {
+	tunnel->port = local_port_open(options->base, options->listen, options->user, on_accept,
+				       tunnel, err);
+	if (!tunnel->port) {
 		tunnel_destroy(tunnel);
 		return NULL;
 	}
@@ -281,7 +223,7 @@ void tunnel_move(struct tunnel *tunnel, const char *target)
 
 const char *tunnel_address(const struct tunnel *tunnel)
 {
-	return tunnel->address;
+	return local_port_address(tunnel->port);
 }
 
 void tunnel_destroy(struct tunnel *tunnel)
@@ -290,11 +232,8 @@ void tunnel_destroy(struct tunnel *tunnel)
 		return;
 	while (!LIST_EMPTY(&tunnel->passages))
 		free_passage(LIST_FIRST(&tunnel->passages));
-	event_del(&tunnel->resume);
-	if (tunnel->listener)
-		evconnlistener_free(tunnel->listener);
+	local_port_close(tunnel->port);
 	tls_context_destroy(tunnel->tls);
 	free(tunnel->target);
-	free(tunnel->address);
 	free(tunnel);
 }

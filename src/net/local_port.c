@@ -1,0 +1,119 @@
+#include "net/local_port.h"
+
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <event2/listener.h>
+#include <event2/util.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/timer.h"
+#include "net/address.h"
+#include "net/listen.h"
+#include "net/socket_owner.h"
+
+enum { ACCEPT_PAUSE_MS = 100 };
+
+struct local_port {
+	struct evconnlistener *listener;
+	struct event resume; /* listening again after accept failed */
+	uid_t user;
+	void (*accepted)(void *data, int fd);
+	void *data;
+	char *address;
+};
+
+static bool is_welcome(const struct local_port *port, int fd)
+{
+	uid_t uid;
+
+	return port->user == SOCKET_OWNER_ANY ||
+	       socket_owner_of_peer(fd, &uid, NULL) != SOCKET_OWNER_KNOWN ||
+	       socket_owner_is_trusted(uid, port->user, NULL);
+}
+
+static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *peer,
+		      int length, void *data)
+{
+	const struct local_port *port = data;
+
+	if (is_welcome(port, fd))
+		port->accepted(port->data, fd);
+	else
+		close(fd);
+}
+
+/* Out of descriptors: the listener would stay readable and spin. */
+static void on_accept_error(struct evconnlistener *listener, void *data)
+{
+	struct local_port *port = data;
+
+	log_warning("%s: cannot accept a connection: %s", port->address,
+		    evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR()));
+	evconnlistener_disable(listener);
+	timer_start(&port->resume, ACCEPT_PAUSE_MS);
+}
+
+static void on_resume(evutil_socket_t fd, short what, void *data)
+{
+	struct local_port *port = data;
+
+	evconnlistener_enable(port->listener);
+}
+
+static int listen_at(struct local_port *port, struct event_base *base, const char *text,
+		     struct err *err)
+{
+	struct net_address address = {.length = sizeof(address.storage)};
+	int fd = net_listen(text, false, err);
+
+	if (fd < 0)
+		return -1;
+	port->listener = evconnlistener_new(base, on_accept, port,
+					    LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+	if (!port->listener) {
+		close(fd);
+		return err_set(err, ERR_FAILED, "%s: cannot listen", text);
+	}
+	evconnlistener_set_error_cb(port->listener, on_accept_error);
+	if (getsockname(evconnlistener_get_fd(port->listener), (struct sockaddr *)&address.storage,
+			&address.length) < 0)
+		return err_set_errno(err, "%s: cannot tell the port", text);
+	port->address = net_address_text(&address);
+	return 0;
+}
+
+struct local_port *local_port_open(struct event_base *base, const char *address, uid_t user,
+				   void (*accepted)(void *data, int fd), void *data,
+				   struct err *err)
+{
+	struct local_port *port = mem_alloc(sizeof(*port));
+
+	port->user = user;
+	port->accepted = accepted;
+	port->data = data;
+	event_assign(&port->resume, base, -1, 0, on_resume, port);
+	if (listen_at(port, base, address, err) == 0)
+		return port;
+	local_port_close(port);
+	return NULL;
+}
+
+const char *local_port_address(const struct local_port *port)
+{
+	return port->address;
+}
+
+void local_port_close(struct local_port *port)
+{
+	if (!port)
+		return;
+	event_del(&port->resume);
+	if (port->listener)
+		evconnlistener_free(port->listener);
+	free(port->address);
+	free(port);
+}
