@@ -57,6 +57,7 @@ static const struct http_route routes[] = {
 	{"PUT", "/v1/job/tokens", api_handle_tokens},
 	{"POST", "/v1/tasks/{task}/restart", api_handle_restart},
 	{"POST", "/v1/tasks/{task}/exec", api_handle_exec, .raw = true},
+	{"POST", "/v1/tasks/{task}/port-forward", api_handle_port_forward, .raw = true},
 	{"POST", "/v1/tasks/{task}/exec/{session}", api_handle_exec_join, .raw = true},
 	{"PUT", "/v1/kv/{key*}", api_handle_kv_put},
 	{"GET", "/v1/kv/{key*}", api_handle_kv_get},

@@ -25,20 +25,20 @@ void api_audit(struct api *api, const struct http_request *request, const char *
 	});
 }
 
-static const char *action_of(const struct http_request *request)
+static const char *action_of(const struct http_request *request, const char *path)
 {
 	static const struct {
 		const char *end, *action;
 	} actions[] = {
-		{"/v1/job/kill", "kill"}, {"/v1/job/scale", "scale"}, {"/v1/job/tokens", "renew"},
-		{"/restart", "restart"},  {"/exec", "exec"},
+		{"/v1/job/kill", "kill"},    {"/v1/job/scale", "scale"},
+		{"/v1/job/tokens", "renew"}, {"/restart", "restart"},
+		{"/exec", "exec"},	     {"/port-forward", "port-forward"},
 	};
-	const struct http_head *head = http_request_head(request);
 
 	if (web_request_looks(request))
 		return "view";
 	for (size_t i = 0; i < array_length(actions); i++)
-		if (str_ends_with(head->target, actions[i].end))
+		if (str_ends_with(path, actions[i].end))
 			return actions[i].action;
 	return "change";
 }
@@ -50,8 +50,8 @@ void api_audit_refusal(void *data, const struct http_request *request)
 	char *address cleanup_free = http_request_peer(request);
 	struct viewer viewer cleanup_viewer = viewers_identify(api->viewers, request);
 	/* A query may hold what is nobody's business. */
-	char *detail cleanup_free =
-		mem_printf("%s %.*s", head->method, (int)strcspn(head->target, "?"), head->target);
+	char *path cleanup_free = mem_strndup(head->target, strcspn(head->target, "?"));
+	char *detail cleanup_free = mem_printf("%s %s", head->method, path);
 
 	audit_refuse(api->refusals,
 		     &(struct audit_line){
@@ -59,7 +59,7 @@ void api_audit_refusal(void *data, const struct http_request *request)
 			     .address = address,
 			     .proof = http_head_find(head, "Authorization") ? "wrong-token"
 									    : viewer.proof,
-			     .action = action_of(request),
+			     .action = action_of(request, path),
 			     .job = api->host.job->id,
 			     .outcome = "refused",
 			     .detail = detail,

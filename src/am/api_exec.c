@@ -1,7 +1,7 @@
 /*
- * Commands of people in a task's container: a channel (net/channel.h) from the client, and one from
- * a process that the task's executor starts for it. The AM passes on what the two say to each
- * other.
+ * Commands of people in a task's container, and their connections to its ports: a channel
+ * (net/channel.h) from the client, and one from a process that the task's executor starts for it.
+ * The AM passes on what the two say to each other.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "base/timer.h"
 #include "net/channel.h"
+#include "protocol/session.h"
 
 enum {
 	JOIN_MS = 15 * 1000,	 /* for the executor to hear of it, and its process to come */
@@ -109,22 +110,26 @@ static const char *find_obstacle(const struct api_task *task)
 	return count < SESSION_ORDERS_MAX ? NULL : "too many commands of people run there";
 }
 
-void api_handle_exec(void *data, struct http_request *request)
+/* `port` 0: for a command. */
+static void open_session(struct api *api, struct http_request *request, int64_t port)
 {
-	struct api *api = data;
 	struct api_task *task = api_find_task(api, request);
 	const char *name = http_request_parameter(request, "task");
 
 	if (!task)
 		return;
 	const char *obstacle = find_obstacle(task);
-	api_audit(api, request, "exec", obstacle ? "refused" : "done", name);
+	char *detail cleanup_free =
+		port > 0 ? mem_printf("%s port %d", name, (int)port) : mem_strdup(name);
+	api_audit(api, request, port > 0 ? "port-forward" : "exec", obstacle ? "refused" : "done",
+		  detail);
 	if (obstacle) {
 		http_answer_error(request, 409, "conflict", "%s: %s", name, obstacle);
 		return;
 	}
 	struct api_session *session = mem_alloc(sizeof(*session));
-	*session = (struct api_session){.task = task, .id = secret_create(), .client = request};
+	*session = (struct api_session){
+		.task = task, .id = secret_create(), .port = port, .client = request};
 	LIST_INSERT_HEAD(&task->sessions, session, link);
 	event_assign(&session->late, api->base, -1, 0, on_late, session);
 	timer_start(&session->late, JOIN_MS);
@@ -132,6 +137,30 @@ void api_handle_exec(void *data, struct http_request *request)
 							   .closed = on_client_gone,
 							   .data = session});
 	api_task_settle(task);
+}
+
+void api_handle_exec(void *data, struct http_request *request)
+{
+	open_session(data, request, 0);
+}
+
+void api_handle_port_forward(void *data, struct http_request *request)
+{
+	int64_t port = 0;
+
+	if (http_request_query_int(request, "port", 1, UINT16_MAX, &port) < 0)
+		return;
+	if (port > 0)
+		open_session(data, request, port);
+	else
+		http_answer_error(request, 400, "bad-request", "port: is missing");
+}
+
+static void order_port(const struct api_session *session)
+{
+	char *port cleanup_free = mem_printf("%d", (int)session->port);
+
+	channel_write_frame(http_raw_output(session->process), SESSION_PORT, port, strlen(port));
 }
 
 void api_handle_exec_join(void *data, struct http_request *request)
@@ -156,5 +185,7 @@ void api_handle_exec_join(void *data, struct http_request *request)
 							   .data = session});
 	welcome(session->client);
 	welcome(session->process);
+	if (session->port > 0)
+		order_port(session);
 	on_changed(session);
 }

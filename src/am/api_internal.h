@@ -73,11 +73,12 @@ struct api_log_follower; /* api_logs.c */
 struct api_waiter;	 /* api_kept.c */
 struct api_looker;	 /* api_view.c */
 
-/* api_exec.c: a command of somebody's in a task. */
+/* api_exec.c: a command of somebody's in a task, or connections to a port there. */
 struct api_session {
 	LIST_ENTRY(api_session) link;
 	struct api_task *task;
 	char *id;
+	int64_t port;			       /* 0: a command */
 	struct http_request *client, *process; /* NULL: gone, or not there yet */
 	bool is_told;			       /* to the executor */
 	struct event late;
@@ -317,6 +318,7 @@ void api_handle_scale(void *data, struct http_request *request);
 void api_handle_restart(void *data, struct http_request *request);
 
 void api_handle_exec(void *data, struct http_request *request);
+void api_handle_port_forward(void *data, struct http_request *request);
 void api_handle_exec_join(void *data, struct http_request *request);
 
 void api_handle_events(void *data, struct http_request *request);

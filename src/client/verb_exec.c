@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "client/exit_code.h"
-#include "client/opened.h"
+#include "client/task_channel.h"
 #include "client/verbs.h"
 #include "net/channel.h"
 #include "protocol/session.h"
@@ -209,13 +209,9 @@ static void unwatch(struct talk *talk)
 static int converse(struct talk *talk, const struct opened *opened, const char *task,
 		    struct err *err)
 {
-	const struct job_door *door = &opened->door;
-	char *path cleanup_free = mem_printf("/v1/tasks/%s/exec", task);
 	struct termios before;
 	const struct channel_options options = {
 		.base = talk->base,
-		.target = {door->address, door->token, door->owner, door->is_sealed},
-		.path = path,
 		.opened = on_opened,
 		.heard = on_heard,
 		.drained = on_drained,
@@ -223,7 +219,7 @@ static int converse(struct talk *talk, const struct opened *opened, const char *
 		.data = talk,
 	};
 
-	talk->channel = channel_open(&options, err);
+	talk->channel = task_channel_open(opened, task, "exec", options, err);
 	if (!talk->channel)
 		return -1;
 	signal(SIGPIPE, SIG_IGN);
@@ -250,30 +246,6 @@ static struct event_base *create_base(void)
 	struct event_base *base = event_base_new_with_config(config);
 	event_config_free(config);
 	return base;
-}
-
-/* The only task of a job; NULL: `err`. The caller frees. */
-static char *find_only(const struct opened *opened, struct err *err)
-{
-	if (opened->job->type_count == 1 && opened->job->types[0].instances == 1)
-		return job_task_name(opened->job, 0, 0);
-	err_set(err, ERR_USAGE, "%s has several tasks: name one, as in worker:0", opened->id);
-	return NULL;
-}
-
-/* JOB TASK; TASK of the newest job; JOB, of which it is the only task; or nothing. */
-static char *find_task(struct opened *opened, const struct str_list *operands, size_t count,
-		       struct err *err)
-{
-	bool is_alone = count == 1 && opened_is_task(operands->items[0]);
-	const char *id = count > 0 && !is_alone ? operands->items[0] : NULL;
-	const char *task = count == 2 ? operands->items[1] : is_alone ? operands->items[0] : NULL;
-
-	if (opened_find(opened, id, err) < 0)
-		return NULL;
-	if (!task)
-		return find_only(opened, err);
-	return opened_check_one_task(opened, task, err) == 0 ? mem_strdup(task) : NULL;
 }
 
 /* The first frame: the words behind `count` operands. NULL: `err`. The caller frees. */
@@ -319,14 +291,10 @@ static int run(const struct exec_options *chosen, const struct verb_call *call,
 		return err_set(err, ERR_USAGE,
 			       "standard input is no terminal; leave --tty out, or type it in one");
 	char *start cleanup_free = make_start(chosen, call, count, err);
-	char *task cleanup_free = start ? find_task(&opened, call->operands, count, err) : NULL;
+	char *task cleanup_free =
+		start ? task_channel_find(&opened, call->operands, count, err) : NULL;
 	if (!task)
 		return -1;
-	if (opened.view->is_final)
-		return opened_say_ended(&opened, err);
-	if (!opened.door.address)
-		return err_set(err, ERR_UNREACHABLE, "%s has no running application master",
-			       opened.id);
 	talk.start = start;
 	talk.base = create_base();
 	int code = converse(&talk, &opened, task, err);

@@ -1,5 +1,4 @@
 #include <event2/event.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "client/report.h"
 #include "client/verbs.h"
 #include "framework/framework.h"
+#include "net/local_port.h"
 #include "net/tunnel.h"
 
 struct open_options {
@@ -146,11 +146,6 @@ static int show_ended(const struct open_options *chosen, const struct opened *op
 	return chosen->browser ? open_browser(page, err) : 0;
 }
 
-static void on_interrupt(evutil_socket_t signal, short what, void *data)
-{
-	event_base_loopbreak(data);
-}
-
 /* `nth` of the ports that were chosen. `secret`: as tunnel.h has it. */
 static struct tunnel *dig(struct event_base *base, const struct open_options *chosen, int nth,
 			  const char *target, const char *secret, struct err *err)
@@ -180,22 +175,16 @@ static int lead(const struct open_options *chosen, const struct opened *opened,
 	const char *secret = opened->door.is_sealed ? opened->door.token : NULL;
 	struct tunnel *tunnel = dig(base, chosen, 0, opened->door.address, secret, err);
 	struct tunnel *ui = tunnel && link->ui ? dig(base, chosen, 1, link->ui, NULL, err) : NULL;
-	struct event *interrupt = evsignal_new(base, SIGINT, on_interrupt, base);
-	struct event *end = evsignal_new(base, SIGTERM, on_interrupt, base);
 	int result = -1;
 
-	event_add(interrupt, NULL);
-	event_add(end, NULL);
 	if (tunnel && (ui || !link->ui)) {
 		result = show(chosen, tunnel_address(tunnel), link->path, ui, to, err);
 		say_where(tunnel, ui);
 	}
 	if (result == 0)
-		event_base_dispatch(base);
+		local_port_serve(base);
 	tunnel_destroy(tunnel);
 	tunnel_destroy(ui);
-	event_free(interrupt);
-	event_free(end);
 	event_base_free(base);
 	return result;
 }

@@ -1,7 +1,8 @@
 /*
- * `tony-agent session ID PROGRAM`: one command of somebody's in a task (tony exec). It has the
- * environment and the directory of the task's program, and speaks to whoever asked over a channel
- * that the AM passes on. All that the command starts is below this process, and ends with it.
+ * `tony-agent session ID PROGRAM`: one command of somebody's in a task (tony exec), or connections
+ * to a port there (tony port-forward). A command has the environment and the directory of the
+ * task's program. The process speaks to whoever asked over a channel that the AM passes on. All
+ * that the command starts is below this process, and ends with it.
  */
 #include <errno.h>
 #include <event2/buffer.h>
@@ -28,6 +29,7 @@
 #include "executor/sessions.h"
 #include "executor/spawn_child.h"
 #include "job/job.h"
+#include "net/carrier.h"
 #include "net/channel.h"
 #include "protocol/session.h"
 
@@ -46,6 +48,7 @@ struct stream {
 struct session {
 	struct event_base *base;
 	struct channel *channel;
+	struct carrier *carrier; /* NULL: of a command */
 	struct session_command command;
 	const char *id;
 	pid_t program, pid; /* 0: it does not run */
@@ -107,6 +110,8 @@ static void on_drained(void *data)
 {
 	struct session *session = data;
 
+	if (session->carrier)
+		carrier_drain(session->carrier);
 	for (size_t i = 0; i < array_length(session->streams); i++)
 		if (session->streams[i].fd >= 0)
 			event_add(&session->streams[i].event, NULL);
@@ -345,24 +350,43 @@ static int start(struct session *session, const char *bytes, size_t length, stru
 	return 0;
 }
 
-static void on_start(struct session *session, const char *bytes, size_t length)
+static int open_port(struct session *session, const char *text, struct err *err)
+{
+	int64_t port;
+
+	if (str_parse_int(text, 1, UINT16_MAX, &port) < 0)
+		return err_set(err, ERR_INPUT, "\"%s\" is no port", text);
+	if (enter(session->program, "user") < 0 || enter(session->program, "net") < 0)
+		return err_set_errno(err, "cannot enter the network of the task's program");
+	session->carrier = carrier_create(&(struct carrier_options){
+		.base = session->base, .channel = session->channel, .port = (int)port});
+	return 0;
+}
+
+static void take_first(struct session *session, unsigned char kind, const char *content,
+		       size_t length)
 {
 	struct err err cleanup_err = {0};
 
-	if (start(session, bytes, length, &err) < 0)
+	if (kind == SESSION_PORT)
+		open_port(session, content, &err);
+	else if (kind == SESSION_START)
+		start(session, content, length, &err);
+	if (err.kind != ERR_NONE)
 		tell_last(session, SESSION_FAILED, err_message(&err));
 }
 
 static void on_heard(void *data, unsigned char kind, const char *content, size_t length)
 {
 	struct session *session = data;
-	bool has_begun = session->pid > 0 || session->is_told;
 	int64_t signal;
 
-	if (kind == SESSION_START && !has_begun)
-		on_start(session, content, length);
-	else if (!has_begun || session->is_told)
+	if (session->is_told)
 		return;
+	if (session->carrier)
+		carrier_hear(session->carrier, kind, content, length);
+	else if (session->pid == 0)
+		take_first(session, kind, content, length);
 	else if (kind == SESSION_INPUT)
 		take_input(session, content, length);
 	else if (kind == SESSION_NO_MORE)
@@ -450,6 +474,7 @@ int session_main(int argc, char **argv)
 		run(&session);
 	else
 		log_error("%s", err_message(&err));
+	carrier_destroy(session.carrier);
 	channel_close(session.channel);
 	mem_free_secret(token);
 	evbuffer_free(session.pending);

@@ -62,7 +62,8 @@ static void end(struct channel *channel, const struct err *err)
 
 /* ---- frames ------------------------------------------------------------------------------- */
 
-void channel_say(struct channel *channel, unsigned char kind, const void *content, size_t length)
+void channel_write_frame(struct evbuffer *output, unsigned char kind, const void *content,
+			 size_t length)
 {
 	unsigned char head[FRAME_HEAD] = {kind};
 	uint32_t size = htonl((uint32_t)length);
@@ -70,8 +71,13 @@ void channel_say(struct channel *channel, unsigned char kind, const void *conten
 	if (length > CHANNEL_FRAME_MAX)
 		BUG("a frame of %zu bytes", length);
 	memcpy(head + 1, &size, sizeof(size));
-	evbuffer_add(channel->wire.output, head, sizeof(head));
-	evbuffer_add(channel->wire.output, content, length);
+	evbuffer_add(output, head, sizeof(head));
+	evbuffer_add(output, content, length);
+}
+
+void channel_say(struct channel *channel, unsigned char kind, const void *content, size_t length)
+{
+	channel_write_frame(channel->wire.output, kind, content, length);
 	wire_flush(&channel->wire);
 }
 

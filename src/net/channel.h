@@ -38,7 +38,11 @@ struct channel_options {
 struct channel *channel_open(const struct channel_options *options, struct err *err);
 void channel_close(struct channel *channel); /* NULL is fine */
 
+struct evbuffer;
+
 /* `length` is at most CHANNEL_FRAME_MAX. */
+void channel_write_frame(struct evbuffer *output, unsigned char kind, const void *content,
+			 size_t length);
 void channel_say(struct channel *channel, unsigned char kind, const void *content, size_t length);
 bool channel_has_room(const struct channel *channel);
 

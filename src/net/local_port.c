@@ -4,6 +4,7 @@
 #include <event2/event_struct.h>
 #include <event2/listener.h>
 #include <event2/util.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -100,6 +101,23 @@ struct local_port *local_port_open(struct event_base *base, const char *address,
 		return port;
 	local_port_close(port);
 	return NULL;
+}
+
+static void on_signal(evutil_socket_t signal, short what, void *data)
+{
+	event_base_loopbreak(data);
+}
+
+void local_port_serve(struct event_base *base)
+{
+	struct event *interrupt = evsignal_new(base, SIGINT, on_signal, base);
+	struct event *end = evsignal_new(base, SIGTERM, on_signal, base);
+
+	event_add(interrupt, NULL);
+	event_add(end, NULL);
+	event_base_dispatch(base);
+	event_free(interrupt);
+	event_free(end);
 }
 
 const char *local_port_address(const struct local_port *port)

@@ -16,6 +16,9 @@ struct local_port *local_port_open(struct event_base *base, const char *address,
 				   struct err *err);
 void local_port_close(struct local_port *port); /* NULL is fine */
 
+/* The loop, until SIGINT, SIGTERM or event_base_loopbreak(). */
+void local_port_serve(struct event_base *base);
+
 const char *local_port_address(const struct local_port *port); /* with the port bound */
 
 #endif

@@ -1,5 +1,5 @@
-/* The frames of a channel (net/channel.h) between a client and a command in a task: their kinds,
- * and the content of those that are more than bytes. */
+/* The frames of a channel (net/channel.h) between a client and a command, or a port, in a task:
+ * their kinds, and the content of those that are more than bytes. */
 #ifndef TONY_PROTOCOL_SESSION_H
 #define TONY_PROTOCOL_SESSION_H
 
@@ -10,6 +10,9 @@
 #include "base/str.h"
 
 enum session_frame {
+	/* The AM's, in place of SESSION_START: a port. The frames that follow are net/carrier.h's.
+	 */
+	SESSION_PORT = 'p',
 	/* The client's. */
 	SESSION_START = 's',   /* struct session_command, the first frame and once */
 	SESSION_INPUT = 'i',   /* for standard input */

@@ -1,0 +1,54 @@
+#include "client/task_channel.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+/* The only task of a job; NULL: `err`. The caller frees. */
+static char *find_only(const struct opened *opened, struct err *err)
+{
+	if (opened->job->type_count == 1 && opened->job->types[0].instances == 1)
+		return job_task_name(opened->job, 0, 0);
+	err_set(err, ERR_USAGE, "%s has several tasks: name one, as in worker:0", opened->id);
+	return NULL;
+}
+
+static char *find_named(const struct opened *opened, const char *task, struct err *err)
+{
+	if (!task)
+		return find_only(opened, err);
+	return opened_check_one_task(opened, task, err) == 0 ? mem_strdup(task) : NULL;
+}
+
+char *task_channel_find(struct opened *opened, const struct str_list *operands, size_t count,
+			struct err *err)
+{
+	bool is_alone = count == 1 && opened_is_task(operands->items[0]);
+	const char *id = count > 0 && !is_alone ? operands->items[0] : NULL;
+	const char *task = count == 2 ? operands->items[1] : is_alone ? operands->items[0] : NULL;
+
+	if (opened_find(opened, id, err) < 0)
+		return NULL;
+	char *name cleanup_free = find_named(opened, task, err);
+	if (!name)
+		return NULL;
+	if (opened->view->is_final)
+		opened_say_ended(opened, err);
+	else if (!opened->door.address)
+		err_set(err, ERR_UNREACHABLE, "%s has no running application master", opened->id);
+	else
+		return mem_steal(&name);
+	return NULL;
+}
+
+struct channel *task_channel_open(const struct opened *opened, const char *task, const char *what,
+				  struct channel_options options, struct err *err)
+{
+	const struct job_door *door = &opened->door;
+	char *path cleanup_free = mem_printf("/v1/tasks/%s/%s", task, what);
+
+	options.target =
+		(struct http_target){door->address, door->token, door->owner, door->is_sealed};
+	options.path = path;
+	return channel_open(&options, err);
+}
