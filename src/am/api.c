@@ -43,6 +43,7 @@ static const struct http_route routes[] = {
 	{"POST", "/v1/tasks/{task}/logs/{log}", api_handle_log_piece},
 	{"GET", "/v1/metrics", api_handle_metrics, READERS},
 	{"GET", "/v1/series", api_handle_series, READERS},
+	{"GET", "/v1/use", api_handle_use, READERS},
 	{"GET", "/v1/work", api_handle_work, READERS},
 	{"GET", "/v1/advice", api_handle_advice, READERS},
 	{"GET", "/v1/config", api_handle_config, READERS},

@@ -206,7 +206,8 @@ struct api_rows {
 	/* Appends the row; nothing: there is none of that number. */
 	void (*append)(const struct api *api, const struct api_rows *rows, size_t number,
 		       struct str *text);
-	int what; /* for `append` */
+	int what;	  /* for `append` */
+	const char *name; /* likewise; copied; NULL: none */
 };
 /* `front`, the rows, and their `rear`. */
 void api_rows_answer(const struct api *api, struct http_request *request, const char *front,
@@ -280,6 +281,13 @@ bool api_session_has_news(const struct api_task *task);
 /* Commands that its executor was not told of, and is now: how many. Borrowed. */
 size_t api_session_orders(const struct api_task *task, char **orders);
 
+/* ---- api_use.c: what running tasks use now */
+
+/* The measurements of a task's present process; NULL: there are none. */
+const struct usage *api_present_usage(const struct api *api, size_t number);
+/* As docs/rest.md has it; NULL: it does not run, or nothing is known. */
+json_t *api_use_to_json(const struct api *api, size_t number);
+
 /* ---- api_work.c: how far the job's programs are, and which tasks are far behind their siblings */
 
 int64_t api_recent_ms(const struct api *api); /* over which it is looked at what they do */
@@ -327,6 +335,7 @@ void api_handle_log_names(void *data, struct http_request *request);
 void api_handle_log_piece(void *data, struct http_request *request);
 void api_handle_metrics(void *data, struct http_request *request);
 void api_handle_series(void *data, struct http_request *request);
+void api_handle_use(void *data, struct http_request *request);
 void api_handle_work(void *data, struct http_request *request);
 
 void api_handle_ui(void *data, struct http_request *request);

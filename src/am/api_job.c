@@ -50,6 +50,9 @@ static json_t *task_to_json(const struct api *api, size_t number)
 		json_set_int(object, "executor_pid", task->executor_pid);
 	if (task->usage)
 		json_object_set_new(object, "metrics", usage_to_json(task->usage));
+	json_t *use = api_use_to_json(api, number);
+	if (use)
+		json_object_set_new(object, "use", use);
 	json_t *straggler = api_straggler_to_json(api, number);
 	if (straggler)
 		json_object_set_new(object, "straggler", straggler);

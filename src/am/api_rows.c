@@ -11,6 +11,7 @@ struct answer {
 	const struct api *api;
 	struct api_rows rows;
 	char *front; /* NULL: it was written */
+	char *name;  /* rows.name */
 	bool any;    /* rows were written */
 };
 
@@ -19,6 +20,7 @@ static void free_answer(void *data)
 	struct answer *answer = data;
 
 	free(answer->front);
+	free(answer->name);
 	free(answer);
 }
 
@@ -63,6 +65,7 @@ void api_rows_answer(const struct api *api, struct http_request *request, const 
 	answer->api = api;
 	answer->rows = *rows;
 	answer->front = mem_strdup(front);
+	answer->rows.name = answer->name = mem_strdup(rows->name);
 	http_answer_stream(
 		request, rows->content_type ? rows->content_type : "application/json",
 		&(struct http_stream_source){.fill = fill, .closed = free_answer, .data = answer});

@@ -20,17 +20,6 @@ int64_t api_recent_ms(const struct api *api)
 	return RECENT_SAMPLES * (interval_ms > 0 ? interval_ms : FRESH_MS);
 }
 
-/* Its own metrics, not those of a process before it. NULL: there are none. */
-static const struct usage *usage_of(const struct api *api, size_t number)
-{
-	const struct task *task = machine_task(api->host.machine, number);
-	const struct usage *usage = api->tasks[number].usage;
-	const struct program_identity of = {
-		.attempt = task->attempt, .epoch = task->epoch, .restart = task->restart};
-
-	return usage && usage_is_of(usage, &of) ? usage : NULL;
-}
-
 /* ---- how far ------------------------------------------------------------------------------ */
 
 struct work {
@@ -65,7 +54,7 @@ static struct work work_of(const struct api *api)
 		const struct task *task = machine_task(api->host.machine, i);
 		const bool is_done = task->state == TASK_SUCCEEDED;
 		const struct usage *usage =
-			is_done || task->state == TASK_RUNNING ? usage_of(api, i) : NULL;
+			is_done || task->state == TASK_RUNNING ? api_present_usage(api, i) : NULL;
 		if (api->host.job->types[task->type].role != JOB_ROLE_TRACKED ||
 		    machine_task_is_dormant(api->host.machine, i))
 			continue;
@@ -116,7 +105,7 @@ static json_t *work_to_json(const struct work *work)
 static struct straggler_signs signs_of(const struct api *api, size_t number)
 {
 	const enum task_state state = machine_task(api->host.machine, number)->state;
-	const struct usage *usage = usage_of(api, number);
+	const struct usage *usage = api_present_usage(api, number);
 	struct straggler_signs signs = {state == TASK_RUNNING, NAN, NAN, NAN, NAN, NAN, NAN};
 
 	if (usage && (state == TASK_RUNNING || state == TASK_SUCCEEDED))

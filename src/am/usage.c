@@ -466,7 +466,7 @@ size_t usage_read(const struct usage *usage, enum usage_series name, size_t poin
 	return read_gpus(usage, name - USAGE_COLUMNS, points, found);
 }
 
-static double newest(const struct usage *usage, enum usage_series name)
+double usage_newest(const struct usage *usage, enum usage_series name)
 {
 	double sum = 0;
 	size_t count = 0;
@@ -492,7 +492,7 @@ bool usage_write_newest(const struct usage *usage, enum usage_series name, size_
 	if (!has_values(points, count))
 		return false;
 	str_append(text, "{\"last\":");
-	series_write_number(text, newest(usage, name));
+	series_write_number(text, usage_newest(usage, name));
 	str_append(text, ",\"v\":");
 	series_write_values(text, points, count);
 	str_append(text, "}");

@@ -81,6 +81,8 @@ void usage_restore(struct usage *usage, const json_t *line, int64_t now_ms);
 
 /* Appends "[{...}, ...]" as GET /v1/series has it. */
 void usage_write_series(const struct usage *usage, size_t points, struct str *text);
+/* Of the newest sample; of several GPUs the mean. NAN: it is not known. */
+double usage_newest(const struct usage *usage, enum usage_series name);
 /* Appends "{"last": 93, "v": [...]}"; of several GPUs the mean. False: nothing is known of it. */
 bool usage_write_newest(const struct usage *usage, enum usage_series name, size_t points,
 			struct str *text);

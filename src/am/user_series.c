@@ -1,5 +1,6 @@
 #include "am/user_series.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,6 +165,16 @@ void user_series_restore(struct user_series *series, const json_t *line, int64_t
 }
 
 /* ---- telling ------------------------------------------------------------------------------ */
+
+double user_series_last(const struct user_series *series, const char *name)
+{
+	double last = NAN;
+
+	for (size_t i = 0; i < series->count && isnan(last); i++)
+		if (str_equal(series->rows[i].name, name))
+			last = series_last(series->rows[i].series, 0);
+	return last;
+}
 
 static void append_quoted(struct str *text, const char *value)
 {

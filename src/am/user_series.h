@@ -29,6 +29,9 @@ void user_series_add(struct user_series *series, int attempt, const struct numbe
 /* How many this container's program has told so far, as the AM knows it. */
 int64_t user_series_taken(const struct user_series *series);
 
+/* The newest value of this name, in the first run that has one; NAN: there is none. */
+double user_series_last(const struct user_series *series, const char *name);
+
 /* Appends "[{"name": "loss", "run": "", "t": [...], "step": [...], "v": [...]}]". */
 void user_series_write(const struct user_series *series, size_t points, struct str *text);
 

@@ -73,6 +73,11 @@ struct live_size live_window(FILE *stream)
 	return (struct live_size){.columns = window.ws_col, .rows = window.ws_row - 1};
 }
 
+bool live_has_rows(const struct live *live)
+{
+	return live->table && (int64_t)live_count(live->view) < live_window(live->stream).rows;
+}
+
 static void draw(struct live *live, int64_t now_ms)
 {
 	struct str text cleanup_str = {0};

@@ -73,6 +73,8 @@ struct live_size live_window(FILE *stream);
 /* The cursor stands below so many lines: goes to their top, and clears what is below. */
 void live_erase(FILE *stream, size_t lines);
 bool live_is_table(const struct live *live);
+/* Has each task a row of the table? Else they are folded. */
+bool live_has_rows(const struct live *live);
 void live_set_work(struct live *live, json_t *work); /* for the table; taken; NULL: not known */
 void live_add(struct live *live, const struct journal_line *line);
 /* To be called after each batch of records, and again after as many ms as it returns: a table is

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "client/live.h"
 #include "client/report.h"
+#include "client/use.h"
 #include "client/work.h"
 #include "framework/framework.h"
 
@@ -261,6 +262,11 @@ static char *duration_of(const struct task_view *task, int64_t now_ms)
 	return str_format_duration(from_ms > 0 && to_ms > from_ms ? to_ms - from_ms : 0);
 }
 
+static char *use_of(const struct table *table, const struct task_view *task, const char *name)
+{
+	return use_text(work_use(table->work, name), table->view->job->types[task->type].memory);
+}
+
 static void add_task(struct table *table, size_t number, int width)
 {
 	const struct task_view *task = &table->view->tasks[number];
@@ -268,8 +274,10 @@ static void add_task(struct table *table, size_t number, int width)
 	char *name cleanup_free = task_name(table->view, number);
 	char *duration cleanup_free = duration_of(task, table->now_ms);
 	char *detail cleanup_free = detail_of(table, number, name);
-	char *line cleanup_free = mem_printf("  %-*s  %-*s  %*s  %s", width, name, STATE_WIDTH,
-					     state, TIME_WIDTH, duration, detail ? detail : "");
+	char *use cleanup_free = task->state == TASK_RUNNING ? use_of(table, task, name) : NULL;
+	char *line cleanup_free =
+		mem_printf("  %-*s  %-*s  %*s  %s%s%s", width, name, STATE_WIDTH, state, TIME_WIDTH,
+			   duration, use ? use : "", use ? "  " : "", detail ? detail : "");
 	size_t length = strlen(line);
 
 	/* Half an address misleads. */

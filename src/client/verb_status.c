@@ -12,6 +12,7 @@
 #include "client/remedy.h"
 #include "client/report.h"
 #include "client/results.h"
+#include "client/use.h"
 #include "client/verbs.h"
 #include "client/watch.h"
 #include "client/work.h"
@@ -57,19 +58,10 @@ static char *pids_of(const json_t *task)
 	return words.count > 0 ? str_list_join(&words, " ") : NULL;
 }
 
-/* "120/1000", or "120"; NULL: its program does not tell. */
+/* That of its last process, which may have ended; NULL: its program does not tell. */
 static char *step_of(const struct task_view *task, const json_t *task_json)
 {
-	const json_t *metrics = json_object_get(task_json, "metrics");
-	const json_t *step = json_object_get(metrics, "step");
-	const json_t *steps = json_object_get(metrics, "steps");
-
-	if (task->started_ms == 0 || !json_is_integer(step))
-		return NULL;
-	if (!json_is_integer(steps))
-		return mem_printf("%" JSON_INTEGER_FORMAT, json_integer_value(step));
-	return mem_printf("%" JSON_INTEGER_FORMAT "/%" JSON_INTEGER_FORMAT,
-			  json_integer_value(step), json_integer_value(steps));
+	return task->started_ms > 0 ? use_step(json_object_get(task_json, "metrics")) : NULL;
 }
 
 /* Of its last process: in all once that has ended, else so far. -1: it is not known. */
@@ -81,14 +73,14 @@ static int64_t used_by(const struct task_view *task, const json_t *task_json, co
 	return json_is_integer(value) ? json_integer_value(value) : -1;
 }
 
-static char *cpu_of(const struct task_view *task, const json_t *task_json)
+static char *cpu_time_of(const struct task_view *task, const json_t *task_json)
 {
 	int64_t ms = used_by(task, task_json, "cpu_ms");
 
 	return ms >= 0 ? str_format_duration(ms) : NULL;
 }
 
-static char *memory_of(const struct task_view *task, const json_t *task_json)
+static char *peak_of(const struct task_view *task, const json_t *task_json)
 {
 	int64_t bytes = used_by(task, task_json, "max_rss_bytes");
 
@@ -99,6 +91,7 @@ static void add_task(struct report_table *table, const struct job_view *view, si
 		     const json_t *task_json, int64_t now)
 {
 	const struct task_view *task = &view->tasks[number];
+	const json_t *use = json_object_get(task_json, "use");
 	int64_t end = task->ended_ms > 0 ? task->ended_ms : now;
 
 	report_table_take(table, job_task_name(view->job, task->type, task->index));
@@ -111,8 +104,12 @@ static void add_task(struct report_table *table, const struct job_view *view, si
 						: mem_strdup(task->host));
 	report_table_take(table, pids_of(task_json));
 	report_table_take(table, task->started_ms > 0 ? age_of(task->started_ms, end) : NULL);
-	report_table_take(table, cpu_of(task, task_json));
-	report_table_take(table, memory_of(task, task_json));
+	report_table_take(table, use_cpu(use));
+	report_table_take(table, cpu_time_of(task, task_json));
+	report_table_take(table, use_memory(use, view->job->types[task->type].memory));
+	report_table_take(table, peak_of(task, task_json));
+	report_table_take(table, use_gpu(use));
+	report_table_take(table, use_gpu_memory(use));
 	report_table_take(table, step_of(task, task_json));
 	report_table_take(table, task->cause.headline ? mem_printf("%s: %s", task->cause.text,
 								   task->cause.headline)
@@ -121,9 +118,10 @@ static void add_task(struct report_table *table, const struct job_view *view, si
 
 static void print_tasks(const struct opened *opened, const json_t *tasks)
 {
-	static const char *const headings[] = {"TASK",	  "STATE", "ATTEMPT",	  "EPOCH",
-					       "ADDRESS", "PIDS",  "RAN",	  "CPU",
-					       "MEMORY",  "STEP",  "LAST FAILURE"};
+	static const char *const headings[] = {"TASK",	     "STATE",  "ATTEMPT",     "EPOCH",
+					       "ADDRESS",    "PIDS",   "RAN",	      "CPU",
+					       "CPU TIME",   "MEMORY", "PEAK",	      "GPU",
+					       "GPU MEMORY", "STEP",   "LAST FAILURE"};
 	const struct job_view *view = opened->view;
 	struct report_table table = {0};
 	int64_t now = clock_wall_ms();

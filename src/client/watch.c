@@ -233,6 +233,8 @@ static void look_at_work(struct watch *watch)
 	    clock_monotonic_ms() < watch->work_due)
 		return;
 	json_t *work = work_ask(watch->opened);
+	if (live_has_rows(watch->live))
+		work_add_use(work, watch->opened);
 	watch->work_due = clock_monotonic_ms() + (work ? WORK_EVERY_MS : WORK_AFTER_SILENCE_MS);
 	live_set_work(watch->live, work);
 }

@@ -8,17 +8,30 @@
 
 enum { BAR_WIDTH = 20 };
 
-json_t *work_ask(const struct opened *opened)
+static json_t *ask(const struct opened *opened, const char *path)
 {
 	struct str answer cleanup_str = {0};
 	int status;
 
 	if (opened->view->is_final || !opened->door.address ||
-	    job_door_call(&opened->door, "GET", "/v1/work", NULL, WORK_TIMEOUT_MS, &status, &answer,
+	    job_door_call(&opened->door, "GET", path, NULL, WORK_TIMEOUT_MS, &status, &answer,
 			  NULL) < 0 ||
 	    status != 200)
 		return NULL;
 	return json_parse(str_text(&answer), answer.length, NULL);
+}
+
+json_t *work_ask(const struct opened *opened)
+{
+	return ask(opened, "/v1/work");
+}
+
+void work_add_use(json_t *work, const struct opened *opened)
+{
+	json_t *answer cleanup_json = work ? ask(opened, "/v1/use") : NULL;
+
+	if (answer)
+		json_object_set(work, "use", json_object_get(answer, "tasks"));
 }
 
 static void append_bar(double done, struct str *text)
@@ -55,6 +68,11 @@ char *work_text(const json_t *work)
 	if (json_is_integer(json_object_get(work, "least_step")))
 		append_steps(work, &text);
 	return text.length > 0 ? str_steal(&text) : NULL;
+}
+
+const json_t *work_use(const json_t *work, const char *task)
+{
+	return json_object_get(json_object_get(work, "use"), task);
 }
 
 const char *work_straggler(const json_t *work, const char *task)

@@ -11,6 +11,8 @@ enum { WORK_TIMEOUT_MS = 1000 }; /* who watches the job must not wait for an AM 
 
 /* The answer; NULL: there is nobody who tells. */
 json_t *work_ask(const struct opened *opened);
+/* Adds what each task uses, for work_use(). `work`: as of work_ask(). */
+void work_add_use(json_t *work, const struct opened *opened);
 
 /* "[######..............] 31%, steps 120 to 400 of 1000"; NULL: no program tells. The caller
  * frees. */
@@ -18,5 +20,8 @@ char *work_text(const json_t *work);
 
 /* Why the task is a straggler, "worker:3 is at step 120, its siblings at 400"; NULL: it is none. */
 const char *work_straggler(const json_t *work, const char *task);
+
+/* Its present use (use.h); NULL: it is not known. */
+const json_t *work_use(const json_t *work, const char *task);
 
 #endif

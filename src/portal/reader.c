@@ -112,6 +112,7 @@ static const struct http_route live_routes[] = {
 	{"GET", "/v1/events", handle_live_events, .raw = true},
 	{"GET", "/v1/metrics", handle_live, .raw = true},
 	{"GET", "/v1/series", handle_live, .raw = true},
+	{"GET", "/v1/use", handle_live, .raw = true},
 	{"GET", "/v1/work", handle_live, .raw = true},
 	{"GET", "/v1/advice", handle_live, .raw = true},
 	{"GET", "/v1/config", handle_live_config, .raw = true},

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import schemas
 from conftest import PYTHON, wait_until
+from terminal import Terminal
 
 OFTEN = {"tony.task.metrics-interval-ms": "100"}
 
@@ -122,9 +123,9 @@ def test_a_program_that_ends_before_it_is_measured_has_cpu_and_memory(tony):
     assert summary["types"][0]["average_cpu_percent"] > 0
     assert most(next(row for row in lines[0]["series"] if row["name"] == "rss_bytes")) > 0
     table = tony.run("status", job.id).stdout.splitlines()
-    heading = next(line for line in table if line.startswith("TASK")).split()
+    heading = next(line for line in table if line.startswith("TASK"))
     row = next(line for line in table if line.startswith("worker:0"))
-    assert "CPU" in heading and "MEMORY" in heading and " MiB " in row, table
+    assert re.search(r"CPU TIME +MEMORY +PEAK", heading) and " MiB " in row, table
 
 
 @pytest.mark.parametrize("end", ["kill", "end of the job"])
@@ -286,3 +287,62 @@ def test_scalars_for_tensorboard_are_read(tony):
     assert rows["Loss/train", "logs/1"]["step"][:3] == [0, 1, 2], "the chief reads what the others write, too"
     assert all(0 < value < 20 for value in rows["steps_per_s", "logs/0"]["v"])
     assert not [line for line in lines[1:] if line["user"]]
+
+
+GPU = """#!/bin/sh
+echo "0, GPU-0, 90, 30720, 81920, 250"
+echo "1, GPU-1, 96, 10240, 81920, 250"
+"""
+
+
+@pytest.fixture(params=["plain", "tls"])
+def burner(request, tony, tmp_path):
+    """A job of which worker:0 burns with two GPUs, and worker:1 sleeps and has none."""
+    (tmp_path / "nvidia-smi").write_text(GPU)
+    (tmp_path / "nvidia-smi").chmod(0o755)
+    job = tony.submit({"tony.worker.instances": 1, "tony.worker.memory": "200m", "tony.worker.gpus": 2, "tony.local.gpus": 2,
+                       "tony.sleeper.instances": 1, "tony.sleeper.memory": "1g", "tony.sleeper.command": "exec sleep 1000",
+                       "tony.task.gpu-command": tmp_path / "nvidia-smi", "tony.application.tls": request.param == "tls", **OFTEN},
+                      "--executes", f"""echo 30/120 >"$TONY_PROGRESS_FILE"; echo '{{"loss": 0.25}}' >"$TONY_METRICS_FILE"; {BURN}""")
+    for task in ("worker:0", "sleeper:0"):
+        wait_until(lambda: (use := job.task(task).get("use")) and "cpu_percent" in use and ("gpus" in use or task != "worker:0"),
+                   f"what {task} uses to be known")
+    return job
+
+
+def test_status_shows_what_a_task_uses_now(tony, burner):
+    told = schemas.check("status", json.loads(tony.run("status", "--json", burner.id).stdout))
+    use = {task["task"]: task["use"] for task in told["tasks"]}
+    assert use["worker:0"]["memory_bytes"] > 60 << 20 > use["sleeper:0"]["memory_bytes"]
+    assert {name: use["worker:0"][name] for name in ("gpus", "gpu_percent", "gpu_memory_used_mib", "gpu_memory_total_mib", "step",
+                                                     "steps")} == {
+        "gpus": 2, "gpu_percent": 93, "gpu_memory_used_mib": 40960, "gpu_memory_total_mib": 163840, "step": 30, "steps": 120}
+    assert "gpus" not in use["sleeper:0"] and "step" not in use["sleeper:0"]
+    heading, *rows = tony.run("status", burner.id).stdout.partition("TASK ")[2].splitlines()
+    assert re.search(r"RAN +CPU +CPU TIME +MEMORY +PEAK +GPU +GPU MEMORY +STEP", heading)
+    assert re.search(r" \d+\.\d  .* \d+ of 200 MiB  .* 93 %  40.0 of 160.0 GiB  30/120 ", rows[0]), rows
+    assert re.search(r" \d+\.\d  .* MiB of 1.0 GiB  .* MiB  -  +-  ", rows[1]), rows
+    narrow = Terminal(tony, "status", burner.id)
+    assert narrow.finish() == 0
+    lines = narrow.text.partition("worker:0")[2].splitlines()
+    assert all(len(line) <= 80 for line in lines) and any("GPU MEMORY 40.0 of 160.0 GiB" in line for line in lines), narrow.text
+
+
+def test_a_live_table_shows_what_tasks_use(tony, burner):
+    table = Terminal(tony, "status", "--watch", burner.id, columns=120)
+    table.wait_text("GPU 93 %, 40.0 of 160.0 GiB")
+    table.type("\x03")
+    assert table.finish() == 130
+    assert re.search(r"sleeper:0 +running .* CPU \d\.\d, \S+ MiB of 1.0 GiB  127", table.text)
+
+
+def test_what_a_task_uses_is_forgotten_with_its_process(tony):
+    """The next process does not show the use of the last one."""
+    job = tony.submit({"tony.worker.instances": 1, "tony.worker.max-restarts": 1, "tony.task.metrics-interval-ms": 60000},
+                      "--executes", f"exec {PYTHON} -c 'import time; ballast = b\"x\" * (60 << 20); time.sleep(1000)'")
+    wait_until(lambda: "use" in job.task("worker:0"), "the first sample")
+    assert "cpu_percent" not in job.task("worker:0")["use"], "a rate needs two samples"
+    assert tony.run("restart", job.id, "worker:0").returncode == 0
+    job.wait_task("worker:0", restart=1)
+    task = job.task("worker:0")
+    assert "metrics" in task and ("use" not in task or "cpu_percent" not in task["use"])

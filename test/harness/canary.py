@@ -17,7 +17,7 @@ from program import PYTHON
 
 AM_CALLS = ("/", "/v1/server", "/v1/job", "/v1/tasks", "/v1/tasks/worker:0", "/v1/tasks/worker:0/attempts",
             "/v1/tasks/worker:0/logs", "/v1/tasks/worker:0/logs/stdout", "/v1/tasks/worker:0/logs/stderr", "/v1/advice",
-            "/v1/config", "/v1/diff", "/v1/cluster", "/v1/environment?type=worker", "/v1/events?since=0", "/v1/work", "/v1/metrics",
+            "/v1/config", "/v1/diff", "/v1/cluster", "/v1/environment?type=worker", "/v1/events?since=0", "/v1/work", "/v1/use", "/v1/metrics",
             "/v1/series?task=worker:0", "/metrics")
 PORTAL_CALLS = ("job", "tasks", "tasks/worker:0", "tasks/worker:0/attempts", "tasks/worker:0/logs", "tasks/worker:0/logs/stdout",
                 "events", "series?task=worker:0", "advice", "config", "diff", "cluster", "environment?type=worker", "tensorboard")

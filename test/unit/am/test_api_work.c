@@ -169,6 +169,48 @@ static void test_how_far_the_programs_are(void **state)
 	reply_finish(&reply);
 }
 
+static void beat_with_metrics(struct api_bed *bed, const char *metrics)
+{
+	char *text cleanup_free = mem_printf("{\"attempt\":1,\"epoch\":1,\"restart\":0,\"state\":"
+					     "\"running\",\"seen\":1,\"metrics\":{%s}}",
+					     metrics);
+	struct reply reply;
+
+	ask_later(bed, &reply, "POST", "/v1/tasks/worker:0/beat", text);
+	reply_finish(&reply);
+}
+
+static void test_the_use_of_a_process_is_told_while_it_is_the_present_one(void **state)
+{
+	struct api_bed *bed = *state;
+	struct reply reply;
+
+	beat_with_metrics(bed,
+			  "\"sampled_ms\":1000,\"rss_bytes\":9,\"pss_bytes\":7,\"cpu_ms\":100");
+	beat_with_metrics(bed,
+			  "\"sampled_ms\":3000,\"rss_bytes\":9,\"pss_bytes\":8,\"cpu_ms\":3700,"
+			  "\"gpus\":[{\"index\":0,\"utilization_percent\":93,"
+			  "\"memory_used_mib\":30,\"memory_total_mib\":80}]");
+	ask_stream(bed, &reply, "/v1/use", NULL);
+	reply_wait(&reply);
+	assert_string_equal(reply.text.text,
+			    "{\"tasks\":{\"worker:0\":{\"cpu_percent\":180.0,\"memory_bytes\":8,"
+			    "\"gpus\":1,\"gpu_percent\":93.0,\"gpu_memory_used_mib\":30,"
+			    "\"gpu_memory_total_mib\":80}}}");
+	reply_finish(&reply);
+	ask(bed, &reply, "GET", "/v1/tasks/worker:0", NULL);
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(reply.json, "use"),
+							    "memory_bytes")),
+			 8);
+	reply_finish(&reply);
+	ask(bed, &reply, "POST", "/v1/tasks/worker:0/exit", exit_text(1, 1, 0, 0));
+	reply_finish(&reply);
+	ask_stream(bed, &reply, "/v1/use?number=loss", NULL);
+	reply_wait(&reply);
+	assert_string_equal(reply.text.text, "{\"tasks\":{}}");
+	reply_finish(&reply);
+}
+
 static void test_tasks_that_nobody_wants_count_for_nothing(void **state)
 {
 	struct api_bed *bed = run_workers(may_grow);
@@ -205,6 +247,7 @@ int main(void)
 		TEST(test_a_straggler_is_told_until_it_has_caught_up),
 		TEST(test_one_that_has_ended_is_no_straggler),
 		TEST(test_how_far_the_programs_are),
+		TEST(test_the_use_of_a_process_is_told_while_it_is_the_present_one),
 		cmocka_unit_test(test_tasks_that_nobody_wants_count_for_nothing),
 		TEST(test_a_process_that_starts_anew_begins_at_nothing),
 	};

@@ -387,6 +387,31 @@ static void how_far_the_programs_are_and_who_is_behind_is_said(void **state)
 	assert_null(strstr(table(scene, 80, 24, false), "progress"));
 }
 
+static void what_a_task_uses_is_said_where_there_is_room(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->view->state = JOB_RUNNING;
+	set_state(scene, 1, TASK_RUNNING);
+	set_state(scene, 2, TASK_STOPPING);
+	mem_replace(&scene->view->tasks[1].host, mem_strdup("127.0.0.1"));
+	scene->view->tasks[1].port = 40001;
+	scene->view->tasks[1].up = true;
+	scene->job->types[1].memory = 2048;
+	set_work(scene, "{\"stragglers\": {}, \"use\": {\"worker:0\": {\"cpu_percent\": 184.6, "
+			"\"memory_bytes\": 1288490189}, \"worker:1\": {\"memory_bytes\": 1}}}");
+	const char *text = table(scene, 80, 24, false);
+	measure(text, 80);
+	assert_text_has(text, "  CPU 1.8, 1.2 of 2.0 GiB  127.0.0.1:40001\n");
+	assert_null(strstr(text, "0 of 2.0"));
+	text = table(scene, 70, 24, false); /* half an address misleads */
+	assert_text_has(text, "  CPU 1.8, 1.2 of 2.0 GiB\n");
+	set_work(scene, "{\"use\": {\"worker:0\": {\"cpu_percent\": 100, \"gpu_percent\": 92.6, "
+			"\"gpu_memory_used_mib\": 30720, \"gpu_memory_total_mib\": 81920}}}");
+	assert_text_has(table(scene, 100, 24, false),
+			"  CPU 1.0, GPU 93 %, 30.0 of 80.0 GiB  127.0.0.1:40001\n");
+}
+
 /* It may be of another version, or none of tony's. */
 static void answers_that_say_nothing_of_use_are_passed_over(void **state)
 {
@@ -396,6 +421,8 @@ static void answers_that_say_nothing_of_use_are_passed_over(void **state)
 		"{\"done\": 7e300, \"stragglers\": 5}",
 		"{\"done\": \"all\", \"least_step\": 1.5, \"stragglers\": {\"worker:2\": 1}}",
 		"{\"done\": -1, \"stragglers\": {\"worker:2\": {\"text\": 5}}}",
+		"{\"use\": 5}",
+		"{\"use\": {\"worker:0\": {\"cpu_percent\": \"much\", \"gpu_percent\": {}}}}",
 	};
 	struct scene *scene = *state;
 
@@ -505,6 +532,7 @@ int main(void)
 		TEST(every_task_has_a_line),
 		TEST(what_is_waited_for_and_what_failed_first_is_said),
 		TEST(how_far_the_programs_are_and_who_is_behind_is_said),
+		TEST(what_a_task_uses_is_said_where_there_is_room),
 		TEST(answers_that_say_nothing_of_use_are_passed_over),
 		TEST(what_died_is_said_while_the_job_runs_on),
 		TEST(a_task_that_has_ended_tells_how_long_it_ran),
