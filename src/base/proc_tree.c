@@ -324,7 +324,25 @@ static void add_io(struct proc_usage *usage, pid_t pid, struct str *text)
 		usage->io_bytes += bytes;
 }
 
+/* By the parents of one look: a process that has ended since is still known for an outsider. */
+static bool is_below_outsider(const struct proc_tree *tree, const struct member *member,
+			      proc_tree_outsider *is_outsider, const void *data)
+{
+	for (size_t depth = 0; member && depth < tree->count; depth++) {
+		if (is_outsider(data, member->entry.id.pid))
+			return true;
+		member = find_member(tree, member->entry.parent);
+	}
+	return false;
+}
+
 void proc_tree_measure(struct proc_tree *tree, struct proc_usage *usage)
+{
+	proc_tree_measure_own(tree, NULL, NULL, usage);
+}
+
+void proc_tree_measure_own(struct proc_tree *tree, proc_tree_outsider *is_outsider,
+			   const void *data, struct proc_usage *usage)
 {
 	struct str text cleanup_str = {0};
 
@@ -333,6 +351,8 @@ void proc_tree_measure(struct proc_tree *tree, struct proc_usage *usage)
 	read_due_pss(tree);
 	for (size_t i = 0; i < tree->count; i++) {
 		const struct proc_entry *entry = &tree->members[i].entry;
+		if (is_outsider && is_below_outsider(tree, &tree->members[i], is_outsider, data))
+			continue;
 		usage->processes++;
 		usage->threads += entry->threads;
 		usage->rss_bytes += bytes_of(entry->rss_pages);

@@ -32,6 +32,10 @@ struct proc_usage {
  * set: that is read of each at most every 30 s, in 0.02 % of a core's time (and 50 ms at the
  * start), and in between goes up and down with the resident set. */
 void proc_tree_measure(struct proc_tree *tree, struct proc_usage *usage);
+/* The same without each process that is an outsider, as the caller tells, and all below it. */
+typedef bool proc_tree_outsider(const void *data, pid_t pid);
+void proc_tree_measure_own(struct proc_tree *tree, proc_tree_outsider *is_outsider,
+			   const void *data, struct proc_usage *usage);
 uint64_t proc_tree_resident_set(struct proc_tree *tree);     /* bytes */
 uint64_t proc_tree_proportional_set(struct proc_tree *tree); /* bytes, of each as it is now */
 

@@ -214,9 +214,14 @@ static void forget_child(struct gpu *gpu)
 	close_output(gpu);
 }
 
+bool gpu_is_child(const struct gpu *gpu, pid_t pid)
+{
+	return gpu && gpu->child > 0 && gpu->child == pid;
+}
+
 bool gpu_child_ended(struct gpu *gpu, pid_t pid, int status)
 {
-	if (!gpu || gpu->child != pid)
+	if (!gpu_is_child(gpu, pid))
 		return false;
 	while (gpu->fd >= 0 && read_some(gpu))
 		continue;

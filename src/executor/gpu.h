@@ -24,7 +24,8 @@ void gpu_destroy(struct gpu *gpu); /* NULL is fine */
 /* Starts a look unless one is under way. After ten failures in a row it does nothing any more. */
 void gpu_look(struct gpu *gpu);
 bool gpu_child_ended(struct gpu *gpu, pid_t pid, int status); /* false: not its child */
-void gpu_cancel(struct gpu *gpu);			      /* ends and reaps a child under way */
+bool gpu_is_child(const struct gpu *gpu, pid_t pid);
+void gpu_cancel(struct gpu *gpu); /* ends and reaps a child under way */
 
 /* Gives `metrics`, which has none, the devices of the last good look. `gpu` may be NULL. */
 void gpu_add(const struct gpu *gpu, struct metrics *metrics);

@@ -15,11 +15,12 @@ void hang_begin(struct hang *hang, int64_t now)
 	hang->last = (struct hang_signs){0};
 }
 
-void hang_measure(struct proc_tree *processes, struct hang_signs *signs)
+void hang_measure(struct proc_tree *processes, proc_tree_outsider *is_outsider, const void *data,
+		  struct hang_signs *signs)
 {
 	struct proc_usage usage;
 
-	proc_tree_measure(processes, &usage);
+	proc_tree_measure_own(processes, is_outsider, data, &usage);
 	signs->cpu_ms = usage.cpu_ms;
 	signs->io_bytes = usage.io_bytes;
 }

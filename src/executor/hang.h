@@ -29,8 +29,9 @@ struct hang {
 /* A program begins. */
 void hang_begin(struct hang *hang, int64_t now);
 
-/* Processor time and bytes of the task's processes. */
-void hang_measure(struct proc_tree *processes, struct hang_signs *signs);
+/* Processor time and bytes of the task's processes, without outsiders (NULL: there are none). */
+void hang_measure(struct proc_tree *processes, proc_tree_outsider *is_outsider, const void *data,
+		  struct hang_signs *signs);
 
 /* True: there was no sign of life for limit_ms. */
 bool hang_look(struct hang *hang, const struct hang_signs *signs, int64_t now);

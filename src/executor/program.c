@@ -393,6 +393,14 @@ static void end_hung(struct program *program)
 	program_fail(program, CAUSE_HUNG, text);
 }
 
+/* A shell that somebody opened in a task that hangs, and nvidia-smi, tell nothing of the task. */
+static bool is_outsider(const void *data, pid_t pid)
+{
+	const struct program *program = data;
+
+	return gpu_is_child(program->options.gpu, pid) || sessions_have(&program->sessions, pid);
+}
+
 static void measure_signs(const struct program *program, struct hang_signs *signs)
 {
 	struct progress progress;
@@ -402,7 +410,7 @@ static void measure_signs(const struct program *program, struct hang_signs *sign
 								  program->count, &progress)};
 	if (signs->tells_steps)
 		signs->change = progress.change;
-	hang_measure(program->options.memory->tree, signs);
+	hang_measure(program->options.memory->tree, is_outsider, program, signs);
 	for (size_t i = 0; i < program->count; i++)
 		signs->output_bytes += output_bytes(program->processes[i].out) +
 				       output_bytes(program->processes[i].error);

@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/proc_scan.h"
 #include "executor/spawn_child.h"
 
 _Noreturn static void become_session(const char *id, pid_t program, char *const *environment)
@@ -71,6 +72,19 @@ bool sessions_child_ended(struct sessions *sessions, pid_t pid)
 	if (place)
 		place->pid = 0;
 	return place;
+}
+
+bool sessions_have(const struct sessions *sessions, pid_t pid)
+{
+	for (size_t i = 0; i < SESSION_ORDERS_MAX; i++) {
+		const struct session_process *session = &sessions->items[i];
+		if (session->pid == 0)
+			continue;
+		char *mark cleanup_free = mem_printf(SESSION_VARIABLE "=%s", session->id);
+		if (session->pid == pid || proc_has_mark(pid, mark))
+			return true;
+	}
+	return false;
 }
 
 static void append(struct proc_list *list, struct proc_list *more)

@@ -30,6 +30,10 @@ void sessions_start(struct sessions *sessions, const char *id, pid_t program,
 /* False: the process was none of them. */
 bool sessions_child_ended(struct sessions *sessions, pid_t pid);
 
+/* Is it one of their processes, but for those that they have started? In a namespace of processes,
+ * where an orphan is no descendant of theirs, it is that one, too. */
+bool sessions_have(const struct sessions *sessions, pid_t pid);
+
 /* All their processes, for proc_list_finish(). */
 void sessions_list(const struct sessions *sessions, struct proc_list *list);
 

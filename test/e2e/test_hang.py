@@ -1,5 +1,7 @@
 """Programs that hang are found out by what they do, or by the steps that they tell, and started again."""
 
+import subprocess
+
 import pytest
 from conftest import PYTHON, wait_until
 
@@ -42,3 +44,32 @@ def test_progress_is_shown(tony):
     assert (told["step"], told["steps"]) == (30, 120)
     go.touch()
     assert job.wait() == 0
+
+
+OTHERS = {"a busy shell": "echo busy; while :; do :; done",
+          "many short commands": "echo busy; while :; do head -c 100000 /dev/zero | wc -c >/dev/null; done"}
+
+
+@pytest.mark.parametrize("isolation", ["none", "pid-namespace"])
+@pytest.mark.parametrize("command", OTHERS.values(), ids=OTHERS)
+def test_a_shell_in_a_task_is_no_sign_of_its_life(tony, command, isolation):
+    job = tony.submit({**KEYS, "tony.worker.max-restarts": 0, "tony.worker.hang-timeout": "2s", "tony.worker.isolation": isolation},
+                      "--executes", "exec sleep 1000")
+    job.wait_task("worker:0")
+    shell = tony.start("exec", job.id, "--", "sh", "-c", command, stdout=subprocess.PIPE)
+    assert shell.stdout.readline() == "busy\n"
+    assert job.wait() == 1
+    assert job.status()["cause"]["kind"] == "hung"
+    assert shell.wait() != 0
+
+
+def test_asking_the_gpus_is_no_sign_of_life(tony, tmp_path):
+    """The executor asks while it measures, and what it starts for that reads."""
+    smi = tmp_path / "nvidia-smi"
+    smi.write_text('#!/bin/sh\nhead -c 100000 /dev/zero >/dev/null\nsleep 0.1\necho "0, GPU-0, 0, 0, 8192, 40"\n')
+    smi.chmod(0o755)
+    answer, job = tony.job({**KEYS, "tony.worker.max-restarts": 0, "tony.worker.hang-timeout": "2s", "tony.worker.gpus": 1,
+                            "tony.local.gpus": 1, "tony.task.gpu-command": smi, "tony.task.metrics-interval-ms": 100},
+                           "--executes", "exec sleep 1000")
+    assert answer.returncode == 1
+    assert job.status()["cause"]["kind"] == "hung"
