@@ -346,3 +346,61 @@ def test_what_a_task_uses_is_forgotten_with_its_process(tony):
     job.wait_task("worker:0", restart=1)
     task = job.task("worker:0")
     assert "metrics" in task and ("use" not in task or "cpu_percent" not in task["use"])
+
+
+# ---- tony top -------------------------------------------------------------------------------------
+
+
+def test_top_sorts_tasks_by_what_they_use(tony, burner):
+    told = schemas.check("top", json.loads(tony.run("top", "--json", "--number", "loss", burner.id).stdout))
+    assert [task["task"] for task in told["tasks"]] == ["worker:0", "sleeper:0"] and told["state"] == "running"
+    assert told["tasks"][0]["use"]["number"] == 0.25 and told["tasks"][0]["memory_mib"] == 200
+    assert "number" not in told["tasks"][1]["use"]
+    for order, first in [("cpu", "worker:0"), ("memory", "worker:0"), ("gpu", "worker:0"), ("name", "worker:0")]:
+        answer = tony.run("top", "--once", "--sort", order, burner.id)
+        assert answer.returncode == 0, answer.stderr
+        table = answer.stdout.splitlines()
+        assert table[0].split()[:2] == [burner.id, "running"] and table[1].startswith("2 tasks: 2 running; in all CPU "), table
+        assert table[2].split() == ["TASK", "STATE", "CPU", "MEMORY", "GPU", "GPU", "MEMORY", "STEP", "RATE", "LOSS", "NODE"]
+        assert table[3].startswith(f"{first} ") and len(table) == 5, order
+    assert re.search(r" \d\.\d  \d+ of 200 MiB +93 %  40.0 of 160.0 GiB  30/120  +\S+ +0.25  127.0.0.1", table[3]), table
+
+
+def test_top_draws_a_table_in_a_terminal_until_the_job_ends(tony, burner):
+    terminal = Terminal(tony, "top", burner.id, columns=120)
+    terminal.wait_text("40.0 of 160.0 GiB")
+    old = burner.kill_am()
+    assert old
+    terminal.wait_text("; in all CPU")
+    before = len(terminal.text)
+    wait_until(lambda: terminal.read() and "40.0 of 160.0 GiB" in terminal.text[before:], "figures of the next AM")
+    assert tony.run("kill", burner.id).returncode == 0
+    assert terminal.finish() == 0
+    assert "killed" in terminal.text
+
+
+def test_top_is_left_by_ctrl_c(tony):
+    job = tony.submit({"tony.worker.instances": 1, **OFTEN}, "--executes", "sleep 1000")
+    job.wait_task("worker:0")
+    terminal = Terminal(tony, "top", job.id)
+    terminal.wait_text("worker:0  running")
+    terminal.type("\x03")
+    assert terminal.finish() == 130 and job.status()["state"] == "running"
+    assert all(len(line) <= 80 for line in terminal.text.splitlines())
+
+
+def test_top_counts_the_tasks_that_do_not_fit_the_window(tony):
+    """It has 24 lines, of which one is the cursor's, three are the head and one counts."""
+    job = tony.submit({"tony.worker.instances": 30, "tony.worker.memory": "20m", **OFTEN}, "--executes", "sleep 1000")
+    wait_until(lambda: job.status()["progress"] == {"running": 30}, "all to run")
+    terminal = Terminal(tony, "top", job.id)
+    terminal.wait_text("... and 11 tasks more\n")
+    assert terminal.text.count("worker:") == 19
+    assert tony.run("top", "--once", job.id).stdout.count("worker:") == 30
+
+
+@pytest.mark.parametrize("words, code, text", [(["--sort", "size"], 2, "--sort"), (["--number", ""], 2, "option --number: the value is empty"),
+                                               (["no-such-job"], 4, "no-such-job"), (["a", "b"], 2, "too many arguments")])
+def test_top_refuses_what_it_does_not_know(tony, words, code, text):
+    answer = tony.run("top", *words)
+    assert answer.returncode == code and text in answer.stderr, answer.stderr
