@@ -39,10 +39,9 @@ bool hang_look(struct hang *hang, const struct hang_signs *signs, int64_t now);
 /* "nothing was written, read or computed for 10 m". The caller frees. */
 char *hang_text(const struct hang *hang);
 
-/* Starts a process that writes where all descendants of this one stand to the end of `path`: the
- * stacks of Python programs where there is a py-spy in the PATH, and what the kernel tells of
- * threads. Returns its pid; -1: there is none. It may itself hang: the caller ends it then.
- * (hang_stacks.c) */
+/* Starts a process that writes to `path` where all descendants of this one stand (stacks.h).
+ * Returns its pid; -1: there is none. It may itself hang: the caller ends it then. (hang_stacks.c)
+ */
 int hang_save_stacks(const char *path);
 
 #endif

@@ -30,7 +30,7 @@ enum {
 	 * is killed. */
 	LEAVE_MS = 1000,
 	LOOK_MAX_MS = 5000,
-	SAVE_LIMIT_MS = 10000, /* for the stacks of what hangs */
+	SAVE_LIMIT_MS = 30000, /* for the stacks of what hangs: stacks.c takes 20 s at most */
 	STACK_LINES = 12,      /* of them, in the exit report */
 	STACKS_CAP = 1 << 20,
 };

@@ -22,12 +22,14 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "executor/sessions.h"
 #include "executor/spawn_child.h"
+#include "executor/stacks.h"
 #include "job/job.h"
 #include "net/carrier.h"
 #include "net/channel.h"
@@ -51,8 +53,9 @@ struct session {
 	struct carrier *carrier; /* NULL: of a command */
 	struct session_command command;
 	const char *id;
-	pid_t program, pid; /* 0: it does not run */
-	int input;	    /* of the command; -1: closed */
+	pid_t executor, program;
+	pid_t pid; /* 0: it does not run */
+	int input; /* of the command; -1: closed */
 	struct evbuffer *pending;
 	bool no_more, is_told;
 	struct stream streams[2]; /* output and errors, or the terminal */
@@ -262,6 +265,14 @@ static int enter(pid_t program, const char *name)
 	return result;
 }
 
+/* Of the executor's, in its namespaces: these hold those of the program. */
+_Noreturn static void tell_stacks(pid_t executor)
+{
+	json_t *processes cleanup_json = stacks_take(executor);
+
+	_exit(json_dumpf(processes, stdout, JSON_COMPACT) == 0 && fflush(stdout) == 0 ? 0 : 1);
+}
+
 _Noreturn static void become(const struct session *session)
 {
 	const struct session_command *command = &session->command;
@@ -269,6 +280,8 @@ _Noreturn static void become(const struct session *session)
 	char *const *words = command->words.count > 0 ? command->words.items : shell;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (command->wants_stacks)
+		tell_stacks(session->executor);
 	/* That of processes is entered by the fork before this. */
 	char *directory cleanup_free = getcwd(NULL, 0);
 	if (enter(session->program, "mnt") < 0 || !directory || chdir(directory) < 0) {
@@ -337,7 +350,8 @@ static int start(struct session *session, const char *bytes, size_t length, stru
 {
 	if (session_command_decode(&session->command, bytes, length, err) < 0)
 		return -1;
-	if (enter(session->program, "user") < 0 || enter(session->program, "pid") < 0)
+	if (!session->command.wants_stacks &&
+	    (enter(session->program, "user") < 0 || enter(session->program, "pid") < 0))
 		return err_set_errno(err, "cannot enter the namespaces of the task's program");
 	pid_t pid =
 		session->command.has_terminal ? fork_on_terminal(session) : fork_on_pipes(session);
@@ -467,6 +481,7 @@ int session_main(int argc, char **argv)
 		log_error("usage: tony-agent session ID PROGRAM");
 		return 2;
 	}
+	session.executor = getppid();
 	session.program = (pid_t)program;
 	session.id = argv[1];
 	session.channel = dial(&session, argv[1], &token, &err);

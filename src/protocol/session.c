@@ -16,6 +16,7 @@ static const struct job_field size_fields[] = {
 
 static const struct job_field command_fields[] = {
 	MESSAGE_FIELD(session_command, "terminal", has_terminal, FIELD_OPTIONAL_BOOL, 0),
+	MESSAGE_FIELD(session_command, "stacks", wants_stacks, FIELD_OPTIONAL_BOOL, 0),
 	MESSAGE_FIELD(session_command, "rows", size.rows, FIELD_OPTIONAL_INT, SIZE_MAX_CELLS),
 	MESSAGE_FIELD(session_command, "columns", size.columns, FIELD_OPTIONAL_INT, SIZE_MAX_CELLS),
 	MESSAGE_FIELD(session_command, "term", terminal, FIELD_OPTIONAL_TEXT, TERMINAL_MAX),

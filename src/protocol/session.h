@@ -36,6 +36,7 @@ struct session_size {
 
 struct session_command {
 	struct str_list words; /* none: the shell of the user */
+	bool wants_stacks;     /* in place of a command: what executor/stacks.h takes */
 	bool has_terminal;
 	struct session_size size;
 	char *terminal; /* TERM; NULL: not told */
