@@ -66,9 +66,9 @@ def test_a_shell_in_a_task_is_no_sign_of_its_life(tony, command, isolation):
 def test_asking_the_gpus_is_no_sign_of_life(tony, tmp_path):
     """The executor asks while it measures, and what it starts for that reads."""
     smi = tmp_path / "nvidia-smi"
-    smi.write_text('#!/bin/sh\nhead -c 100000 /dev/zero >/dev/null\nsleep 0.1\necho "0, GPU-0, 0, 0, 8192, 40"\n')
+    smi.write_text('#!/bin/sh\nhead -c $(($$ % 100 * 9000 + 9000)) /dev/zero >/dev/null\nsleep 1\necho "0, GPU-0, 0, 0, 8192, 40"\n')
     smi.chmod(0o755)
-    answer, job = tony.job({**KEYS, "tony.worker.max-restarts": 0, "tony.worker.hang-timeout": "2s", "tony.worker.gpus": 1,
+    answer, job = tony.job({**KEYS, "tony.worker.max-restarts": 0, "tony.worker.hang-timeout": "3s", "tony.worker.gpus": 1,
                             "tony.local.gpus": 1, "tony.task.gpu-command": smi, "tony.task.metrics-interval-ms": 100},
                            "--executes", "exec sleep 1000")
     assert answer.returncode == 1
