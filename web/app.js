@@ -170,7 +170,7 @@ class App {
 
 	makePage(route) {
 		if (route.page === 'jobs')
-			return new JobsPage(route, this.server);
+			return new JobsPage(route, this.server, (error) => this.trouble(error));
 		if (route.page === 'compare')
 			return new ComparePage(route);
 		const Page = JOB_PAGES[route.page];
@@ -211,6 +211,15 @@ class App {
 		this.gone.hidden = !isGone;
 	}
 
+	/* Seconds pass silently: a screen reader is told the words alone. */
+	showSeconds(words, seconds) {
+		const passing = h('span', {'aria-hidden': 'true'});
+		const say = () => setText(passing, seconds());
+		say();
+		replace(this.connection, words, passing);
+		this.countdown = setInterval(say, 1000);
+	}
+
 	/** @param {import('./live.js').LiveStatus|null} status */
 	showConnection(status) {
 		clearInterval(this.countdown);
@@ -221,14 +230,12 @@ class App {
 			this.showMain(deniedPage(this.server));
 			setText(this.connection, '');
 		} else if (status?.state === 'lost') {
-			const left = h('span', {'aria-hidden': 'true'});
-			const say = () => {
+			this.showSeconds('Connection lost, trying again', () => {
 				const seconds = Math.round((status.retryAt - Date.now()) / 1000);
-				setText(left, seconds > 1 ? ` in ${seconds} s` : '');
-			};
-			say();
-			replace(this.connection, 'Connection lost, trying again', left);
-			this.countdown = setInterval(say, 1000);
+				return seconds > 1 ? ` in ${seconds} s` : '';
+			});
+		} else if (status?.state === 'quiet') {
+			this.showSeconds('No data', () => ` for ${Math.round((Date.now() - status.heardAt) / 1000)} s`);
 		} else {
 			setText(this.connection, {connecting: 'Connecting\u2026', live: 'Live', polling: 'Live (polling)',
 				gone: 'No answer', ended: 'Ended'}[status?.state] ?? '');

@@ -10,6 +10,8 @@
 import {PLAIN} from './api.js';
 
 const SILENCE_MS = 2000; /* of a stream that should have begun */
+const QUIET_MS = 30000; /* of a server that sends something every 10 s */
+const ANSWER_MS = 10000; /* until a poll is answered, beyond the time that it may wait */
 const STREAM_PAUSE_MS = 5000; /* until it is tried again; twice as long each time */
 const POLL_MS = 25000;
 const PAUSE_MIN_MS = 500;
@@ -18,8 +20,9 @@ const GONE_MS = 15000; /* without any answer; it may come back even so */
 
 /**
  * @typedef {object} LiveStatus
- * @property {"connecting"|"live"|"polling"|"lost"|"gone"|"ended"|"denied"} state
+ * @property {"connecting"|"live"|"polling"|"quiet"|"lost"|"gone"|"ended"|"denied"} state
  * @property {number} [retryAt] wall-clock ms, of "lost" and "gone"
+ * @property {number} [heardAt] wall-clock ms, of "quiet": when the server was heard of last
  */
 
 /** The pause before attempt `failures` + 1, in ms. @param {number} failures @param {number} random 0..1 */
@@ -69,6 +72,7 @@ export class Live {
 		this.sequence = 0;
 		this.failures = 0;
 		this.lostAt = 0;
+		this.heardAt = 0;
 		this.streams = true; /* until one was silent */
 		this.streamPause = STREAM_PAUSE_MS;
 		this.streamAt = 0; /* when the next is tried, after one that was silent */
@@ -76,6 +80,8 @@ export class Live {
 		this.stream = null;
 		this.abort = null;
 		this.timer = 0;
+		this.limit = 0; /* of the poll */
+		this.watch = 0; /* runs out when nothing is heard */
 		this.runs = false;
 	}
 
@@ -85,12 +91,14 @@ export class Live {
 		this.failures = 0;
 		this.runs = true;
 		this.onStatus({state: 'connecting'});
+		this.watchServer();
 		this.connect();
 	}
 
 	/** Nothing is heard of it any more. */
 	stop() {
 		this.runs = false;
+		this.world.clearTimeout(this.watch);
 		this.close();
 	}
 
@@ -104,6 +112,7 @@ export class Live {
 
 	close() {
 		this.closeStream();
+		this.world.clearTimeout(this.limit);
 		this.abort?.abort();
 		this.abort = null;
 	}
@@ -113,6 +122,19 @@ export class Live {
 		this.world.clearTimeout(this.timer);
 		this.stream?.close();
 		this.stream = null;
+	}
+
+	watchServer() {
+		this.heardAt = this.world.now();
+		this.world.clearTimeout(this.watch);
+		this.watch = this.world.setTimeout(() => this.fallQuiet(), QUIET_MS);
+	}
+
+	/* The connection may be dead without anybody having closed it: a new one tells. */
+	fallQuiet() {
+		this.close();
+		this.onStatus({state: 'quiet', heardAt: this.heardAt});
+		this.poll(0);
 	}
 
 	connect() {
@@ -127,14 +149,8 @@ export class Live {
 		const stream = this.world.openStream(this.url(Math.max(1, this.sequence)));
 		this.stream = stream;
 		this.timer = this.world.setTimeout(() => this.giveStreamUp(), SILENCE_MS);
-		stream.onmessage = (event) => {
-			this.world.clearTimeout(this.timer);
-			this.abort?.abort();
-			this.abort = null;
-			this.streams = true;
-			this.streamPause = STREAM_PAUSE_MS;
-			this.heard('live', parseLines(event.data));
-		};
+		stream.onmessage = (event) => this.streamed(parseLines(event.data));
+		stream.addEventListener('pulse', () => this.streamed([]));
 		stream.onerror = () => {
 			if (this.abort) {
 				this.giveStreamUp();
@@ -143,6 +159,16 @@ export class Live {
 				this.fail();
 			}
 		};
+	}
+
+	streamed(records) {
+		this.world.clearTimeout(this.timer);
+		this.world.clearTimeout(this.limit);
+		this.abort?.abort();
+		this.abort = null;
+		this.streams = true;
+		this.streamPause = STREAM_PAUSE_MS;
+		this.heard('live', records);
 	}
 
 	/*
@@ -162,6 +188,7 @@ export class Live {
 		const abort = new AbortController();
 		this.abort = abort;
 		const asked = this.world.now();
+		this.limit = this.world.setTimeout(() => abort.abort(), wait + ANSWER_MS);
 		/* While nothing happens: then all that a stream has to bring is the last line, which fills no buffer on the way. */
 		if (wait > 0 && this.streamAt < asked + wait)
 			this.timer = this.world.setTimeout(() => this.openStream(), Math.max(0, this.streamAt - asked));
@@ -191,7 +218,7 @@ export class Live {
 		this.endPoll();
 		this.polls = status === 200 && !this.streams;
 		if (status === 401 || status === 403) {
-			this.runs = false;
+			this.stop();
 			this.onStatus({state: 'denied'});
 		} else if (status !== 200) {
 			this.fail();
@@ -205,6 +232,7 @@ export class Live {
 	/** False: that was the end. */
 	heard(state, records) {
 		this.failures = 0;
+		this.watchServer();
 		const fresh = records.filter((record) => record?.seq > this.sequence);
 		if (fresh.length > 0)
 			this.sequence = fresh[fresh.length - 1].seq;
@@ -218,6 +246,7 @@ export class Live {
 
 	fail() {
 		this.endPoll();
+		this.world.clearTimeout(this.watch);
 		if (!this.runs)
 			return;
 		this.polls = false;

@@ -11,6 +11,7 @@ import {select} from './task_table.js';
 
 const PAGE = 100;
 const REFRESH_MS = 5000;
+const ANSWER_MS = 10000; /* then the portal counts as unreachable */
 const TYPING_MS = 200;
 
 const TIMES = {'1h': 3600e3, '24h': 86400e3, '7d': 7 * 86400e3, '30d': 30 * 86400e3};
@@ -47,19 +48,25 @@ function drawEngine(cell, path) {
 }
 
 export class JobsPage {
-	/** @param {import('./router.js').Route} route @param {object} server what it says of itself */
-	constructor(route, server) {
+	/**
+	 * @param {import('./router.js').Route} route @param {object} server what it says of itself
+	 * @param {(error: import('./api.js').ApiError) => void} onDenied
+	 */
+	constructor(route, server, onDenied) {
 		this.server = server;
+		this.onDenied = onDenied;
 		this.title = 'Jobs';
 		this.query = route.query;
 		this.chosen = new Map();
 		this.typed = {}; /* what is not asked for yet */
-		this.total = 0;
+		this.answeredAt = 0; /* wall-clock ms; 0: never */
 		this.build();
 		this.read();
+		this.clock = setInterval(() => this.showAge(), 1000);
 	}
 
 	destroy() {
+		clearInterval(this.clock);
 		clearTimeout(this.timer);
 		clearTimeout(this.typing);
 		this.abort?.abort();
@@ -71,6 +78,8 @@ export class JobsPage {
 
 	build() {
 		this.count = h('span', {class: 'muted', role: 'status'}, 'Loading\u2026');
+		this.age = h('span', {class: 'muted age'});
+		this.away = h('div', {class: 'notice bad unreachable', role: 'alert', hidden: true});
 		const sort = this.query.get('sort') ?? 'submitted_ms';
 		this.grid = new DataGrid({label: 'Jobs', columns: this.columns(), empty: 'No job is like that.',
 			sort: {key: NEWER_SORTS[sort] ?? sort, descending: this.query.get('order') !== 'asc'},
@@ -81,8 +90,8 @@ export class JobsPage {
 		this.compare = h('a', {class: 'button', hidden: true}, 'Compare');
 		this.pages = h('nav', {class: 'pages', 'aria-label': 'Pages'});
 		this.element = h('div', {class: 'page'},
-			h('div', {class: 'toolbar'}, h('h1', {}, 'Jobs'), this.count, h('span', {class: 'grow'}), this.compare),
-			this.buildFilters(), this.grid.element, this.pages);
+			h('div', {class: 'toolbar'}, h('h1', {}, 'Jobs'), this.count, this.age, h('span', {class: 'grow'}), this.compare),
+			this.away, this.buildFilters(), this.grid.element, this.pages);
 	}
 
 	buildFilters() {
@@ -181,6 +190,7 @@ export class JobsPage {
 		clearTimeout(this.timer);
 		this.abort?.abort();
 		const abort = this.abort = new AbortController();
+		const limit = setTimeout(() => abort.abort(new Error('no answer')), ANSWER_MS);
 		try {
 			const answer = await getJson(`v1/jobs${queryText(jobsQuery(this.query, Date.now()))}`,
 				{signal: abort.signal});
@@ -189,7 +199,13 @@ export class JobsPage {
 		} catch (error) {
 			if (error.name === 'AbortError' || this.isGone)
 				return;
-			setText(this.count, error.message);
+			if (error.status === 401 || error.status === 403) {
+				this.onDenied(error);
+				return;
+			}
+			this.showAway(error);
+		} finally {
+			clearTimeout(limit);
 		}
 		this.timer = setTimeout(() => document.hidden ? this.later() : this.read(), REFRESH_MS);
 	}
@@ -198,7 +214,24 @@ export class JobsPage {
 		document.addEventListener('visibilitychange', () => this.isGone || this.read(), {once: true});
 	}
 
+	/* How old the list is; the text changes each second, so no screen reader is told. */
+	showAge() {
+		setText(this.age, this.answeredAt ? `updated ${formatElapsed(Date.now() - this.answeredAt)} ago` : '');
+	}
+
+	/** @param {import('./api.js').ApiError} error */
+	showAway(error) {
+		const what = error.status === 0 ? 'Cannot reach the portal.' : error.message;
+		setText(this.away, this.answeredAt ? `${what} The list is from ${formatTime(this.answeredAt)}.` : what);
+		this.away.hidden = false;
+		this.grid.element.classList.add('stale');
+	}
+
 	show({total, jobs}) {
+		this.answeredAt = Date.now();
+		this.away.hidden = true;
+		this.grid.element.classList.remove('stale');
+		this.showAge();
 		setText(this.count, formatCount(total));
 		this.grid.setRows(jobs);
 		const page = Math.max(1, Number(this.query.get('page')) || 1);

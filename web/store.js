@@ -8,6 +8,7 @@ import {Live} from './live.js';
 
 const TASKS_PAGE = 10000;
 const WORK_MS = 5000;
+const WORK_LIMIT_MS = 20000; /* of a question on a connection that is dead */
 const HIDDEN_MS = 10000; /* a page that nobody sees gives its connection back: browsers allow six */
 
 /** @typedef {{tasks: Set<import('./fold.js').Task>, job: boolean}} Changes */
@@ -123,7 +124,8 @@ export class JobStore {
 	async readWork() {
 		const isAway = ['lost', 'gone', 'denied'].includes(this.status.state);
 		try {
-			const work = document.hidden || isAway ? null : await this.api.get('work');
+			const work = document.hidden || isAway ? null
+				: await this.api.get('work', {}, {signal: AbortSignal.timeout(WORK_LIMIT_MS)});
 			if (this.isClosed || this.model.isFinal)
 				return;
 			if (work) {

@@ -10,7 +10,7 @@
 
 enum {
 	WAIT_MAX_MS = 60000,
-	PULSE_MS = 15000,
+	PULSE_MS = 10000,
 };
 
 static void free_follower(struct api_event_follower *follower)
@@ -56,9 +56,10 @@ static void fill(void *data, struct http_stream *stream)
 	struct journal_line line;
 	int got = 1;
 
-	/* A comment: that nothing holds the stream back on its way is seen at once. */
+	/* An event, for browsers do not show comments to pages: that nothing holds the stream back
+	 * on its way is seen at once, and a connection that is dead is told from a quiet job. */
 	if (follower->pulse_due)
-		str_append(&text, ":\n\n");
+		str_append(&text, "event: pulse\ndata:\n\n");
 	follower->pulse_due = false;
 	while (text.length < HTTP_STREAM_CHUNK &&
 	       (got = journal_reader_next(follower->reader, &line, &err)) > 0)

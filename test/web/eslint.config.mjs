@@ -1,10 +1,11 @@
 /* What `./dev lint` asks of the dashboard's code. Without imports: the packages are not in the tree. */
 
-const BROWSER = ['AbortController', 'CustomEvent', 'Element', 'EventSource', 'HTMLAnchorElement', 'HTMLDialogElement',
-	'HTMLElement', 'HTMLInputElement', 'HTMLSelectElement', 'HTMLSpanElement', 'HTMLTextAreaElement', 'Node',
-	'ResizeObserver', 'TextDecoder', 'TextDecoderStream', 'TextEncoder', 'URLSearchParams', 'cancelAnimationFrame',
-	'clearInterval', 'clearTimeout', 'console', 'document', 'fetch', 'getComputedStyle', 'history', 'localStorage',
-	'location', 'matchMedia', 'navigator', 'performance', 'requestAnimationFrame', 'setInterval', 'setTimeout', 'window'];
+const BROWSER = ['AbortController', 'AbortSignal', 'CustomEvent', 'Element', 'EventSource', 'HTMLAnchorElement',
+	'HTMLDialogElement', 'HTMLElement', 'HTMLInputElement', 'HTMLSelectElement', 'HTMLSpanElement',
+	'HTMLTextAreaElement', 'Node', 'ResizeObserver', 'TextDecoder', 'TextDecoderStream', 'TextEncoder',
+	'URLSearchParams', 'cancelAnimationFrame', 'clearInterval', 'clearTimeout', 'console', 'document', 'fetch', 'getComputedStyle',
+	'history', 'localStorage', 'location', 'matchMedia', 'navigator', 'performance', 'requestAnimationFrame',
+	'setInterval', 'setTimeout', 'window'];
 const NODE = ['TextEncoder', 'URLSearchParams', 'setImmediate'];
 
 const globals = (names) => Object.fromEntries(names.map((name) => [name, 'readonly']));

@@ -59,6 +59,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         url = urllib.parse.urlsplit(self.path)
         self.query = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
         self.server.requests.append(self.path)
+        self.server.moves.wait()
         if self.server.away:
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
@@ -235,10 +236,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         self.begin_stream("text/event-stream")
         with self.server.streaming(self.connection):
-            self.write_stream(b": here\n\n")
             next_line = max(since, 1)
             while self.server.goes_on:
+                self.write_stream(b"event: pulse\ndata:\n\n")
                 lines = job.wait_for_lines(next_line, 1)
+                self.server.moves.wait()
                 self.write_stream("".join(f"id: {next_line + i}\ndata: {line}\n\n"
                                           for i, line in enumerate(lines)).encode())
                 next_line += len(lines)
@@ -320,6 +322,8 @@ class Server(http.server.ThreadingHTTPServer):
         self.packages = find_packages()
         self.requests = []
         self.away = self.denies = self.holds_streams = self.lacks_charts = False
+        self.moves = threading.Event()  # not set: no byte comes, and no connection breaks off
+        self.moves.set()
         self.leads_to = ""  # another server, as YARN's proxy does it once the application master has left
         self.goes_on = True
         self.streams = set()
@@ -354,6 +358,7 @@ class Server(http.server.ThreadingHTTPServer):
 
     def stop(self):
         self.goes_on = False
+        self.moves.set()
         self.shutdown()
         self.server_close()
 

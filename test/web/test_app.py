@@ -192,6 +192,66 @@ def test_a_server_that_does_not_come_back_is_told(page, serve, job):
     assert page.all(".away")[0].is_displayed() is False
 
 
+FAST = """
+    const wait = window.setTimeout;
+    window.setTimeout = (action, ms) => wait(action, ms >= 10000 ? ms / 10 : ms);"""
+
+
+@pytest.fixture
+def fast_page(page):
+    """Whose long times pass ten times as fast."""
+    script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": FAST})
+    yield page
+    page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+
+def test_a_frozen_connection_is_not_live(fast_page, serve, job):
+    page, server = fast_page, serve(job)
+    page.open(server)
+    page.wait_for_text("Live", ".connection")
+    server.moves.clear()
+    page.wait_for_text("No data for", ".connection")
+    assert "live" not in page.all(".connection")[0].get_attribute("class")
+    page.wait_for_text("No answer", ".connection")
+    server.moves.set()
+    page.wait(lambda: page.text(".connection") == "Live")
+
+
+@pytest.mark.parametrize("freezes", [True, False], ids=["frozen", "gone"])
+def test_a_list_that_is_old_says_so(fast_page, portal, freezes):
+    page = fast_page
+    page.expected_errors = ["ERR_", "Failed to load"]
+    page.open(portal)
+    page.wait_for_text("updated 0 s ago", ".toolbar")
+    (portal.moves.clear if freezes else portal.go_away)()
+    page.wait_for_text("Cannot reach the portal. The list is from ", ".unreachable")
+    assert page.all(".stale [role=grid]")
+    (portal.moves.set if freezes else portal.come_back)()
+    page.wait(lambda: not page.all(".stale"))
+    assert not page.all(".unreachable")[0].is_displayed()
+
+
+def test_a_list_of_a_portal_that_knows_its_reader_no_more(page, portal):
+    page.expected_errors = ["401"]
+    page.open(portal)
+    page.wait_for_text("updated", ".toolbar")
+    portal.denies = True
+    page.wait_for_text("tony portal --link", "main pre")
+
+
+def test_a_server_that_comes_back_and_knows_its_reader_no_more(page, serve, job):
+    page.expected_errors = ["ERR_", "Failed to load"]
+    server = serve(job)
+    page.open(server)
+    page.wait_for_text("Live", ".connection")
+    server.go_away()
+    page.wait_for_text("The application master no longer answers.", ".away")
+    server.denies = True
+    server.come_back()
+    page.wait_for_text("tony open", "main pre")
+    assert not page.all(".away")[0].is_displayed()
+
+
 def test_a_proxy_that_leads_elsewhere_once_the_job_has_ended(page, serve, job):
     server = serve(job)
     page.open(server, "#/tasks/worker:0")

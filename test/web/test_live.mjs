@@ -16,6 +16,8 @@ class World {
 	openStream = (url) => {
 		const stream = {url, closed: false, close: () => {
 			stream.closed = true;
+		}, addEventListener: (name, action) => {
+			stream[name] = action;
 		}};
 		this.streams.push(stream);
 		return stream;
@@ -119,7 +121,7 @@ test('after a stall a stream is tried again beside the poll, and listened to whe
 	world.asked[1].answer(200, `${line(8)}\n`);
 	await settle();
 	world.streams[1].onmessage({data: line(9)});
-	await world.pass(60_000);
+	await world.pass(29_000);
 	assert.deepEqual(got.records, [8, 9]);
 	assert.deepEqual(got.states, ['connecting', 'polling', 'live']);
 	assert.equal(world.asked.length, 2);
@@ -254,6 +256,39 @@ test('who does not answer for long is gone, and is taken as there when it comes 
 	await settle();
 	assert.equal(got.states.at(-1), 'connecting');
 	assert.deepEqual(got.records, [8]);
+});
+
+test('a quiet job is live as long as its server says so', async () => {
+	const {world, live, got} = begin();
+	live.start(7);
+	world.streams[0].onmessage({data: line(7)});
+	for (let i = 0; i < 10; i++) {
+		await world.pass(10_000);
+		world.streams[0].pulse();
+	}
+	assert.deepEqual(got.states, ['connecting', 'live']);
+	assert.equal(world.streams.length, 1);
+});
+
+test('a stream on which nothing comes is not live, and another connection is tried', async () => {
+	const {world, live, got} = begin();
+	live.start(7);
+	world.streams[0].onmessage({data: line(7)});
+	await world.pass(29_999);
+	assert.deepEqual(got.states, ['connecting', 'live']);
+	await world.pass(1);
+	assert.deepEqual(got.states, ['connecting', 'live', 'quiet']);
+	assert.ok(world.streams[0].closed);
+	assert.equal(world.asked[0].url, 'events?since=8&wait=0');
+	await world.pass(10_000);
+	assert.deepEqual(got.states, ['connecting', 'live', 'quiet', 'lost'], 'a poll is not waited for without an end');
+	await world.pass(500);
+	world.asked[1].answer(200, line(8));
+	await settle();
+	await world.pass(0);
+	assert.deepEqual(got.records, [8]);
+	world.streams[1].pulse();
+	assert.deepEqual(got.states.slice(3), ['lost', 'connecting', 'live']);
 });
 
 test('a page of somebody else is no answer', async () => {

@@ -442,7 +442,7 @@ static void test_event_streams_say_that_they_are_there(void **state)
 	struct reply reply;
 
 	ask_stream(bed, &reply, "/v1/events?since=1000", "text/event-stream");
-	reply_wait_text(&reply, ":\n\n");
+	reply_wait_text(&reply, "event: pulse\ndata:\n\n");
 	reply_finish(&reply);
 }
 
