@@ -14,12 +14,13 @@
 #include "net/address.h"
 #include "portal/link_socket.h"
 #include "portal/portal.h"
+#include "portal/session_key.h"
 #include "scheduler/state_dir.h"
 
 #define LISTEN "127.0.0.1:19886"
 
 struct portal_verb {
-	bool link;
+	bool link, sign_out;
 	char *history, *listen, *token_file, *auth_header, *tensorboard, *ui_origin;
 	char *certificate, *key, *password_file, *keytab;
 	struct str_list auth_from, names;
@@ -37,6 +38,8 @@ static const struct opt options[] = {
 		.argument = "HOST:PORT"),
 	OPT_ROW("link", struct portal_verb, link,
 		"print another link that opens the portal which listens there"),
+	OPT_ROW("sign-out", struct portal_verb, sign_out,
+		"end all sessions of browsers, of all portals with this state directory"),
 	OPT_ROW("token-file", struct portal_verb, token_file,
 		"the token of those who may see all; made where there is none (portal/token in the "
 		"state directory)",
@@ -149,6 +152,11 @@ static int check(const struct portal_verb *chosen, struct err *err)
 				"a port",
 				name);
 	}
+	if (chosen->link && chosen->sign_out)
+		return err_set(
+			err, ERR_USAGE,
+			"--link and --sign-out: say one after the other; the link would end, "
+			"too");
 	if (!chosen->certificate && (chosen->key || chosen->password_file))
 		return err_set(err, ERR_USAGE, "--%s: say with --certificate FILE whose it is",
 			       chosen->key ? "key" : "key-password-file");
@@ -321,16 +329,35 @@ static int print_link(const struct portal_verb *chosen, const struct portal_site
 	return 0;
 }
 
+/* A portal that runs looks at its key before it makes a link; another one when somebody asks it. */
+static int sign_out(const struct portal_verb *chosen, const struct portal_site *site,
+		    struct err *err)
+{
+	char *folder cleanup_free = portal_folder(err);
+	struct net_address address;
+
+	if (!folder || state_dir_make(folder, err) < 0 || session_key_renew(folder, err) < 0 ||
+	    net_address_parse(choose_listen(chosen, site), &address, err) < 0)
+		return -1;
+	char *where cleanup_free = net_address_text(&address);
+	char *link cleanup_secret = link_socket_ask(folder, where, NULL);
+	puts("All sessions of browsers have ended. tony portal --link prints a link for another "
+	     "one.");
+	return 0;
+}
+
 static int run(void *data, const struct verb_call *call, struct err *err)
 {
 	const struct portal_verb *chosen = data;
 	const struct portal_site_question asked = {.has_listen = chosen->listen != NULL,
 						   .has_certificate = chosen->certificate != NULL,
-						   .is_running = chosen->link};
+						   .is_running = chosen->link || chosen->sign_out};
 	struct portal_site site cleanup_portal_site = {0};
 
 	if (check(chosen, err) < 0 || portal_site_read(&asked, &site, err) < 0)
 		return -1;
+	if (chosen->sign_out)
+		return sign_out(chosen, &site, err);
 	return chosen->link ? print_link(chosen, &site, err) : serve(chosen, &site, err);
 }
 

@@ -2,9 +2,9 @@
 
 #include <event2/event.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/file_version.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -14,56 +14,28 @@
 
 enum { LOOK_MS = 5000, DAY_MS = 24 * 3600 * 1000, WARN_MS = 7 * DAY_MS };
 
-/* A file as it was read. */
-struct version {
-	dev_t device;
-	ino_t number;
-	struct timespec written, changed;
-	off_t size;
-};
-
 struct portal_certificate {
 	const struct tls_identity_files *files;
 	char *host;
 	struct tls_context *tls;
 	struct event *look;
-	struct version versions[3];
+	struct file_version versions[3];
 	int64_t ends_ms;
 	int64_t warned_ms; /* at which it was last told that the certificate ends; 0: never */
 	char *trouble;	   /* why the last try failed; NULL: it did not */
 };
 
-static struct version version_of(const char *path)
-{
-	struct stat info;
-
-	if (!path || stat(path, &info) < 0)
-		return (struct version){0};
-	return (struct version){info.st_dev, info.st_ino, info.st_mtim, info.st_ctim, info.st_size};
-}
-
-static bool is_same_time(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
-static bool is_same(const struct version *a, const struct version *b)
-{
-	return a->device == b->device && a->number == b->number && a->size == b->size &&
-	       is_same_time(&a->written, &b->written) && is_same_time(&a->changed, &b->changed);
-}
-
 /* They are other files than before. Before they are read: one that is written meanwhile is read
  * again. */
 static bool note_versions(struct portal_certificate *certificate)
 {
-	const struct version now[] = {version_of(certificate->files->certificate),
-				      version_of(certificate->files->key),
-				      version_of(certificate->files->password_file)};
+	const struct file_version now[] = {file_version_of(certificate->files->certificate),
+					   file_version_of(certificate->files->key),
+					   file_version_of(certificate->files->password_file)};
 	bool is_changed = false;
 
 	for (size_t i = 0; i < array_length(now); i++) {
-		is_changed = is_changed || !is_same(&now[i], &certificate->versions[i]);
+		is_changed = is_changed || !file_version_equal(&now[i], &certificate->versions[i]);
 		certificate->versions[i] = now[i];
 	}
 	return is_changed;

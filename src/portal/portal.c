@@ -412,8 +412,10 @@ static char *make_url(const struct portal *portal)
 
 static char *make_link(void *data)
 {
-	const struct portal *portal = data;
+	struct portal *portal = data;
 	char *url cleanup_free = make_url(portal);
+
+	portal_take_session_key(portal);
 	char *code cleanup_free = web_sessions_invite(portal->sessions, clock_monotonic_ms());
 
 	return mem_printf("%slogin?code=%s", url, code);
@@ -488,6 +490,8 @@ int portal_run(const struct portal_options *options, struct err *err)
 	portal.sessions = web_sessions_create("tony-portal", options->https != NULL);
 	portal.restart = evtimer_new(portal.base, on_restart, &portal);
 	portal.readers = readers_create(portal.base, &portal.reader);
+	portal.session_key.folder = options->folder;
+	portal_take_session_key(&portal);
 	portal.groups = group_cache_create(portal_ask_groups, &portal);
 	portal.refusals = audit_refusals_create();
 	int result = serve(&portal, err);

@@ -15,7 +15,8 @@
 struct portal_options {
 	const char *listen; /* HOST:PORT */
 	const char *token;  /* of who may see all */
-	const char *folder; /* of its own: where it is asked for links (link_socket.h) */
+	const char *folder; /* of its own: where it is asked for links (link_socket.h), and keeps
+			     * the key of its sessions (session_key.h) */
 	const char *user;   /* whose portal it is */
 	/* By which browsers may call it, beside numeric addresses and the machine's own name. A
 	 * proxy may pass on any name. */

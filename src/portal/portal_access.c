@@ -42,12 +42,24 @@ bool portal_knows_host(void *data, const struct http_request *request, const cha
 	return is_proxied(portal, request);
 }
 
+void portal_take_session_key(struct portal *portal)
+{
+	char *key cleanup_secret = session_key_take(&portal->session_key);
+
+	if (!key)
+		return;
+	web_sessions_sign(portal->sessions, key);
+	readers_end(portal->readers);
+}
+
 enum http_access portal_authorize(void *data, const struct http_request *request)
 {
-	const struct portal *portal = data;
+	struct portal *portal = data;
 
+	portal_take_session_key(portal);
 	if (!web_request_is_own(request))
 		return HTTP_ACCESS_NONE;
+	web_login_resume(portal->sessions, request);
 	return web_login_has(portal->sessions, request) || proxied_user(portal, request)
 		       ? HTTP_ACCESS_READ
 		       : HTTP_ACCESS_NONE;

@@ -7,6 +7,7 @@
 #include "portal/index.h"
 #include "portal/portal.h"
 #include "portal/readers.h"
+#include "portal/session_key.h"
 #include "scheduler/child.h"
 #include "web/audit.h"
 #include "web/group_cache.h"
@@ -19,6 +20,7 @@ struct portal {
 	struct portal_certificate *certificate; /* NULL: it speaks plain HTTP */
 	struct link_socket *links;		/* NULL: nobody can ask for links */
 	struct web_sessions *sessions;
+	struct session_key session_key;
 	struct reader_setup reader;
 	struct readers *readers;
 	struct group_cache *groups;
@@ -31,6 +33,9 @@ struct portal {
 
 /* ---- portal_access.c; `data` is the portal */
 
+/* Ends all sessions when another key has taken the place of theirs, with what was started for them.
+ */
+void portal_take_session_key(struct portal *portal);
 enum http_access portal_authorize(void *data, const struct http_request *request);
 /* group_cache_create()'s. */
 void portal_ask_groups(void *data, const char *user);

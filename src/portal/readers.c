@@ -115,14 +115,21 @@ struct readers *readers_create(struct event_base *base, const struct reader_setu
 	return readers;
 }
 
+void readers_end(struct readers *readers)
+{
+	struct running *running;
+
+	while ((running = TAILQ_FIRST(&readers->running)))
+		leave(running);
+}
+
 void readers_destroy(struct readers *readers)
 {
 	struct running *running;
 
 	if (!readers)
 		return;
-	while ((running = TAILQ_FIRST(&readers->running)))
-		leave(running);
+	readers_end(readers);
 	while ((running = TAILQ_FIRST(&readers->leaving))) {
 		TAILQ_REMOVE(&readers->leaving, running, link);
 		child_kill(&running->child);

@@ -22,6 +22,9 @@ enum {
 struct readers *readers_create(struct event_base *base, const struct reader_setup *setup);
 void readers_destroy(struct readers *readers); /* ends them; NULL is fine */
 
+/* All of them: what they are asked for breaks off. */
+void readers_end(struct readers *readers);
+
 size_t readers_count(const struct readers *readers);
 
 /* Where the job's reader answers; NULL: `err`. */

@@ -39,9 +39,9 @@ void web_login_open(struct http_request *request, struct web_sessions *sessions,
 
 	if (http_request_query_int(request, "ui", 1, 65535, &ui_port) < 0)
 		return;
-	char *cookie cleanup_free =
-		code ? web_sessions_open(sessions, code, peer, (int)ui_port, clock_monotonic_ms())
-		     : NULL;
+	char *cookie cleanup_free = code ? web_sessions_open(sessions, code, peer, (int)ui_port,
+							     clock_monotonic_ms(), clock_wall_ms())
+					 : NULL;
 	if (!cookie) {
 		char *text cleanup_free =
 			mem_printf("This link is not good, or not any more: each is good once, "
@@ -59,7 +59,8 @@ void web_login_open(struct http_request *request, struct web_sessions *sessions,
 void web_login_as(struct http_request *request, struct web_sessions *sessions, const char *user)
 {
 	char *peer cleanup_free = http_request_peer(request);
-	char *cookie cleanup_free = web_sessions_login(sessions, user, peer, clock_monotonic_ms());
+	char *cookie cleanup_free =
+		web_sessions_login(sessions, user, peer, clock_monotonic_ms(), clock_wall_ms());
 
 	http_answer_header(request, "Set-Cookie", cookie);
 	http_answer_header(request, "Location", "../");
@@ -72,6 +73,14 @@ const char *web_login_user(const struct web_sessions *sessions, const struct htt
 
 	return web_sessions_user(sessions, http_request_header(request, "Cookie"), peer,
 				 clock_monotonic_ms());
+}
+
+void web_login_resume(struct web_sessions *sessions, const struct http_request *request)
+{
+	char *peer cleanup_free = http_request_peer(request);
+
+	web_sessions_resume(sessions, http_request_header(request, "Cookie"), peer,
+			    clock_monotonic_ms(), clock_wall_ms());
 }
 
 bool web_login_has(const struct web_sessions *sessions, const struct http_request *request)

@@ -22,6 +22,9 @@ void web_login_open(struct http_request *request, struct web_sessions *sessions,
 /* Opens a session for a user who has proved who he is at login/..., and leads to the page. */
 void web_login_as(struct http_request *request, struct web_sessions *sessions, const char *user);
 
+/* Opens the session of the caller's signed cookie anew (web_sessions_resume()). */
+void web_login_resume(struct web_sessions *sessions, const struct http_request *request);
+
 /* The caller has a session, and its cookie. */
 bool web_login_has(const struct web_sessions *sessions, const struct http_request *request);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/str.h"
@@ -20,6 +21,7 @@ struct entry {
 struct web_sessions {
 	char *cookie;
 	bool is_secure;
+	char *key; /* signs cookies; NULL: none is */
 	struct entry invitations[WEB_INVITATIONS_MAX], sessions[WEB_SESSIONS_MAX];
 };
 
@@ -40,14 +42,21 @@ struct web_sessions *web_sessions_create(const char *cookie, bool is_secure)
 	return sessions;
 }
 
-void web_sessions_destroy(struct web_sessions *sessions)
+static void clear_all(struct web_sessions *sessions)
 {
-	if (!sessions)
-		return;
 	for (size_t i = 0; i < array_length(sessions->invitations); i++)
 		clear(&sessions->invitations[i]);
 	for (size_t i = 0; i < array_length(sessions->sessions); i++)
 		clear(&sessions->sessions[i]);
+	mem_free_secret(sessions->key);
+	sessions->key = NULL;
+}
+
+void web_sessions_destroy(struct web_sessions *sessions)
+{
+	if (!sessions)
+		return;
+	clear_all(sessions);
 	free(sessions->cookie);
 	free(sessions);
 }
@@ -128,31 +137,86 @@ char *web_sessions_invite(struct web_sessions *sessions, int64_t now_ms)
 	return mem_steal(&code);
 }
 
-/* Its cookie; the caller frees. */
-static char *add_session(struct web_sessions *sessions, const char *user, const char *peer,
-			 int ui_port, int64_t now_ms)
+/* ---- cookies that are signed ---------------------------------------------------------------- */
+
+/* SECRET.UNTIL.UI_PORT.USER.PROOF: until when, in wall-clock ms; "u" and the user in base 64. */
+enum { NONCE, UNTIL, UI_PORT, USER, PROOF, PARTS };
+
+/* Of all but the proof, and of the address that the cookie is good from. The caller frees. */
+static char *prove(const char *key, char *const *parts, const char *peer)
 {
-	char *secret cleanup_secret = secret_create();
+	const char *const proved[] = {parts[NONCE], parts[UNTIL], parts[UI_PORT], parts[USER],
+				      peer};
+
+	return secret_prove(key, proved, array_length(proved));
+}
+
+/* The caller frees. */
+static char *sign(const char *key, const struct entry *entry, int64_t until_wall_ms)
+{
+	const char *user = entry->user ? entry->user : "";
+	char *nonce cleanup_secret = secret_create();
+	char *until cleanup_free = mem_printf("%lld", (long long)until_wall_ms);
+	char *port cleanup_free = mem_printf("%d", entry->ui_port);
+	char *encoded cleanup_free = base64_encode(user, strlen(user));
+	char *name cleanup_free = mem_printf("u%s", encoded);
+	char *parts[] = {[NONCE] = nonce, [UNTIL] = until, [UI_PORT] = port, [USER] = name};
+	char *proof cleanup_secret = prove(key, parts, entry->peer);
+
+	return mem_printf("%s.%s.%s.%s.%s", nonce, until, port, name, proof);
+}
+
+/* sign() has written it: it is well-formed. */
+static struct entry read_signed(char *const *parts, int64_t now_ms, int64_t wall_ms)
+{
+	int64_t until = 0, ui_port = 0;
+	size_t length = 0;
+
+	str_parse_int(parts[UNTIL], 0, INT64_MAX, &until);
+	str_parse_int(parts[UI_PORT], 0, 65535, &ui_port);
+	char *user cleanup_free = base64_decode(parts[USER] + 1, strlen(parts[USER] + 1), &length);
+	/* A clock that was set back gives no more time. */
+	int64_t left_ms = until - wall_ms < WEB_SESSION_MS ? until - wall_ms : WEB_SESSION_MS;
+	return (struct entry){.user = length > 0 ? mem_strndup(user, length) : NULL,
+			      .ui_port = (int)ui_port,
+			      .until_ms = now_ms + left_ms};
+}
+
+void web_sessions_sign(struct web_sessions *sessions, const char *key)
+{
+	clear_all(sessions);
+	sessions->key = mem_strdup(key);
+}
+
+/* ---- sessions ----------------------------------------------------------------------------- */
+
+/* Its cookie; the caller frees. */
+static char *add_session(struct web_sessions *sessions, const struct entry *session,
+			 int64_t wall_ms)
+{
 	struct entry *entry = make_room(sessions->sessions, array_length(sessions->sessions));
 
-	*entry = (struct entry){.secret = mem_strdup(secret),
-				.peer = mem_strdup(peer),
-				.user = mem_strdup(user),
-				.ui_port = ui_port,
-				.until_ms = now_ms + WEB_SESSION_MS};
+	*entry = *session;
+	entry->secret = sessions->key ? sign(sessions->key, entry, wall_ms + WEB_SESSION_MS)
+				      : secret_create();
 	return mem_printf("%s=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Lax%s", sessions->cookie,
-			  secret, WEB_SESSION_MS / 1000, sessions->is_secure ? "; Secure" : "");
+			  entry->secret, WEB_SESSION_MS / 1000,
+			  sessions->is_secure ? "; Secure" : "");
 }
 
 char *web_sessions_login(struct web_sessions *sessions, const char *user, const char *peer,
-			 int64_t now_ms)
+			 int64_t now_ms, int64_t wall_ms)
 {
 	make_room_for_user(sessions, user, now_ms);
-	return add_session(sessions, user, peer, 0, now_ms);
+	return add_session(sessions,
+			   &(struct entry){.user = mem_strdup(user),
+					   .peer = mem_strdup(peer),
+					   .until_ms = now_ms + WEB_SESSION_MS},
+			   wall_ms);
 }
 
 char *web_sessions_open(struct web_sessions *sessions, const char *code, const char *peer,
-			int ui_port, int64_t now_ms)
+			int ui_port, int64_t now_ms, int64_t wall_ms)
 {
 	const struct entry *invitation =
 		find(sessions->invitations, array_length(sessions->invitations), code, now_ms);
@@ -160,7 +224,48 @@ char *web_sessions_open(struct web_sessions *sessions, const char *code, const c
 	if (!invitation)
 		return NULL;
 	clear(&sessions->invitations[invitation - sessions->invitations]);
-	return add_session(sessions, NULL, peer, ui_port, now_ms);
+	return add_session(sessions,
+			   &(struct entry){.peer = mem_strdup(peer),
+					   .ui_port = ui_port,
+					   .until_ms = now_ms + WEB_SESSION_MS},
+			   wall_ms);
+}
+
+/* A session that made way for others ends before these do, so it does not come back. */
+static bool fits_in(struct web_sessions *sessions, const struct entry *session, int64_t now_ms)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < array_length(sessions->sessions) && session->user; i++)
+		if (now_ms < sessions->sessions[i].until_ms &&
+		    str_equal(sessions->sessions[i].user, session->user))
+			count++;
+	return now_ms < session->until_ms && count < WEB_SESSIONS_OF_USER &&
+	       has_free(sessions, now_ms);
+}
+
+void web_sessions_resume(struct web_sessions *sessions, const char *cookies, const char *peer,
+			 int64_t now_ms, int64_t wall_ms)
+{
+	char *secret cleanup_secret = web_cookie_find(cookies, sessions->cookie);
+	struct str_list parts cleanup_str_list = {0};
+
+	if (!secret || !sessions->key ||
+	    find(sessions->sessions, array_length(sessions->sessions), secret, now_ms))
+		return;
+	str_split(&parts, secret, '.');
+	char *proof cleanup_secret =
+		parts.count == PARTS ? prove(sessions->key, parts.items, peer) : NULL;
+	if (!proof || !secret_equal(parts.items[PROOF], proof))
+		return;
+	struct entry session = read_signed(parts.items, now_ms, wall_ms);
+	if (fits_in(sessions, &session, now_ms)) {
+		session.secret = mem_strdup(secret);
+		session.peer = mem_strdup(peer);
+		*make_room(sessions->sessions, array_length(sessions->sessions)) = session;
+	} else {
+		clear(&session);
+	}
 }
 
 static const struct entry *find_session(const struct web_sessions *sessions, const char *cookies,

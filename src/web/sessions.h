@@ -2,7 +2,8 @@
  * Who looks on from a browser. Users who prove who they are get sessions of their own. Whoever has
  * the token asks for an invitation: a code for a link, good once and for a minute. Who comes with
  * it gets a session: a cookie that lets read, for 12 hours, from the address that it was given to.
- * All of it is in memory, and bounded: the oldest make way. Times are monotonic, in ms.
+ * All of it is in memory, and bounded: the oldest make way. Cookies that a key has signed outlive
+ * the memory. Times are monotonic, in ms, but for those of the wall's clock, which say so.
  */
 #ifndef TONY_WEB_SESSIONS_H
 #define TONY_WEB_SESSIONS_H
@@ -28,6 +29,14 @@ struct web_sessions;
 struct web_sessions *web_sessions_create(const char *cookie, bool is_secure);
 void web_sessions_destroy(struct web_sessions *sessions); /* NULL is fine */
 
+/* All links and sessions end, and cookies are signed with this key from now on. */
+void web_sessions_sign(struct web_sessions *sessions, const char *key);
+
+/* Opens the session anew that a signed cookie in the header Cookie (NULL: there is none) is of,
+ * where it has not ended, came from `peer`, and another one fits in: it makes nobody's way. */
+void web_sessions_resume(struct web_sessions *sessions, const char *cookies, const char *peer,
+			 int64_t now_ms, int64_t wall_ms);
+
 /* The code. The caller frees. */
 char *web_sessions_invite(struct web_sessions *sessions, int64_t now_ms);
 
@@ -35,12 +44,12 @@ char *web_sessions_invite(struct web_sessions *sessions, int64_t now_ms);
  * frees. NULL: the code is not good, or not any more. `ui_port`: where this browser reaches the
  * pages of programs; 0: not said. */
 char *web_sessions_open(struct web_sessions *sessions, const char *code, const char *peer,
-			int ui_port, int64_t now_ms);
+			int ui_port, int64_t now_ms, int64_t wall_ms);
 
 /* The same for a user who has proved who he is by other means, and sees what that user may. He has
  * a few at a time: the oldest of his own make way, and those of links do not. */
 char *web_sessions_login(struct web_sessions *sessions, const char *user, const char *peer,
-			 int64_t now_ms);
+			 int64_t now_ms, int64_t wall_ms);
 
 /* Whether the header Cookie (NULL: there is none) has the cookie of a session of this caller. */
 bool web_sessions_has(const struct web_sessions *sessions, const char *cookies, const char *peer,

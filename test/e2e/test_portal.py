@@ -1,5 +1,6 @@
 """All jobs in one place: found while they go on and when they have ended, by who may see them."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -9,6 +10,7 @@ import signal
 import socket
 import time
 import urllib.parse
+import urllib.request
 
 import pytest
 from audit import audit_of
@@ -351,6 +353,43 @@ def test_a_link_lets_one_browser_look(tony, portal):
     assert portal.call("metrics", headers=cookie)[0] == 401
     assert portal.call("v1/jobs", headers={**cookie, "Sec-Fetch-Site": "cross-site"})[0] == 401
     assert portal.call(portal.ask_link(), headers={})[0] == 303
+
+
+@pytest.mark.promise("S9", "S103")
+def test_a_session_outlives_the_portal_until_its_user_signs_out(tony, portal):
+    browser = {"Cookie": portal.call(portal.link, headers={})[2]["Set-Cookie"].partition(";")[0]}
+    key = tony.state / "portal/session-key"
+    assert key.stat().st_mode & 0o777 == 0o600
+    portal.stop()
+    after = Portal(tony, listen=portal.place)
+    assert after.get("v1/server", browser)["viewer"] == after.get("v1/server")["viewer"]
+    assert after.call("v1/jobs", headers={"Cookie": browser["Cookie"][:-1] + "."})[0] == 401
+    link = after.ask_link()
+    answer = tony.run("portal", "--sign-out", "--listen", after.place)
+    assert answer.returncode == 0 and "All sessions of browsers have ended." in answer.stdout, answer.stderr
+    assert after.call("v1/jobs", headers=browser)[0] == 401
+    assert after.call(link, headers={})[0] == 403
+    assert after.call(after.ask_link(), headers={})[0] == 303
+    after.stop()
+    portal.child = tony.start("portal", "--listen", portal.place)
+    portal.child.stdout.readline()
+    assert portal.call("v1/jobs", headers=browser)[0] == 401
+
+
+def test_signing_out_ends_what_a_browser_follows(tony, portal):
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", "exec sleep 1000")
+    job.wait_task("worker:0")
+    portal.wait_job(job, "running")
+    browser = {"Cookie": portal.call(portal.link, headers={})[2]["Set-Cookie"].partition(";")[0],
+               "Accept": "text/event-stream"}
+    stream = urllib.request.urlopen(urllib.request.Request(f"{portal.url}v1/jobs/{job.id}/events?since=1", headers=browser),
+                                    timeout=PATIENCE_S)
+    assert stream.readline() == b"event: pulse\n"
+    assert tony.run("portal", "--sign-out", "--listen", portal.place).returncode == 0
+    with contextlib.suppress(http.client.IncompleteRead, ConnectionError):
+        while stream.readline():
+            pass
+    tony.run("kill", job.id)
 
 
 def test_behind_a_proxy_each_sees_what_the_acl_allows(tony):

@@ -21,20 +21,25 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
 class Portal:
     """A portal that runs; `link` is good for one browser, and for a minute."""
 
-    def __init__(self, tony, *options, trusted=None):
+    def __init__(self, tony, *options, trusted=None, listen="127.0.0.1:0"):
         """`trusted`: the certificate with which it speaks HTTPS."""
         self.tony, self.trusted = tony, trusted
         self.context = ssl.create_default_context(cafile=trusted) if trusted else None
-        self.child = tony.start("portal", "--listen", "127.0.0.1:0", *options)
+        self.child = tony.start("portal", "--listen", listen, *options)
         self.url = re.search(r"https?://\S+", self.child.stdout.readline())[0]
         self.child.stdout.readline()
         self.link = self.child.stdout.readline().strip()
         self.token = (tony.state / "portal/token").read_text().strip()
         self.headers = {"Authorization": f"Bearer {self.token}"}
 
+    @property
+    def place(self):
+        """HOST:PORT"""
+        return urllib.parse.urlsplit(self.url).netloc
+
     def ask_link(self):
         """Another one."""
-        answer = self.tony.run("portal", "--link", "--listen", urllib.parse.urlsplit(self.url).netloc)
+        answer = self.tony.run("portal", "--link", "--listen", self.place)
         assert answer.returncode == 0, answer.stderr
         return answer.stdout.strip()
 
@@ -51,7 +56,7 @@ class Portal:
 
     def status_of_two(self, path, name, values):
         """Of a request that has the header once for each value."""
-        connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.url).netloc, timeout=PATIENCE_S)
+        connection = http.client.HTTPConnection(self.place, timeout=PATIENCE_S)
         connection.putrequest("GET", urllib.parse.urljoin("/", path))
         for value in values:
             connection.putheader(name, value)

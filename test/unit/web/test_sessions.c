@@ -30,7 +30,7 @@ static int tear_down(void **state)
 static char *open_session(struct web_sessions *sessions, int64_t now_ms)
 {
 	char *code cleanup_free = web_sessions_invite(sessions, now_ms);
-	char *header cleanup_free = web_sessions_open(sessions, code, PEER, 0, now_ms);
+	char *header cleanup_free = web_sessions_open(sessions, code, PEER, 0, now_ms, 0);
 
 	assert_int_equal(strlen(code), 64);
 	assert_non_null(header);
@@ -45,13 +45,13 @@ static void an_invitation_is_good_once_and_for_a_minute(void **state)
 	char *code cleanup_free = web_sessions_invite(sessions, 0);
 	char *late cleanup_free = web_sessions_invite(sessions, 0);
 
-	assert_null(web_sessions_open(sessions, "", PEER, 0, 1));
-	assert_null(web_sessions_open(sessions, "0123", PEER, 0, 1));
-	char *header cleanup_free = web_sessions_open(sessions, code, PEER, 0, 59999);
+	assert_null(web_sessions_open(sessions, "", PEER, 0, 1, 0));
+	assert_null(web_sessions_open(sessions, "0123", PEER, 0, 1, 0));
+	char *header cleanup_free = web_sessions_open(sessions, code, PEER, 0, 59999, 0);
 	assert_non_null(header);
 	assert_null(strstr(header, code));
-	assert_null(web_sessions_open(sessions, code, PEER, 0, 59999));
-	assert_null(web_sessions_open(sessions, late, PEER, 0, 60000));
+	assert_null(web_sessions_open(sessions, code, PEER, 0, 59999, 0));
+	assert_null(web_sessions_open(sessions, late, PEER, 0, 60000, 0));
 }
 
 /* promise: S96 */
@@ -59,7 +59,7 @@ static void a_session_is_its_users_alone(void **state)
 {
 	struct web_sessions *sessions = *state;
 	char *owners cleanup_free = open_session(sessions, 0);
-	char *header cleanup_free = web_sessions_login(sessions, "alice", PEER, 0);
+	char *header cleanup_free = web_sessions_login(sessions, "alice", PEER, 0, 0);
 	char *alices cleanup_free = mem_strndup(header, strcspn(header, ";"));
 
 	assert_true(web_sessions_has(sessions, alices, PEER, 1));
@@ -75,13 +75,13 @@ static void a_user_who_comes_often_ends_nobody_elses_session(void **state)
 {
 	struct web_sessions *sessions = *state;
 	char *owners cleanup_free = open_session(sessions, 0);
-	char *header cleanup_free = web_sessions_login(sessions, "bob", PEER, 0);
+	char *header cleanup_free = web_sessions_login(sessions, "bob", PEER, 0, 0);
 	char *bobs cleanup_free = mem_strndup(header, strcspn(header, ";"));
 	size_t left = 0;
 	char *cookies[3 * WEB_SESSIONS_OF_USER];
 
 	for (size_t i = 0; i < array_length(cookies); i++) {
-		cookies[i] = web_sessions_login(sessions, "alice", PEER, (int64_t)i);
+		cookies[i] = web_sessions_login(sessions, "alice", PEER, (int64_t)i, 0);
 		cookies[i][strcspn(cookies[i], ";")] = '\0';
 	}
 	for (size_t i = 0; i < array_length(cookies); i++) {
@@ -94,7 +94,7 @@ static void a_user_who_comes_often_ends_nobody_elses_session(void **state)
 	assert_true(web_sessions_has(sessions, bobs, PEER, 100));
 	for (int i = 0; i < WEB_SESSIONS_MAX; i++) {
 		char *user cleanup_free = mem_printf("user%d", i);
-		free(web_sessions_login(sessions, user, PEER, 200));
+		free(web_sessions_login(sessions, user, PEER, 200, 0));
 	}
 	assert_true(web_sessions_has(sessions, owners, PEER, 300));
 	assert_false(web_sessions_has(sessions, bobs, PEER, 300));
@@ -134,7 +134,95 @@ static void the_oldest_make_way(void **state)
 	assert_true(web_sessions_has(sessions, second, PEER, 3));
 	for (int i = 0; i < WEB_INVITATIONS_MAX; i++)
 		free(web_sessions_invite(sessions, 2));
-	assert_null(web_sessions_open(sessions, invitation, PEER, 0, 3));
+	assert_null(web_sessions_open(sessions, invitation, PEER, 0, 3, 0));
+}
+
+/* A server that starts anew, with the key that signed cookies before. */
+static struct web_sessions *start_anew(const char *key)
+{
+	struct web_sessions *sessions = web_sessions_create("tony-test", false);
+
+	web_sessions_sign(sessions, key);
+	return sessions;
+}
+
+static bool resumes(struct web_sessions *sessions, const char *cookie, const char *peer,
+		    int64_t now_ms, int64_t wall_ms)
+{
+	web_sessions_resume(sessions, cookie, peer, now_ms, wall_ms);
+	return web_sessions_has(sessions, cookie, peer, now_ms);
+}
+
+#define WALL 1795000000000
+
+/* promise: S9 S103 */
+static void a_signed_session_outlives_its_server_for_its_time_and_address(void **state)
+{
+	struct web_sessions *before = start_anew("key");
+	char *header cleanup_free = web_sessions_login(before, "alice", PEER, 700, WALL);
+	char *code cleanup_free = web_sessions_invite(before, 700);
+	char *opened cleanup_free = web_sessions_open(before, code, PEER, 4001, 700, WALL);
+	char *alices cleanup_free = mem_strndup(header, strcspn(header, ";"));
+	char *owners cleanup_free = mem_strndup(opened, strcspn(opened, ";"));
+	struct web_sessions *after = start_anew("key"), *other = start_anew("another");
+	char *longer cleanup_free = mem_printf("%s0", owners);
+
+	assert_true(web_sessions_has(before, alices, PEER, 701));
+	assert_false(web_sessions_has(after, alices, PEER, 1));
+	assert_false(resumes(other, alices, PEER, 1, WALL));
+	assert_false(resumes(after, alices, "10.0.0.8", 1, WALL));
+	assert_false(resumes(after, longer, PEER, 1, WALL));
+	assert_false(resumes(after, alices, PEER, 1, WALL + WEB_SESSION_MS));
+	assert_true(resumes(after, alices, PEER, 1, WALL + WEB_SESSION_MS - 10));
+	assert_string_equal(web_sessions_user(after, alices, PEER, 1), "alice");
+	assert_false(web_sessions_has(after, alices, PEER, 11));
+	assert_true(resumes(after, owners, PEER, 1, WALL));
+	assert_null(web_sessions_user(after, owners, PEER, 1));
+	assert_int_equal(web_sessions_ui_port(after, owners, PEER, 1), 4001);
+	web_sessions_sign(after, "another");
+	assert_false(resumes(after, owners, PEER, 1, WALL));
+	web_sessions_destroy(before);
+	web_sessions_destroy(after);
+	web_sessions_destroy(other);
+}
+
+/* promise: S103 */
+static void what_is_in_a_signed_cookie_cannot_be_changed(void **state)
+{
+	struct web_sessions *before = start_anew("key"), *after = start_anew("key");
+	char *header cleanup_free = web_sessions_login(before, "alice", PEER, 0, WALL);
+
+	header[strcspn(header, ";")] = '\0';
+	for (char *c = strchr(header, '=') + 1; *c; c++) {
+		char right = *c;
+		*c = right == '1' ? '2' : '1';
+		assert_false(resumes(after, header, PEER, 1, WALL));
+		*c = right;
+	}
+	assert_true(resumes(after, header, PEER, 1, WALL));
+	assert_false(resumes(after, "tony-test=1.2.3", PEER, 1, WALL));
+	assert_false(resumes(after, "tony-test=1.2.3.4.5.6", PEER, 1, WALL));
+	assert_false(resumes(after, NULL, PEER, 1, WALL));
+	web_sessions_destroy(before);
+	web_sessions_destroy(after);
+}
+
+/* promise: S96 */
+static void a_session_that_made_way_does_not_come_back(void **state)
+{
+	struct web_sessions *before = start_anew("key");
+	char *cookies[WEB_SESSIONS_OF_USER + 1];
+
+	for (size_t i = 0; i < array_length(cookies); i++) {
+		cookies[i] = web_sessions_login(before, "alice", PEER, (int64_t)i, WALL);
+		cookies[i][strcspn(cookies[i], ";")] = '\0';
+	}
+	assert_false(resumes(before, cookies[0], PEER, 100, WALL + 100));
+	for (size_t i = 1; i < array_length(cookies); i++)
+		assert_true(web_sessions_has(before, cookies[i], PEER, 100));
+	for (size_t i = 0; i < array_length(cookies); i++)
+		free(cookies[i]);
+	web_sessions_destroy(before);
 }
 
 static void cookies_are_told_apart(void **state)
@@ -158,6 +246,9 @@ int main(void)
 		with_sessions(the_oldest_make_way),
 		with_sessions(a_session_is_its_users_alone),
 		with_sessions(a_user_who_comes_often_ends_nobody_elses_session),
+		cmocka_unit_test(a_signed_session_outlives_its_server_for_its_time_and_address),
+		cmocka_unit_test(what_is_in_a_signed_cookie_cannot_be_changed),
+		cmocka_unit_test(a_session_that_made_way_does_not_come_back),
 		cmocka_unit_test(cookies_are_told_apart),
 	};
 
