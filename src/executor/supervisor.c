@@ -346,7 +346,7 @@ static void forget_program(struct supervisor *supervisor)
 	note_use(supervisor);
 	program_destroy(supervisor->program);
 	supervisor->program = NULL;
-	supervisor->ui_is_served = supervisor->ui_was_stolen = false;
+	supervisor_forget_ui(supervisor);
 	supervisor_close_ports(supervisor);
 	evtimer_del(supervisor->metrics_timer);
 	evtimer_del(supervisor->port_timer);
@@ -800,6 +800,7 @@ static void finish(struct supervisor *supervisor)
 	};
 
 	program_destroy(supervisor->program);
+	supervisor_forget_ui(supervisor);
 	log_send_destroy(supervisor->logs);
 	tunnel_destroy(supervisor->relay);
 	door_close(supervisor->door);

@@ -6,12 +6,15 @@
 #include "base/timer.h"
 #include "executor/progress.h"
 #include "executor/supervisor_internal.h"
+#include "framework/address.h"
 #include "framework/framework.h"
+#include "net/http_client.h"
 
 enum {
 	/* Between two looks who listens. A thief comes before the program, if at all. */
 	PORT_LOOK_FIRST_MS = 16,
 	PORT_LOOK_LAST_MS = 1024,
+	UI_ANSWER_MS = 10 * 1000,
 	MEASURE_SHARE = 200,
 	MEASURE_FIRST_MS = 1000, /* at the latest: people look at what they have just started */
 };
@@ -121,8 +124,44 @@ static enum port_listener look_at_port(struct supervisor *supervisor, int number
 	return found;
 }
 
-/* Most programs never serve the web interface's port, so the executor reports it only while the
- * program listens there. */
+void supervisor_forget_ui(struct supervisor *supervisor)
+{
+	supervisor->ui_is_served = supervisor->ui_was_stolen = false;
+	http_client_destroy(mem_steal(&supervisor->ui_asked));
+}
+
+/* Of whatever status: a login is an answer, too. The next look asks again where there was none. */
+static void on_ui_answer(void *data, const struct http_response *response, const struct err *err)
+{
+	struct supervisor *supervisor = data;
+
+	http_client_destroy(mem_steal(&supervisor->ui_asked));
+	supervisor->ui_is_served = response != NULL;
+	if (response)
+		link_changed(supervisor->link);
+}
+
+/* By the address at which the AM reaches it. */
+static void ask_ui(struct supervisor *supervisor)
+{
+	const struct cluster_address place = {.host = (char *)supervisor->settings->host,
+					      .port = supervisor->ui_port.number};
+	char *address cleanup_free = address_text(&place);
+
+	supervisor->ui_asked = http_client_create(supervisor->base, address, NULL, NULL);
+	if (supervisor->ui_asked)
+		http_client_start(supervisor->ui_asked,
+				  &(struct http_question){.method = "GET",
+							  .path = "/",
+							  .timeout_ms = UI_ANSWER_MS,
+							  .is_status_enough = true,
+							  .is_last = true,
+							  .done = on_ui_answer,
+							  .data = supervisor});
+}
+
+/* Most programs never serve the web interface's port, and what listens there may speak something
+ * else: the executor reports it from its first answer on, while the program listens there. */
 static void look_at_ui(struct supervisor *supervisor)
 {
 	int number = supervisor->ui_port.number;
@@ -134,11 +173,16 @@ static void look_at_ui(struct supervisor *supervisor)
 	if (found == PORT_STOLEN && !supervisor->ui_was_stolen)
 		log_warning("uid %u listens on port %d of the web interface: tony does not show it",
 			    thief, number);
-	supervisor->ui_was_stolen = found == PORT_STOLEN;
-	if (supervisor->ui_is_served != (found == PORT_SERVED)) {
-		supervisor->ui_is_served = found == PORT_SERVED;
-		link_changed(supervisor->link);
+	if (found == PORT_SERVED) {
+		if (!supervisor->ui_is_served && !supervisor->ui_asked)
+			ask_ui(supervisor);
+		return;
 	}
+	bool was_served = supervisor->ui_is_served;
+	supervisor_forget_ui(supervisor);
+	supervisor->ui_was_stolen = found == PORT_STOLEN;
+	if (was_served)
+		link_changed(supervisor->link);
 }
 
 /* With a remedy where it would be one: nothing tells whether the program will ever listen there,
