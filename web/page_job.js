@@ -192,8 +192,19 @@ export class JobPage {
 		starts ? this.buildTensorBoard() : null);
 	}
 
-	/* Of a finished job the portal starts one. */
+	/* Of a finished job the portal starts one, where there is something to read. */
 	buildTensorBoard() {
+		const place = h('span', {class: 'links'});
+		this.store.api.get('tensorboard').then(({state, path, message}) => {
+			if (state === 'running')
+				replace(place, tensorBoardLink(path), message ? ` ${message}` : '');
+			else if (state !== 'nothing')
+				replace(place, this.buildTensorBoardStart());
+		}, () => null);
+		return place;
+	}
+
+	buildTensorBoardStart() {
 		const said = h('span', {class: 'muted', role: 'status'});
 		const button = h('button', {type: 'button', onclick: async () => {
 			button.disabled = true;
@@ -201,8 +212,7 @@ export class JobPage {
 			try {
 				await request(this.store.api.url('tensorboard'), {method: 'PUT'});
 				const {path, message} = await this.waitTensorBoard();
-				replace(said, h('a', {class: 'button', href: path, target: '_blank', rel: 'noopener'}, 'Open TensorBoard'),
-					message ? ` ${message}` : '');
+				replace(said, tensorBoardLink(path), message ? ` ${message}` : '');
 				button.remove();
 			} catch (error) {
 				button.disabled = false;
@@ -271,6 +281,10 @@ function causeTitle(state) {
 /* The job's AM says where it is with itself; the portal has a place for each job. */
 function linkPath(path, job) {
 	return job ? path.replace(/^ui\//, `ui/${job}/`) : path;
+}
+
+function tensorBoardLink(path) {
+	return h('a', {class: 'button', href: path, target: '_blank', rel: 'noopener'}, 'Open TensorBoard');
 }
 
 function linkTitle(name) {

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "net/address.h"
+#include "web/serve.h"
 #include "web/ui_door.h"
 
 enum {
@@ -120,6 +121,7 @@ static struct http_server *open_port(struct api *api, struct http_server_config 
 	config->authorize = authorize;
 	config->refused = api_audit_refusal;
 	config->host = api->name;
+	config->answer_failure = web_answer_failure;
 	config->limits.connections = PAGES_CONNECTIONS;
 	return http_server_create(api->base, config, err);
 }
@@ -177,6 +179,7 @@ static struct http_server *open_server(struct api *api, const struct api_options
 		.authorize = authorize,
 		.refused = api_audit_refusal,
 		.host = api->name,
+		.answer_failure = web_answer_failure,
 		.limits = options->limits,
 	};
 

@@ -10,6 +10,7 @@
 #include "framework/address.h"
 #include "framework/framework.h"
 #include "net/http_message.h"
+#include "web/access.h"
 #include "web/serve.h"
 #include "web/ui_door.h"
 #include "web/ui_proxy.h"
@@ -82,7 +83,10 @@ static void answer_not_yet(struct http_request *request, const char *name)
 		mem_printf("%s is not there yet: its task has not begun to serve it.", name);
 
 	http_answer_header(request, "Retry-After", "2");
-	web_answer_error(request, 503, "not-ready", text, RETRY_S);
+	if (web_request_wants_page(request))
+		web_answer_text(request, 503, text, RETRY_S);
+	else
+		http_answer_error(request, 503, "not-ready", "%s", text);
 }
 
 /* The part of the target that names the interface: "/ui/tensorboard". The caller frees. */

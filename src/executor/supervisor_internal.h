@@ -42,12 +42,12 @@ struct supervisor {
 	struct tunnel *relay;  /* to that, for programs; NULL: they speak as it does */
 	struct log_send *logs; /* that people who are elsewhere look at */
 	struct port port, ui_port;
-	bool ui_is_served;	     /* by this user, over HTTP: what people may be told */
+	bool ui_is_served;	      /* by this user, over HTTP: what people may be told */
 	struct http_client *ui_asked; /* whether what listens there speaks HTTP; NULL: nobody is */
-	bool ui_was_stolen;	     /* and that is logged */
-	bool listeners_are_hidden;   /* likewise: the kernel does not tell who listens */
-	int64_t port_look_ms;	     /* until the next look who listens */
-	struct proc_tree *processes; /* of the task */
+	bool ui_was_stolen;	      /* and that is logged */
+	bool listeners_are_hidden;    /* likewise: the kernel does not tell who listens */
+	int64_t port_look_ms;	      /* until the next look who listens */
+	struct proc_tree *processes;  /* of the task */
 	struct memory memory;
 	struct network *network;
 	struct numbers *numbers;    /* NULL: none are wanted */
@@ -80,7 +80,7 @@ int supervisor_take_ports(struct supervisor *supervisor, struct err *err);
 /* Others may bind them while the program lives, as its type has it. */
 void supervisor_open_ports(struct supervisor *supervisor);
 void supervisor_close_ports(struct supervisor *supervisor);
-void supervisor_forget_ui(struct supervisor *supervisor); /* nothing is served any more */
+void supervisor_forget_ui(struct supervisor *supervisor);   /* nothing is served any more */
 void supervisor_watch_ports(struct supervisor *supervisor); /* who listens there */
 
 void supervisor_plan_metrics(

@@ -150,6 +150,9 @@ void http_answer_error(struct http_request *request, int status, const char *cod
 	va_start(args, format);
 	char *message cleanup_free = mem_vprintf(format, args);
 	va_end(args);
+	const struct http_server_config *config = &request->connection->server->config;
+	if (config->answer_failure && config->answer_failure(request, status, message))
+		return;
 	char *body cleanup_free = http_error_body(code, message);
 	http_answer_bytes(request, status, "application/json", body, strlen(body));
 }

@@ -96,6 +96,9 @@ struct http_server_config {
 	/* Whether the request may call the server `name`, at any port, for all that. NULL: never.
 	 */
 	bool (*knows_host)(void *data, const struct http_request *request, const char *name);
+	/* Answers with a failure in its own way and returns true, or leaves that to
+	 * http_answer_error(). NULL: it always does. */
+	bool (*answer_failure)(struct http_request *request, int status, const char *message);
 	struct http_limits limits;
 };
 
@@ -180,7 +183,7 @@ void http_raw_end(struct http_request *request);
 void http_answer_header(struct http_request *request, const char *name, const char *value);
 
 void http_answer_json(struct http_request *request, int status, json_t *body); /* takes `body` */
-/* {"error": {"code": ..., "message": ...}} */
+/* {"error": {"code": ..., "message": ...}}, unless the server answers in its own way. */
 void http_answer_error(struct http_request *request, int status, const char *code,
 		       const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The body of an answer to HEAD, and of a 304, is left out. */

@@ -188,11 +188,11 @@ static bool may_use_programs(struct portal *portal, struct http_request *request
 	if (job->location || !portal_find_viewer(portal, request, &viewer) ||
 	    str_equal(viewer.user.name, job->user))
 		return true;
-	char *text cleanup_free = mem_printf(
-		"While a job goes on, the pages of its programs are for its owner alone, here %s.",
-		job->user);
 	portal_audit_job(portal, request, &viewer, id, true);
-	web_answer_error(request, 403, "owner-only", text, 0);
+	http_answer_error(request, 403, "owner-only",
+			  "While a job goes on, the pages of its programs are for its owner alone, "
+			  "here %s.",
+			  job->user);
 	return false;
 }
 
@@ -333,6 +333,7 @@ static int open_server(struct portal *portal, struct err *err)
 		.authorize = portal_authorize,
 		.refused = portal_audit_refusal,
 		.knows_host = portal_knows_host,
+		.answer_failure = web_answer_failure,
 		/* Tickets of users with many groups. */
 		.limits.head_bytes = portal->options->negotiator ? TICKET_HEAD_BYTES : 0,
 	};

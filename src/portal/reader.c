@@ -12,6 +12,7 @@
 #include "portal/index.h"
 #include "portal/reader_internal.h"
 #include "scheduler/scheduler.h"
+#include "web/serve.h"
 #include "web/ui_proxy.h"
 
 #define FIND_AGAIN_MS 5000
@@ -133,6 +134,7 @@ struct reader *reader_create(const struct reader_setup *setup, const char *id,
 		.routes = is_stored ? stored_routes : live_routes,
 		.route_count = is_stored ? array_length(stored_routes) : array_length(live_routes),
 		.data = reader,
+		.answer_failure = web_answer_failure_alone,
 	};
 
 	reader->setup = setup;

@@ -1,4 +1,5 @@
 /* The door to the TensorBoard of a job that has ended. */
+#include <fts.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,8 @@
 #include "portal/tensorboard.h"
 #include "scheduler/scheduler.h"
 #include "web/ui_proxy.h"
+
+enum { LOOKS_MAX = 10000 }; /* at files and directories */
 
 /* NULL: `err`. */
 static const char *find_log_dir(const struct job *job, struct err *err)
@@ -116,6 +119,35 @@ void reader_stop_tensorboard(struct reader *reader)
 	mem_replace(&reader->tensorboard_problem, NULL);
 }
 
+static bool has_event_files(const char *directory)
+{
+	char *const roots[] = {(char *)directory, NULL};
+	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR | FTS_NOSTAT, NULL);
+	const FTSENT *entry = NULL;
+	bool found = false;
+	int looks = 0;
+
+	while (!found && looks++ < LOOKS_MAX && tree && (entry = fts_read(tree)))
+		found = entry->fts_level > 0 && strstr(entry->fts_name, "tfevents");
+	if (tree)
+		fts_close(tree);
+	return found || looks > LOOKS_MAX;
+}
+
+/* As far as a look is cheap, and the portal's to take: start() says more. */
+static bool may_have_something(struct reader *reader)
+{
+	const char *log_dir = find_log_dir(reader->job, NULL);
+	char *owner cleanup_free =
+		reader->owner ? mem_strdup(reader->owner) : reader_find_owner(reader, NULL);
+	char *me cleanup_free = user_name_of(geteuid());
+
+	if (!log_dir || is_in_hdfs(reader->job, log_dir) || !str_equal(owner, me))
+		return log_dir != NULL;
+	return has_event_files(str_starts_with(log_dir, "file://") ? log_dir + strlen("file://")
+								   : log_dir);
+}
+
 /* What it says of itself, as in docs/portal.md. */
 static const char *find_state(struct reader *reader, struct err *err)
 {
@@ -125,7 +157,9 @@ static const char *find_state(struct reader *reader, struct err *err)
 		state = err_set(err, ERR_FAILED, "%s", reader->tensorboard_problem);
 	if (state != 0)
 		return state < 0 ? "failed" : "running";
-	return reader->tensorboard || reader->events ? "starting" : "stopped";
+	if (reader->tensorboard || reader->events)
+		return "starting";
+	return may_have_something(reader) ? "stopped" : "nothing";
 }
 
 static void answer_state(struct reader *reader, struct http_request *request)
@@ -145,7 +179,8 @@ static void answer_state(struct reader *reader, struct http_request *request)
 
 void reader_handle_tensorboard(void *data, struct http_request *request)
 {
-	answer_state(data, request);
+	if (reader_open(data, request))
+		answer_state(data, request);
 }
 
 void reader_handle_tensorboard_start(void *data, struct http_request *request)

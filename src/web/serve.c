@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "net/http_message.h"
 #include "net/http_server.h"
 #include "web/access.h"
 #include "web/assets.h"
@@ -57,27 +58,58 @@ static void append_escaped(struct str *page, const char *text)
 	}
 }
 
-void web_answer_text(struct http_request *request, int status, const char *text, int retry_s)
+/* `body`: markup. */
+static void answer_page(struct http_request *request, int status, const char *body, int retry_s)
 {
 	struct str page cleanup_str = {0};
 
 	str_append(&page, "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n");
 	if (retry_s > 0)
 		str_append_format(&page, "<meta http-equiv=\"refresh\" content=\"%d\">\n", retry_s);
-	str_append(&page, "<title>tony</title>\n<p>");
-	append_escaped(&page, text);
-	str_append(&page, "</p>\n</html>\n");
+	str_append_format(&page, "<title>tony</title>\n%s</html>\n", body);
 	http_answer_header(request, "Content-Security-Policy",
 			   "default-src 'none'; frame-ancestors 'none'");
 	http_answer_header(request, "Referrer-Policy", "no-referrer");
 	http_answer_bytes(request, status, "text/html; charset=utf-8", page.text, page.length);
 }
 
-void web_answer_error(struct http_request *request, int status, const char *code, const char *text,
-		      int retry_s)
+static void append_paragraph(struct str *page, const char *text)
 {
-	if (web_request_wants_page(request))
-		web_answer_text(request, status, text, retry_s);
-	else
-		http_answer_error(request, status, code, "%s", text);
+	str_append(page, "<p>");
+	append_escaped(page, text);
+	str_append(page, "</p>\n");
+}
+
+void web_answer_text(struct http_request *request, int status, const char *text, int retry_s)
+{
+	struct str body cleanup_str = {0};
+
+	append_paragraph(&body, text);
+	answer_page(request, status, str_text(&body), retry_s);
+}
+
+bool web_answer_failure_alone(struct http_request *request, int status, const char *message)
+{
+	if (!web_request_wants_page(request))
+		return false;
+	web_answer_text(request, status, message, 0);
+	return true;
+}
+
+/* Relative: a proxy may have put a path before ours. */
+bool web_answer_failure(struct http_request *request, int status, const char *message)
+{
+	const char *path = http_request_head(request)->target;
+	struct str body cleanup_str = {0};
+
+	if (!web_request_wants_page(request))
+		return false;
+	append_paragraph(&body, message);
+	str_append(&body, "<p><a href=\"./");
+	for (const char *c = path + 1; *c && *c != '?'; c++)
+		if (*c == '/')
+			str_append(&body, "../");
+	str_append(&body, "\">To the dashboard</a></p>\n");
+	answer_page(request, status, str_text(&body), 0);
+	return true;
 }

@@ -66,6 +66,7 @@ static int listen_beside(struct ui_door *door, struct event_base *base,
 		.route_count = array_length(routes),
 		.data = door,
 		.authorize = authorize,
+		.answer_failure = web_answer_failure_alone,
 		.any_host = true, /* a browser comes by the name that the dashboard's server knew */
 		.limits = {.connections = UI_REQUESTS_MAX},
 	};
@@ -112,7 +113,7 @@ static void answer_no_way(struct http_request *request, const char *remedy)
 			   "read there what the dashboard can. %s",
 			   remedy);
 
-	web_answer_error(request, 403, "own-origin", text, 0);
+	http_answer_error(request, 403, "own-origin", "%s", text);
 }
 
 enum ui_way ui_door_choose(struct http_request *request, const struct web_sessions *sessions,

@@ -343,6 +343,15 @@ def test_nobody_gets_in_uninvited(tony, portal):
     assert (tony.state / "portal/token").stat().st_mode & 0o777 == 0o600
 
 
+def test_a_browser_that_goes_astray_gets_a_page_with_a_way_back(portal):
+    page = portal.headers | {"Accept": "text/html,*/*"}
+    for path, way in (("nothing", "./"), ("ui/tony-none/tensorboard/?a=/", "./../../../"), ("engine/tony-none", "./../")):
+        status, body, headers = portal.call(path, headers=page)
+        assert status == 404 and headers["Content-Type"].startswith("text/html"), path
+        assert f'<a href="{way}">To the dashboard</a>' in body.decode(), path
+        assert "error" in json.loads(portal.call(path)[1])
+
+
 def test_a_link_lets_one_browser_look(tony, portal):
     status, _, headers = portal.call(portal.link, headers={})
     assert status == 303 and portal.call(portal.link, headers={})[0] == 403
@@ -606,6 +615,9 @@ def test_tensorboard_of_an_ended_job(tony):
     _, job = tony.job({"tony.application.tensorboard-log-dir": logs}, "--executes", "true")
     portal.wait_kept(job, "succeeded")
     base = f"v1/jobs/{job.id}/tensorboard"
+    assert portal.get(base)["state"] == "nothing"
+    (logs / "run").mkdir()
+    (logs / "run/events.out.tfevents.1").touch()
     assert portal.get(base)["state"] == "stopped"
     assert portal.call(f"ui/{job.id}/tensorboard/")[0] == 404
     assert portal.call(base, "PUT")[0] == 200

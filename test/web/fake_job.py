@@ -132,7 +132,7 @@ class Job:
         self.lines, self.records = [], []
         self.is_final, self.message, self.waiting, self.cause = False, None, None, None
         self.running_ms = self.ended_ms = None
-        self.advice, self.tensorboard_asked = [], False
+        self.advice, self.tensorboard_asked, self.has_events = [], False, True
         self.work = {"stragglers": {}}
         self.trouble_of_job = {}
         self.logs = {}

@@ -208,7 +208,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             job.tensorboard_asked = True
             self.send_json({"state": "starting"})
         else:
-            self.send_json({"state": "running" if job.tensorboard_asked else "stopped",
+            self.send_json({"state": "running" if job.tensorboard_asked else
+                            "stopped" if job.has_events else "nothing",
                             "path": f"ui/{job.id}/tensorboard/"})
 
     def send_task(self, job, name, rest):

@@ -641,6 +641,17 @@ def test_tensorboard_of_a_finished_job(page, portal):
     page.button("Start TensorBoard")
     page.wait_for_text("Open TensorBoard", ".links")
     assert page.wait_for(".links a").get_attribute("href").endswith(f"/ui/{PORTAL_JOB}/tensorboard/")
+    page.turn_to("#/")
+    page.turn_to(f"#/jobs/{PORTAL_JOB}")
+    page.wait_for_text("Open TensorBoard", ".links")
+
+
+def test_no_tensorboard_is_offered_where_there_is_nothing_to_read(page, portal):
+    portal.jobs[PORTAL_JOB].has_events = False
+    page.open(portal, f"#/jobs/{PORTAL_JOB}")
+    page.settle()
+    assert any(path.endswith("/tensorboard") for path in portal.requests)
+    assert "TensorBoard" not in page.text()
 
 
 # ---- everywhere ---------------------------------------------------------------------------------

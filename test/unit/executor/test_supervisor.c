@@ -529,7 +529,7 @@ static void metrics_come_with_the_beats(void **state)
 	am_finish(&am);
 }
 
-/* What is not told at once comes with a beat, so the executor beats on. */
+/* The executor tells this with a beat, so it beats on. */
 #define await_beating(am, condition)                                                               \
 	do {                                                                                       \
 		while (!(condition)) {                                                             \
