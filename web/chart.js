@@ -6,6 +6,8 @@ import {h, replace, setText} from './dom.js';
 import {formatClock, formatDuration, formatNumber, formatValue} from './format.js';
 import {TIME_STEPS} from './gantt_spans.js';
 
+const COLORS = 10; /* --curve-1 and so on */
+
 /** @type {Promise<any>|null} */
 let library = null;
 
@@ -31,6 +33,8 @@ function plotLibrary() {
  * @property {string} label
  * @property {number[]} x  times in ms, ms since a start, or steps
  * @property {(number|null)[]} y
+ * @property {number} [color] from 0; else its place among the curves
+ * @property {number} [dash] from 0, which is a whole line
  */
 
 /** One x for all curves, as uPlot wants it. Pure. @param {Curve[]} curves */
@@ -78,10 +82,11 @@ function look() {
 	const rem = parseFloat(style.fontSize);
 	const read = (name) => style.getPropertyValue(name).trim();
 	return {rem, text: read('--muted'), grid: read('--line'),
-		curves: [1, 2, 3, 4, 5, 6].map((i) => read(`--curve-${i}`))};
+		curves: Array.from({length: COLORS}, (_, i) => i + 1).map((i) => read(`--curve-${i}`))};
 }
 
 const HEIGHT_REM = 11;
+const DASHES = [undefined, [6, 3], [2, 3], [9, 3, 2, 3]];
 const BINARY = Array.from({length: 60}, (_, i) => 2 ** i); /* round distances between bytes */
 
 export class Chart {
@@ -163,8 +168,8 @@ export class Chart {
 			],
 			cursor: {drag: {x: true, y: false},
 				sync: sync ? {key: sync} : undefined},
-			series: [{}, ...this.curves.map(({label}, i) => ({label, spanGaps: true, width: 1.5,
-				stroke: curves[i % curves.length], points: {show: false}}))],
+			series: [{}, ...this.curves.map(({label, color, dash}, i) => ({label, spanGaps: true, width: 1.5,
+				stroke: curves[(color ?? i) % COLORS], dash: DASHES[(dash ?? 0) % DASHES.length], points: {show: false}}))],
 			hooks: {setCursor: [(plot) => this.showNumbers(plot.cursor.idx)]},
 		};
 	}
@@ -183,7 +188,7 @@ export class Chart {
 
 	buildNumbers() {
 		this.rows = this.curves.map((curve, i) => ({
-			key: h('span', {class: `key curve-${i % 6 + 1}`, 'aria-hidden': 'true'}),
+			key: h('span', {class: `key curve-${(curve.color ?? i) % COLORS + 1}`, 'aria-hidden': 'true'}),
 			name: h('span', {class: 'name'}), text: h('span', {class: 'muted'}),
 		}));
 		replace(this.numbers, this.rows.map(({key, name, text}) => h('div', {}, key, name, text)));

@@ -1,60 +1,60 @@
 /**
- * Two jobs side by side: what they came to, what they were told differently, and their curves.
+ * Runs side by side: what they came to, what they were told, the last values of their programs' own
+ * metrics, and their curves. The server says which rows there are (docs/portal.md).
  */
 import {getJson, JobApi, orNull, queryText} from './api.js';
 import {badge, h, replace, setText} from './dom.js';
-import {formatBytes, formatDuration, formatMebibytes, formatTime} from './format.js';
+import {formatMebibytes, formatTime, formatValue} from './format.js';
 import {chartsOf, ChartGrid} from './page_task.js';
-import {jobHash} from './router.js';
+import {jobHash, withQuery} from './router.js';
 import {stateClass} from './states.js';
 import {select} from './task_table.js';
 
 const POINTS = 300;
+const GROUPS = {summary: 'Summary', types: 'Types of tasks', environment: 'Environment variables',
+	configuration: 'Configuration', metrics: 'Last values of metrics'};
 
-/** Curves of two jobs in one chart, each from its own beginning. Pure. */
-export function overlay(a, b, names) {
+/** Older bookmarks name two. Pure. @param {URLSearchParams} query */
+export function comparedIds(query) {
+	const ids = query.get('jobs')?.split(',') ?? [query.get('a'), query.get('b')];
+	return [...new Set(ids.filter(Boolean))];
+}
+
+/**
+ * Curves of runs in one chart, each from its own beginning: a run has one colour in all charts, and
+ * its curves in one chart have dashes of their own. Pure.
+ */
+export function overlay(answers, labels) {
 	const charts = new Map();
-	[a, b].forEach((answer, i) => {
+	answers.forEach((answer, color) => {
 		for (const {key, title, unit, x, curves} of chartsOf(answer)) {
 			const chart = charts.get(key) ?? {key, title, unit, x: x === 'time' ? 'since' : x, curves: []};
-			for (const curve of curves) {
+			curves.forEach((curve, dash) => {
 				const begin = x === 'time' ? curve.x[0] ?? 0 : 0;
-				chart.curves.push({label: `${names[i]} ${curve.label === title ? '' : curve.label}`.trim(),
-					x: curve.x.map((value) => value - begin), y: curve.y});
-			}
+				chart.curves.push({label: `${labels[color]} ${curve.label === title ? '' : curve.label}`.trim(),
+					x: curve.x.map((value) => value - begin), y: curve.y, color, dash});
+			});
 			charts.set(key, chart);
 		}
 	});
 	return [...charts.values()];
 }
 
-const FACTS = [
-	['State', ({state}) => badge(stateClass(state), state)],
-	['Job', ({id}) => h('a', {href: jobHash(id)}, id)],
-	['Name', ({name}) => name], ['User', ({user}) => user], ['Queue', ({queue}) => queue],
-	['Framework', ({framework}) => framework],
-	['Submitted', (job) => formatTime(job.submitted_ms)],
-	['Waited', (job) => job.running_ms ? formatDuration(job.running_ms - job.submitted_ms) : ''],
-	['Ran', (job) => job.running_ms && job.ended_ms ? formatDuration(job.ended_ms - job.running_ms) : ''],
-	['Tasks', (job) => job.task_count], ['Epochs', ({epoch}) => epoch],
-	['Retries', (job) => (job.retries ?? 0) + (job.infrastructure_retries ?? 0)],
-	['Message', ({message, cause}) => message ?? cause?.text ?? ''],
-];
-
-const TYPE_FACTS = [
-	['tasks', ({instances}) => instances], ['memory', (type) => formatMebibytes(type.memory_mib)],
-	['largest RSS', (type) => formatBytes(type.max_rss_bytes)], ['vcores', ({vcores}) => vcores],
-	['mean CPU', (type) => percent(type.average_cpu_percent)], ['GPUs', ({gpus}) => gpus],
-	['mean GPU', (type) => percent(type.average_gpu_percent)],
-];
-
-const percent = (value) => Number.isFinite(value) ? `${Math.round(value)} %` : '';
+/** @param {string|number|null} value @param {string} [unit] Pure. */
+export function valueWords(value, unit) {
+	if (value === null || value === undefined)
+		return '\u2013';
+	if (typeof value === 'string')
+		return value;
+	return unit === 'time' ? formatTime(value) : unit === 'mib' ? formatMebibytes(value) : formatValue(value, unit);
+}
 
 export class ComparePage {
 	/** @param {import('./router.js').Route} route */
 	constructor(route) {
 		this.title = 'Compare';
-		this.ids = [route.query.get('a') ?? '', route.query.get('b') ?? ''];
+		this.query = {jobs: comparedIds(route.query).join(',')};
+		this.onlyDifferences = route.query.get('all') !== '1';
 		this.charts = new ChartGrid('compare');
 		this.said = h('p', {class: 'muted', role: 'status'}, 'Loading\u2026');
 		this.body = h('div');
@@ -68,9 +68,8 @@ export class ComparePage {
 	}
 
 	async read() {
-		const [a, b] = this.ids;
 		try {
-			const answer = await getJson(`v1/compare${queryText({a, b})}`);
+			const answer = await getJson(`v1/compare${queryText(this.query)}`);
 			if (!this.isGone)
 				this.show(answer);
 		} catch (error) {
@@ -78,35 +77,42 @@ export class ComparePage {
 		}
 	}
 
-	show({config = [], summary = []}) {
+	show({runs = [], rows = []}) {
 		this.said.hidden = true;
-		this.jobs = this.ids.map((id, i) => summary[i] ?? {id});
-		replace(this.body,
-			this.section('Summary', pairs([...FACTS, ...this.typeFacts()], this.jobs)),
-			this.section(`Configuration: ${config.length === 0 ? 'the same' : 'what differs'}`, config.length > 0
-				? pairs(config.map(({key, a, b}) => [h('code', {}, key), (job) =>
-					h('code', {}, (job === this.jobs[0] ? a : b) ?? '–')]), this.jobs) : null),
-			this.buildMetrics());
+		this.runs = runs;
+		this.rows = rows;
+		this.table = h('div', {class: 'scroll-x', tabindex: '0', role: 'group', 'aria-label': 'Runs side by side'});
+		const only = h('input', {type: 'checkbox', checked: this.onlyDifferences, onchange: () => {
+			this.onlyDifferences = only.checked;
+			history.replaceState(null, '', withQuery(location.hash, {all: only.checked ? null : '1'}));
+			this.showTable();
+		}});
+		replace(this.body, h('div', {class: 'toolbar'}, h('label', {}, only, ' Only differences'),
+			h('a', {class: 'button', href: `v1/compare${queryText({...this.query, format: 'csv'})}`, download: ''},
+				'Download CSV')), this.table, this.buildMetrics());
+		this.showTable();
 	}
 
-	section(title, ...content) {
-		return h('section', {}, h('h2', {}, title), h('div', {class: 'scroll-x', tabindex: '0', role: 'group',
-			'aria-label': title}, content));
+	showTable() {
+		const rows = this.rows.filter(({differs}) => differs || !this.onlyDifferences);
+		const heads = this.runs.map(({id, label, state}, i) => h('th', {scope: 'col'},
+			h('span', {class: `key curve-${i + 1}`, 'aria-hidden': 'true'}),
+			h('a', {href: jobHash(id), title: id}, label), ' ', badge(stateClass(state), state)));
+		replace(this.table, h('table', {class: 'compare'}, h('thead', {}, h('tr', {}, h('td'), heads)),
+			Object.entries(GROUPS).map(([group, title]) => this.buildGroup(title, rows.filter((row) => row.group === group)))));
 	}
 
-	typeFacts() {
-		const names = [...new Set(this.jobs.flatMap(({types}) => (types ?? []).map(({name}) => name)))];
-		const of = (job, name) => (job.types ?? []).find((type) => type.name === name);
-		return names.flatMap((name) => TYPE_FACTS.map(([title, value]) => [`${name}: ${title}`, (job) => {
-			const type = of(job, name);
-			return type ? value(type) ?? '' : '–';
-		}])).filter(([, value]) => this.jobs.some((job) => ![ '', '–', 0 ].includes(value(job))));
+	buildGroup(title, rows) {
+		return rows.length === 0 ? null : h('tbody', {},
+			h('tr', {}, h('th', {scope: 'rowgroup', class: 'group', colspan: this.runs.length + 1}, title)),
+			rows.map(({key, unit, values, differs}) => h('tr', {class: differs ? 'differs' : null},
+				h('th', {scope: 'row'}, key), values.map((value) => h('td', {}, valueWords(value, unit))))));
 	}
 
 	/* ---- curves ------------------------------------------------------------------------------ */
 
 	buildMetrics() {
-		const types = [...new Set(this.jobs.flatMap((job) => (job.types ?? []).map(({name}) => name)))];
+		const types = [...new Set(this.runs.flatMap((run) => run.types))];
 		const tasks = types.map((type) => `${type}:0`);
 		this.task = h('input', {type: 'search', 'aria-label': 'Task', value: tasks[0] ?? 'worker:0',
 			onchange: () => this.readCurves()});
@@ -122,28 +128,12 @@ export class ComparePage {
 
 	async readCurves() {
 		const task = this.task.value;
-		const [a, b] = await Promise.all(this.ids.map((id) =>
+		const answers = await Promise.all(this.runs.map(({id}) =>
 			orNull(new JobApi(id).get('series', {task, points: POINTS})).catch(() => null)));
 		if (this.isGone || this.task.value !== task)
 			return;
-		const isSame = this.jobs[0].name === this.jobs[1].name;
-		const names = this.jobs.map((job, i) => isSame ? 'AB'[i] : job.name || job.id);
-		const charts = overlay(a, b, names);
-		setText(this.noCurves, charts.length === 0 ? `No measurements of ${task}.`
-			: isSame ? `A is ${this.ids[0]}, B is ${this.ids[1]}.` : '');
+		const charts = overlay(answers, this.runs.map(({label}) => label));
+		setText(this.noCurves, charts.length === 0 ? `No measurements of ${task}.` : '');
 		this.charts.set(charts);
 	}
-}
-
-/* A row a fact; where the two differ it is marked. */
-function pairs(facts, jobs) {
-	const word = (value) => value instanceof Node ? value.textContent : String(value ?? '');
-	return h('table', {class: 'compare'},
-		h('thead', {}, h('tr', {}, h('td'), ['A', 'B'].map((name) =>
-			h('th', {scope: 'col'}, name)))),
-		h('tbody', {}, facts.map(([title, value]) => {
-			const values = jobs.map(value);
-			return h('tr', {class: word(values[0]) === word(values[1]) ? null : 'differs'},
-				h('th', {scope: 'row'}, title), values.map((one) => h('td', {}, one)));
-		})));
 }

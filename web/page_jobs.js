@@ -13,6 +13,7 @@ const PAGE = 100;
 const REFRESH_MS = 5000;
 const ANSWER_MS = 10000; /* then the portal counts as unreachable */
 const TYPING_MS = 200;
+const COMPARED_MOST = 10;
 
 const TIMES = {'1h': 3600e3, '24h': 86400e3, '7d': 7 * 86400e3, '30d': 30 * 86400e3};
 const TIME_WORDS = {'1h': 'Last hour', '24h': 'Last 24 hours', '7d': 'Last 7 days', '30d': 'Last 30 days'};
@@ -161,17 +162,18 @@ export class JobsPage {
 			box.setAttribute('aria-label', label);
 	}
 
-	/* The last two that were ticked. */
 	choose(job, on) {
 		this.chosen.delete(job.id);
-		if (on)
+		if (on && this.chosen.size < COMPARED_MOST)
 			this.chosen.set(job.id, job);
-		while (this.chosen.size > 2)
-			this.chosen.delete(this.chosen.keys().next().value);
-		const [a, b] = [...this.chosen.keys()];
-		this.compare.hidden = !b;
-		if (b)
-			this.compare.setAttribute('href', `#/compare${queryText({a, b})}`);
+		const count = this.chosen.size;
+		this.compare.hidden = count === 0;
+		setText(this.compare, count === 1 ? 'Compare: tick another job' : count === COMPARED_MOST
+			? `Compare ${count} jobs (at most)` : `Compare ${count} jobs`);
+		if (count > 1)
+			this.compare.setAttribute('href', `#/compare${queryText({jobs: [...this.chosen.keys()].join(',')})}`);
+		else
+			this.compare.removeAttribute('href');
 		this.grid.schedule();
 	}
 

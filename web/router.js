@@ -2,7 +2,7 @@
  * Where in the app: all of it stands behind the address's "#", so that it works below any prefix.
  *
  *   #/  #/tasks/worker:0  #/events  #/config        of the one job (AM)
- *   #/  #/compare?a=ID&b=ID                         of all jobs (portal)
+ *   #/  #/compare?jobs=ID,ID,...                      of all jobs (portal)
  *   #/jobs/ID  #/jobs/ID/tasks/worker:0  ...        of one of them (portal)
  */
 

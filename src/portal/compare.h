@@ -1,10 +1,10 @@
-/* Two jobs side by side: what they came to, and what they were told differently. */
+/* Runs side by side (comparison.h), as the portal's readers know them. */
 #ifndef TONY_PORTAL_COMPARE_H
 #define TONY_PORTAL_COMPARE_H
 
-#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 
-struct compare;
 struct event_base;
 struct http_request;
 
@@ -13,12 +13,8 @@ struct compare_side {
 	const char *summary; /* JSON */
 };
 
-/* [{"key": ..., "a": ..., "b": ...}] of two configurations; what only one has is null at the other.
- */
-json_t *compare_configs(const json_t *a, const json_t *b);
-
-/* Asks both readers for the configurations, and answers. */
+/* Asks all readers, and answers, as CSV or JSON. */
 void compare_start(struct event_base *base, struct http_request *request, const char *token,
-		   const struct compare_side sides[2]);
+		   const struct compare_side *sides, size_t count, bool as_csv);
 
 #endif

@@ -20,6 +20,7 @@
 #include "net/listen.h"
 #include "portal/certificate.h"
 #include "portal/compare.h"
+#include "portal/comparison.h"
 #include "portal/confine.h"
 #include "portal/link_socket.h"
 #include "portal/portal_internal.h"
@@ -257,33 +258,45 @@ static void handle_ui(void *data, struct http_request *request)
 	}
 }
 
+/* The reader of each run; -1: that is answered. */
+static int find_sides(struct portal *portal, struct http_request *request,
+		      const struct str_list *ids, struct portal_job *jobs,
+		      struct compare_side *sides)
+{
+	struct err err cleanup_err = {0};
+
+	for (size_t i = 0; i < ids->count; i++) {
+		if (find_job(portal, request, ids->items[i], &jobs[i]) < 0)
+			return -1;
+		sides[i].summary = jobs[i].summary;
+		sides[i].address = readers_find(portal->readers, ids->items[i], &jobs[i], &err);
+		if (!sides[i].address) {
+			http_answer_error(request, 500, "failed", "%s", err_message(&err));
+			return -1;
+		}
+	}
+	return 0;
+}
+
 static void handle_compare(void *data, struct http_request *request)
 {
-	static const char *const names[] = {"a", "b"};
 	struct portal *portal = data;
-	struct portal_job jobs[2] = {0};
-	struct compare_side sides[2];
-	struct err err cleanup_err = {0};
-	bool answered = false;
+	const char *asked = http_request_query(request, "jobs");
+	struct portal_job jobs[COMPARISON_MOST] = {0};
+	struct compare_side sides[COMPARISON_MOST];
+	struct str_list ids cleanup_str_list = {0};
 
 	portal->requests++;
-	for (size_t i = 0; i < array_length(names) && !answered; i++) {
-		const char *id = http_request_query(request, names[i]);
-		answered = !id || find_job(portal, request, id, &jobs[i]) < 0;
-		if (!id)
-			http_answer_error(request, 400, "bad-request", "%s: is missing", names[i]);
-		if (answered)
-			break;
-		sides[i].summary = jobs[i].summary;
-		sides[i].address = readers_find(portal->readers, id, &jobs[i], &err);
-		answered = !sides[i].address;
-		if (answered)
-			http_answer_error(request, 500, "failed", "%s", err_message(&err));
-	}
-	if (!answered)
-		compare_start(portal->base, request, portal->reader.token, sides);
-	portal_job_finish(&jobs[0]);
-	portal_job_finish(&jobs[1]);
+	str_split(&ids, asked ? asked : "", ',');
+	if (ids.count < COMPARISON_LEAST || ids.count > COMPARISON_MOST)
+		http_answer_error(request, 400, "bad-request",
+				  "jobs: write the ids of %d to %d jobs, with commas between",
+				  COMPARISON_LEAST, COMPARISON_MOST);
+	else if (find_sides(portal, request, &ids, jobs, sides) == 0)
+		compare_start(portal->base, request, portal->reader.token, sides, ids.count,
+			      str_equal(http_request_query(request, "format"), "csv"));
+	for (size_t i = 0; i < array_length(jobs); i++)
+		portal_job_finish(&jobs[i]);
 }
 
 /* ---- the server --------------------------------------------------------------------------- */

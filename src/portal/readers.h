@@ -14,7 +14,7 @@ struct readers;
 struct ui_door;
 
 enum {
-	READERS_MAX = 8,
+	READERS_MAX = 12, /* a comparison has COMPARISON_MOST at once */
 	READERS_IDLE_MS = 15 * 60 * 1000,
 };
 

@@ -259,17 +259,32 @@ def test_addresses_of_tonys_portal_lead_to_our_pages(portal):
         assert portal.call(f"{path}/..%2Fx%0d%0aSet-Cookie:a")[0] == 404
 
 
-def test_two_runs_are_compared(tony, portal):
-    jobs = [tony.job({"tony.am.retry-count" if i else "tony.application.tags": 1}, "--executes", "true")[1]
-            for i in range(2)]
+def test_runs_are_compared(tony, portal):
+    program = 'echo "{\\"step\\": 1, \\"loss\\": $LR}" >>"$TONY_METRICS_FILE"'
+    jobs = [tony.job({"tony.am.retry-count" if i else "tony.application.tags": 1}, "-e", f"LR=0.{i + 3}", "-e",
+                     "API_TOKEN=t0k3n", "--executes", program)[1] for i in range(2)]
     for job in jobs:
         portal.wait_kept(job, "succeeded")
-    answer = portal.get(f"v1/compare?a={jobs[0].id}&b={jobs[1].id}")
-    assert [row["id"] for row in answer["summary"]] == [job.id for job in jobs]
-    differs = {row["key"]: (row["a"], row["b"]) for row in answer["config"]}
-    assert differs["tony.application.tags"] == ("1", None) and "tony.application.name" not in differs
-    assert portal.call(f"v1/compare?a={jobs[0].id}&b=tony-nothing")[0] == 404
-    assert portal.call(f"v1/compare?a={jobs[0].id}")[0] == 400
+    live = tony.submit({"tony.application.name": "live", "tony.worker.instances": 2}, "--executes", "exec sleep 1000")
+    live.wait_task("worker:1")
+    portal.wait_job(live, "running")
+    ids = ",".join(job.id for job in (*jobs, live))
+    answer = portal.get(f"v1/compare?jobs={ids}")
+    assert [run["id"] for run in answer["runs"]] == ids.split(",")
+    assert answer["runs"][2]["label"] == "live"
+    rows = {(row["group"], row["key"]): row["values"] for row in answer["rows"]}
+    assert rows["configuration", "tony.application.tags"] == ["1", None, None]
+    assert rows["environment", "LR"] == ["0.3", "0.4", None]
+    assert rows["environment", "API_TOKEN"] == ["***", "***", None]
+    assert rows["metrics", "loss"] == [0.3, 0.4, None]
+    assert rows["summary", "Tasks"] == [1, 1, 2] and rows["summary", "Cluster starts"] == [1, 1, 1]
+    csv = portal.call(f"v1/compare?jobs={ids}&format=csv")
+    assert csv[2]["Content-Type"].startswith("text/csv") and '\r\nmetrics,"loss",,0.3,0.4,\r\n' in csv[1].decode()
+    assert "t0k3n" not in csv[1].decode()
+    assert portal.call(f"v1/compare?jobs={jobs[0].id},tony-nothing")[0] == 404
+    assert portal.call(f"v1/compare?jobs={jobs[0].id}")[0] == 400
+    assert portal.call(f"v1/compare?jobs={','.join(11 * [jobs[0].id])}")[0] == 400
+    tony.run("kill", live.id)
 
 
 def test_advice_knows_past_runs_that_the_same_people_may_see(tony):

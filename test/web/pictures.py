@@ -61,7 +61,7 @@ def take_all(tony, page):
     page.go(portal.ask_link())
     page.wait_for_rows(lambda rows: len(rows) == 6)
     take(page, "portal-jobs", 320)
-    page.turn_to(f"#/compare?a={first.id}&b={second.id}")
+    page.turn_to(f"#/compare?jobs={first.id},{second.id}")
     page.wait(lambda: len(page.all(".chart canvas")) >= 6)
     take(page, "portal-compare", 1000)
     page.turn_to(f"#/jobs/{failing.id}")

@@ -624,16 +624,30 @@ def test_job_out_of_the_list(page, portal):
     page.wait_for_text("Jobs", "h1")
 
 
-def test_two_jobs_are_compared(page, portal):
+def test_jobs_are_compared(page, portal):
     page.open(portal, "#/?name=train-3")
     page.wait_for_rows(lambda rows: len(rows) > 5)
-    for number in (1, 2):
-        page.run("document.querySelectorAll('.grid-item input')[arguments[0]].click()", number)
-    page.button("Compare")
-    page.wait_for_text("Summary")
+    tick = lambda number: page.run("document.querySelectorAll('.grid-item input')[arguments[0]].click()", number)
+    tick(1)
+    page.wait_for_text("Compare: tick another job", ".toolbar")
+    tick(2)
+    tick(3)
+    page.button("Compare 3 jobs")
+    page.wait_for_text("Environment variables LR 0.0 0.1 0.2", ".compare")
+    heads = page.text(".compare thead")
+    assert heads.count("train-3") == 3
+    assert "Last values of metrics loss 0.25 1.25 2.25" in page.text(".compare")
+    assert "Name" not in page.text(".compare tbody th")  # the same in all
+    page.run("document.querySelector('.toolbar input[type=checkbox]').click()")
+    page.wait_for_text("tony.application.framework", ".compare")
+    assert page.run("return location.hash").endswith("all=1")
     assert len(page.all(".compare .differs")) > 2
     page.wait(lambda: len(page.all(".chart canvas")) > 5)
-    assert page.text(".chart-numbers").count("A ") >= 5
+    colors = page.run("""return [...document.querySelectorAll('.chart-numbers')].map((one) =>
+        [...one.children].map((row) => [row.querySelector('.name').textContent.split(' ')[1],
+                                        row.querySelector('.key').className]))""")
+    assert len({key for _, key in sum(colors, [])}) == 3 and len({tuple(row) for row in sum(colors, [])}) == 3
+    assert "format=csv" in page.wait_for("a[download]").get_attribute("href")
 
 
 def test_tensorboard_of_a_finished_job(page, portal):
@@ -662,7 +676,7 @@ def every_page(serve, job, portal_jobs=()):
     portal = serve(job, *portal_jobs, is_portal=True)
     pages = [(am, path) for path in JOB_PAGES] + [(portal, "#/"), (portal, f"#/jobs/{job.id}")]
     if portal_jobs:
-        pages.append((portal, f"#/compare?a={portal_jobs[0].id}&b={portal_jobs[1].id}"))
+        pages.append((portal, f"#/compare?jobs={portal_jobs[0].id},{portal_jobs[1].id}"))
     return pages
 
 

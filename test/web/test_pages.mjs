@@ -5,7 +5,7 @@ import {alignCurves, summarize} from '../../web/chart.js';
 import {safeHref} from '../../web/dom.js';
 import {firstTime, spanAt, SpanFold, timeStep} from '../../web/gantt_spans.js';
 import {linesThatMatter} from '../../web/page_cause.js';
-import {overlay} from '../../web/page_compare.js';
+import {comparedIds, overlay, valueWords} from '../../web/page_compare.js';
 import {filterConfig} from '../../web/page_config.js';
 import {recordWords} from '../../web/page_events.js';
 import {jobLasted, jobsQuery} from '../../web/page_jobs.js';
@@ -81,10 +81,25 @@ test('measured series share charts, those without values have none', () => {
 
 test('curves of two jobs begin at the same place', () => {
 	const series = (start) => ({series: [{name: 'cpu_percent', gpu: null, t: [start, start + 5], v: [1, 2]}]});
-	const [chart] = overlay(series(1000), series(9000), ['A', 'B']);
+	const [chart] = overlay([series(1000), series(9000)], ['A', 'B']);
 	assert.deepEqual(chart.curves.map(({label, x}) => [label, x]), [['A', [0, 5]], ['B', [0, 5]]].map(([name, x]) =>
 		[chart.title === 'CPU' ? name : '', x]));
 	assert.equal(chart.x, 'since');
+});
+
+test('a run has one colour in all charts, and its curves have dashes', () => {
+	const own = (v) => ({user: [{name: 'loss', run: 'train', t: [1], v}, {name: 'loss', run: 'eval', t: [1], v}]});
+	const only = {series: [{name: 'cpu_percent', gpu: null, t: [1], v: [1]}]};
+	const charts = overlay([own([1]), only, {...own([2]), ...only}], ['A', 'B', 'C']);
+	assert.deepEqual(charts.map(({curves}) => curves.map(({color, dash}) => [color, dash])),
+		[[[0, 0], [0, 1], [2, 0], [2, 1]], [[1, 0], [2, 0]]]);
+});
+
+test('runs to compare are named by one list, or as older bookmarks do it', () => {
+	assert.deepEqual(comparedIds(new URLSearchParams('jobs=x,y,x,z')), ['x', 'y', 'z']);
+	assert.deepEqual(comparedIds(new URLSearchParams('a=x&b=y')), ['x', 'y']);
+	assert.deepEqual([valueWords(null), valueWords('0.3'), valueWords(2048, 'bytes'), valueWords(1024, 'mib')],
+		['\u2013', '0.3', '2 KiB', '1 GiB']);
 });
 
 test('curves of other times share one axis', () => {
