@@ -1,6 +1,7 @@
 /* tony: the verbs of users. */
 #include <errno.h>
 #include <fcntl.h>
+#include <openssl/crypto.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -111,6 +112,8 @@ int main(int argc, char **argv)
 	hold_closed_streams();
 	limits_take();
 	json_overwrite_freed();
+	/* As in main_agent.c: no machine's openssl.cnf. */
+	OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
 	log_open("tony", LOG_LEVEL_WARNING);
 	int code = run(argc, argv);
 	errno = 0; /* it is of another call where an earlier flush failed */

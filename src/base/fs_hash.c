@@ -1,7 +1,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,8 +168,6 @@ char *fs_hash_tree(const char *path, struct err *err)
 	unsigned int length;
 	char *text = NULL;
 
-	/* No openssl.cnf: it can load modules, which a static program cannot, and costs time. */
-	OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
 	hash.digest = EVP_MD_CTX_new();
 	if (!hash.digest || EVP_DigestInit_ex(hash.digest, EVP_sha256(), NULL) != 1)
 		BUG("SHA-256 does not work");

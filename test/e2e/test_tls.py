@@ -44,6 +44,16 @@ def kept(tony):
     return f"{PYTHON} {tony.directory}/keeps.py"
 
 
+def test_a_machines_openssl_configuration_has_no_say(tony):
+    """It may name modules that a static program cannot load."""
+    (tony.directory / "openssl.cnf").write_text("openssl_conf = init\n[init]\nproviders = providers\n[providers]\nabsent = absent\n"
+                                                "[absent]\nactivate = 1\nmodule = /nonexistent.so\n")
+    tony.env["OPENSSL_CONF"] = str(tony.directory / "openssl.cnf")
+    job = submit(tony, {}, "echo hello")
+    assert job.wait() == 0
+    assert job.logs("worker:0") == "hello\n"
+
+
 def test_programs_and_people_reach_the_am(tony):
     job = submit(tony, {}, f"{kept(tony)}; exec sleep 1000")
     job.wait_log("worker:0", "the entry: kept-0451")
