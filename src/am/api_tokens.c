@@ -56,11 +56,13 @@ static int read_body(const struct api *api, struct http_request *request, struct
 
 static void refuse(struct api *api, struct http_request *request, const struct err *err)
 {
-	bool is_over = err->kind == ERR_STALE;
+	bool is_over = err->kind == ERR_STALE, is_denied = err->kind == ERR_DENIED;
 
 	api_audit(api, request, "renew", is_over ? "conflict" : "refused", err_message(err));
 	if (err->kind == ERR_INPUT)
 		api_answer_bad(request, err);
+	else if (is_denied)
+		http_answer_error(request, 403, "denied", "%s", err_message(err));
 	else if (is_over)
 		http_answer_error(request, 409, "conflict", "%s", err_message(err));
 	else

@@ -65,11 +65,15 @@ static void put(struct credentials *credentials, const struct credentials_token 
 		credentials_add_token(credentials, new->alias, &new->token);
 }
 
-/* A gateway has "alice" for a NameNode's "alice@REALM", by rules of its own (auth_to_local): names
- * of one form alone tell two users from each other. */
-static bool are_others(const char *one, const char *other)
+/* A proxy's token has "alice" for "alice@REALM", as a gateway's has, which goes by rules of its own
+ * (auth_to_local). So two names of different forms tell users apart where one service gave both. */
+static bool are_others(const char *one, const char *other, bool of_one_service)
 {
-	return !strchr(one, '@') == !strchr(other, '@') && !str_equal(one, other);
+	if (!strchr(one, '@') == !strchr(other, '@'))
+		return !str_equal(one, other);
+	const size_t length = strcspn(one, "/@");
+	return of_one_service &&
+	       (length != strcspn(other, "/@") || strncmp(one, other, length) != 0);
 }
 
 static int check_owner(const struct credentials *credentials, const struct hadoop_token *new,
@@ -77,12 +81,15 @@ static int check_owner(const struct credentials *credentials, const struct hadoo
 {
 	char *user cleanup_free = token_owner(new);
 
-	for (size_t i = 0; i < credentials->token_count; i++) {
-		char *known cleanup_free = token_owner(&credentials->tokens[i].token);
-		if (user && known && token_is_for_tasks(&credentials->tokens[i].token) &&
-		    are_others(known, user))
-			return err_set(err, ERR_INPUT, "a token of %s: the job's are %s's", user,
-				       known);
+	for (size_t i = 0; user && i < credentials->token_count; i++) {
+		const struct hadoop_token *token = &credentials->tokens[i].token;
+		char *known cleanup_free = token_is_for_tasks(token) ? token_owner(token) : NULL;
+		if (known && are_others(known, user, is_same_service(token, new)))
+			return err_set(err, ERR_DENIED,
+				       "a token of %s: the job's are %s's, and so are all that it "
+				       "takes; renew it by a ticket or tokens of that user, or for "
+				       "him by HADOOP_PROXY_USER",
+				       user, known);
 	}
 	return 0;
 }

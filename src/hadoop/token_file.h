@@ -17,7 +17,8 @@ int token_file_find(const char *const *kinds, size_t kind_count, const struct st
 
 /* The file has these from now on, in place of those of the same services; of "HDTS" bytes those
  * alone that are for tasks. A reader sees the old or the new file. -1: `err`, and
- * it is as it was; ERR_INPUT: they are no such bytes, or of another user than those in the file. */
+ * it is as it was; ERR_INPUT: they are no such bytes; ERR_DENIED: of another user than those in the
+ * file. */
 int token_file_take(const void *bytes, size_t length, struct err *err);
 
 /* That file; NULL: there is no variable. */

@@ -148,6 +148,7 @@ static enum err_kind kind_of(int status, const char *code)
 	case 400:
 		return ERR_INPUT;
 	case 401:
+	case 403:
 		return ERR_DENIED;
 	case 404:
 	case 410:

@@ -65,3 +65,18 @@ def test_five_renewals_and_a_killed_am(own_cluster, own_tony):
     job.wait_final("SUCCEEDED")
     own_tony.forget()
     assert job.status()["state"] == "succeeded"
+
+
+def test_tokens_of_the_jobs_own_user_alone(own_cluster, own_tony):
+    """The gateway submits for alice: its own tokens would let her programs act as the gateway."""
+    own_tony.env |= {"KRB5CCNAME": own_cluster.env_of("gw")["KRB5CCNAME"], "HADOOP_PROXY_USER": "alice"}
+    job = own_tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 1000")
+    job.wait_task("worker:0")
+    wait_until(lambda: job.status()["am_url"], "the AM's address")
+    renew(own_tony, job)
+    refused = own_tony.run("renew", job.id, env={"HADOOP_PROXY_USER": ""})
+    assert refused.returncode == 6 and "a token of gw/localhost@" in refused.stderr, refused.stderr
+    assert "by HADOOP_PROXY_USER" in refused.stderr
+    own_tony.env = own_tony.env | {"HADOOP_PROXY_USER": "", "KRB5CCNAME": own_cluster.env_of("alice")["KRB5CCNAME"]}
+    renew(own_tony, job)
+    assert own_tony.run("kill", job.id).returncode == 0
