@@ -59,11 +59,15 @@ static char *status_text(const struct gssapi *gssapi, uint32_t status, int kind)
 }
 
 /* The mechanism's code has the cause where there is one; the major status rarely says more than
- * that it failed. To be asked in the thread that the call was made in. The caller frees. */
+ * that it failed. It does of tickets that have ended, whose other code is one of "Success". To be
+ * asked in the thread that the call was made in. The caller frees. */
 char *gssapi_failure_text(const struct gssapi *gssapi, uint32_t major, uint32_t minor)
 {
-	return minor != 0 ? status_text(gssapi, minor, GSS_MECHANISM_CODE)
-			  : status_text(gssapi, major, GSS_CODE);
+	char *cause cleanup_free =
+		minor != 0 ? status_text(gssapi, minor, GSS_MECHANISM_CODE) : NULL;
+
+	return cause && !str_equal(cause, "Success") ? mem_steal(&cause)
+						     : status_text(gssapi, major, GSS_CODE);
 }
 
 static int fail(const struct gssapi *gssapi, uint32_t major, uint32_t minor, struct err *err)

@@ -12,13 +12,14 @@ static const struct {
 	enum err_kind kind; /* ERR_NONE: ERR_DENIED */
 } remedies[] = {
 	{"credentials have expired", "get a new ticket with kinit", ERR_EXPIRED},
+	{"credential has expired", "get a new ticket with kinit", ERR_EXPIRED},
 	{"Ticket expired", "get a new ticket with kinit", ERR_EXPIRED},
+	{"Credentials cache permissions incorrect", "see whose file KRB5CCNAME names, then kinit"},
 	{"No Kerberos credentials available",
 	 "get a ticket with kinit; KRB5CCNAME names the ticket cache where it is another one",
 	 ERR_EXPIRED},
 	{"in cache collection", "get a ticket of that principal with kinit", ERR_EXPIRED},
 	{"Matching credential not found", "get a ticket of this realm with kinit", ERR_EXPIRED},
-	{"Credentials cache permissions incorrect", "see whose file KRB5CCNAME names, then kinit"},
 	{"Bad format in credentials cache", "make a new ticket cache: kdestroy, then kinit"},
 	{"Unknown credential cache type", "set KRB5CCNAME to FILE:PATH, then kinit"},
 	{"Clock skew too great",

@@ -14,10 +14,11 @@
 #define SERVICE_NAME "\x2a\x86\x48\x86\xf7\x12\x01\x02\x01\x04"
 
 enum {
-	FAILURE = 13 << 16,	   /* GSS_S_FAILURE */
-	DEFECTIVE_TOKEN = 9 << 16, /* GSS_S_DEFECTIVE_TOKEN */
-	UNSEQUENCED = 1 << 3,	   /* GSS_S_UNSEQ_TOKEN */
-	DUPLICATE = 1 << 1,	   /* GSS_S_DUPLICATE_TOKEN */
+	FAILURE = 13 << 16,		/* GSS_S_FAILURE */
+	CREDENTIALS_EXPIRED = 11 << 16, /* GSS_S_CREDENTIALS_EXPIRED */
+	DEFECTIVE_TOKEN = 9 << 16,	/* GSS_S_DEFECTIVE_TOKEN */
+	UNSEQUENCED = 1 << 3,		/* GSS_S_UNSEQ_TOKEN */
+	DUPLICATE = 1 << 1,		/* GSS_S_DUPLICATE_TOKEN */
 	MINOR = 77,
 };
 
@@ -100,7 +101,9 @@ static uint32_t display_status(uint32_t *minor, uint32_t status, int kind,
 {
 	const bool is_cause = kind == GSS_MECHANISM_CODE && fake_gssapi.failure;
 
-	give_text(text, is_cause ? fake_gssapi.failure : "A token was invalid");
+	give_text(text, is_cause			? fake_gssapi.failure
+			: status == CREDENTIALS_EXPIRED ? "The referenced credential has expired"
+							: "A token was invalid");
 	return GSS_COMPLETE;
 }
 
@@ -109,6 +112,11 @@ static uint32_t display_status(uint32_t *minor, uint32_t status, int kind,
 static bool is_text(const struct gss_buffer *buffer, const char *text)
 {
 	return buffer->length == strlen(text) && memcmp(buffer->value, text, buffer->length) == 0;
+}
+
+static uint32_t failure(void)
+{
+	return str_equal(fake_gssapi.failure, "Success") ? CREDENTIALS_EXPIRED : FAILURE;
 }
 
 /* A credential is the principal that it is of, as `fake_gssapi` has it. */
@@ -154,7 +162,7 @@ static uint32_t inquire_cred(uint32_t *minor, void *credential, void **name, uin
 {
 	*minor = MINOR;
 	if (fake_gssapi.failure)
-		return FAILURE;
+		return failure();
 	*name = mem_strdup(credential);
 	fake_gssapi.names++;
 	return GSS_COMPLETE;
@@ -173,7 +181,7 @@ static uint32_t init_sec_context(uint32_t *minor, void *credential, void **conte
 	*actual_flags = flags & ~fake_gssapi.withheld;
 	if (fake_gssapi.failure) {
 		*minor = MINOR;
-		return FAILURE;
+		return failure();
 	}
 	if (!own) {
 		char *hello cleanup_free = mem_printf(FAKE_HELLO "%s", (const char *)target);

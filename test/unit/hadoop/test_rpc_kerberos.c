@@ -477,6 +477,17 @@ static void test_failures_have_remedies(void **state)
 	}
 }
 
+/* MIT Kerberos gives two codes, and says "Success" of the one that is to have the cause. */
+static void a_ticket_that_has_ended_is_told(void **state)
+{
+	struct bed *bed = *state;
+
+	bed->options.max_wait_ms = 0;
+	fake_gssapi.failure = "Success";
+	expect_refusal(bed, RPC_EXPIRED,
+		       "The referenced credential has expired; get a new ticket with kinit");
+}
+
 /* ---- what is said once all is agreed on ----------------------------------------------------- */
 
 static void answer_in_clear(struct fake_connection *connection, const struct fake_call *call)
@@ -593,6 +604,7 @@ int main(void)
 		TEST(test_message_that_cannot_be_protected),
 		TEST(test_proof_is_of_the_principal_that_the_job_is_of),
 		TEST(test_failures_have_remedies),
+		TEST(a_ticket_that_has_ended_is_told),
 		TEST(test_protection_is_insisted_on),
 		TEST(test_replayed_answer),
 	};
