@@ -11,7 +11,7 @@ which one it is. docs/python.md is the guide.
 """
 
 from tony import aio, task
-from tony._call import program
+from tony._call import environment, program
 from tony._errors import (
     BadSubmission,
     Denied,
@@ -34,5 +34,5 @@ from tony._version import __version__
 __all__ = [
     "BadSubmission", "Cause", "Denied", "Event", "FunctionError", "Job", "JobFailed", "JobKilled", "LogLine", "Metrics", "NotFound",
     "NotInstalled", "Options", "Point", "Status", "Task", "TaskChange", "TaskError", "TonyError", "Unreachable", "WaitTimeout",
-    "__version__", "aio", "find_program", "jobs", "program", "submit", "task",
+    "__version__", "aio", "environment", "find_program", "jobs", "program", "submit", "task",
 ]

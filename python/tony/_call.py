@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import json
 import logging
 import os
@@ -12,7 +13,7 @@ import subprocess
 import tempfile
 import time
 from dataclasses import dataclass, field
-from typing import IO, Any, AsyncGenerator, Callable, Dict, FrozenSet, Generic, Iterator, List, Mapping, Optional, TypeVar
+from typing import IO, Any, AsyncGenerator, Callable, Dict, FrozenSet, Generic, Iterator, List, Mapping, NamedTuple, Optional, TypeVar
 
 from tony._errors import NotFound, NotInstalled, TonyError, WaitTimeout, of_exit_code
 from tony._program import find_program
@@ -91,9 +92,38 @@ def _tell(err: str) -> None:
 # ---- the program
 
 
+class _Surroundings(NamedTuple):
+    variables: Mapping[str, str]
+    cwd: Optional[str]
+
+
+_PLAIN = _Surroundings({}, None)
+_surroundings: contextvars.ContextVar[_Surroundings] = contextvars.ContextVar("tony", default=_PLAIN)
+
+
+@contextlib.contextmanager
+def environment(variables: Mapping[str, str], cwd: Optional[str] = None) -> Iterator[None]:
+    """A block in which the program `tony` has these variables beside the process's own, and runs in the directory `cwd`.
+
+    For a process that serves several clusters: TONY_PROGRAM, HADOOP_CONF_DIR, TONY_CONF_DIR ... are the block's alone, of its thread
+    or its task of asyncio. Relative paths of a submission begin at `cwd`.
+    """
+    before = _surroundings.get()
+    token = _surroundings.set(_Surroundings({**before.variables, **variables}, cwd or before.cwd))
+    try:
+        yield
+    finally:
+        _surroundings.reset(token)
+
+
+def _process(env: Mapping[str, str]) -> Dict[str, Any]:
+    around = _surroundings.get()
+    return {"stdin": subprocess.DEVNULL, "env": {**os.environ, **around.variables, **env}, "cwd": around.cwd}
+
+
 def program() -> str:
-    """The program `tony`: that of the environment variable TONY_PROGRAM, or the one that find_program() finds."""
-    chosen = os.environ.get("TONY_PROGRAM")
+    """The program `tony`: that of the variable TONY_PROGRAM, or the one that find_program() finds."""
+    chosen = _surroundings.get().variables.get("TONY_PROGRAM") or os.environ.get("TONY_PROGRAM")
     if chosen:
         return chosen
     try:
@@ -109,7 +139,7 @@ def _not_started(path: str, error: OSError) -> NotInstalled:
 def _start(arguments: List[str], out: Any, err: Any, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
     path = program()
     try:
-        return subprocess.Popen([path, *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=err, env={**os.environ, **env})
+        return subprocess.Popen([path, *arguments], stdout=out, stderr=err, **_process(env))
     except OSError as error:
         raise _not_started(path, error) from None
 
@@ -117,8 +147,7 @@ def _start(arguments: List[str], out: Any, err: Any, env: Mapping[str, str]) -> 
 async def _start_async(arguments: List[str], out: Any, err: Any, env: Mapping[str, str]) -> asyncio.subprocess.Process:
     path = program()
     try:
-        return await asyncio.create_subprocess_exec(path, *arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                                    env={**os.environ, **env}, limit=LINE_CAP)
+        return await asyncio.create_subprocess_exec(path, *arguments, stdout=out, stderr=err, limit=LINE_CAP, **_process(env))
     except OSError as error:
         raise _not_started(path, error) from None
 

@@ -158,6 +158,15 @@ class Job:
         """Ends the program of a task and starts it again in its container; no other task is disturbed."""
         run(_verbs.restart(self.id, task))
 
+    @_submit.has_options
+    def rerun(self, program: Program = None, *args: Any, resume: bool = False, **options: Unpack[Options]) -> Job:
+        """Submits the job again, with the configuration and the sources that it had: a program and options win over these.
+
+        With `resume` the new job goes on from the checkpoints of this one, which has ended. NotFound: it has left none.
+        """
+        with tempfile.TemporaryDirectory(prefix="tony-") as folder:
+            return Job._of(run(prepare(program, args, dict(options), Path(folder), _submit.Repeat(self.id, resume)))["id"])
+
     def kill(self, reason: Optional[str] = None, *, force: bool = False) -> None:
         """Asks the job to stop, and returns when it has ended. `force` ends its processes without asking."""
         run(_verbs.kill(self.id, reason, force))
@@ -178,7 +187,8 @@ class Job:
                     self.kill(f"{kind.__name__} in Python" if kind else None)
 
 
-def prepare(program: Any, args: Any, options: Dict[str, Any], folder: Path) -> Call[Dict[str, Any]]:
+def prepare(program: Any, args: Any, options: Dict[str, Any], folder: Path,
+            repeat: Optional[_submit.Repeat] = None) -> Call[Dict[str, Any]]:
     """The submission. The files that a function needs are written into the folder, and staged from there."""
     kwargs = options.pop("kwargs", None)
     if callable(program):
@@ -191,11 +201,11 @@ def prepare(program: Any, args: Any, options: Dict[str, Any], folder: Path) -> C
     if not callable(program):
         if kwargs:
             raise TypeError("kwargs are of a function; a program has arguments")
-        return _submit.submission(arguments, env, _submit.command(program, args, python))
+        return _submit.submission(arguments, env, _submit.command(program, args, python), repeat)
     resources = _function.ship(program, args, kwargs or {}, options.get("src_dir"), folder)
     conf = [word for resource in resources for word in ("--conf", f"tony.containers.resources={resource}")]
     words = [python(), f"{_function.LIBRARY}/run.py", _function.CALL]
-    return _submit.submission([*arguments, *conf], env, words)
+    return _submit.submission([*arguments, *conf], env, words, repeat)
 
 
 @_submit.has_options

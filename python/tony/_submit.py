@@ -6,6 +6,7 @@ import inspect
 import json
 import os
 import sys
+from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict, TypeVar, Union
 
 from tony._call import Call, run
@@ -179,9 +180,20 @@ def command(program: Any, args: Sequence[Any], python: Callable[[], str]) -> Lis
     return [python(), first, *rest] if first.endswith(".py") else [first, *rest]
 
 
-def submission(arguments: List[str], env: Dict[str, str], command_words: List[str]) -> Call[Dict[str, Any]]:
+@dataclass(frozen=True)
+class Repeat:
+    """The job that a submission repeats; the verb is `tony rerun` then."""
+
+    job: str
+    resume: bool
+
+
+def submission(arguments: List[str], env: Dict[str, str], command_words: List[str], repeat: Optional[Repeat]) -> Call[Dict[str, Any]]:
+    verb = ["rerun", *["--resume"] * repeat.resume] if repeat else ["submit"]
+    operands = [repeat.job] if repeat else []
     words_of_command = ["--", *command_words] if command_words else []
-    return Call(["submit", "--detach", "--json", *arguments, *words_of_command], json.loads, env=env, undo=lambda job: killing(job["id"]))
+    return Call([*verb, "--detach", "--json", *arguments, *operands, *words_of_command], json.loads, env=env,
+                undo=lambda job: killing(job["id"]))
 
 
 def killing(job: str, reason: Optional[str] = None, force: bool = False) -> Call[str]:

@@ -135,6 +135,12 @@ class Job:
     async def restart(self, task: str) -> None:
         await run_async(_verbs.restart(self.id, task))
 
+    @_submit.has_options
+    async def rerun(self, program: Program = None, *args: Any, resume: bool = False, **options: Unpack[Options]) -> Job:
+        with tempfile.TemporaryDirectory(prefix="tony-") as folder:
+            repeat = _submit.Repeat(self.id, resume)
+            return Job((await run_async(_job.prepare(program, args, dict(options), Path(folder), repeat)))["id"])
+
     async def kill(self, reason: Optional[str] = None, *, force: bool = False) -> None:
         await run_async(_verbs.kill(self.id, reason, force))
 

@@ -31,6 +31,9 @@ def test_a_job_is_submitted_watched_and_read(home):
         assert await aio.find("digits") == job and await aio.jobs() == [] and await aio.jobs(all=True) == [job]
         assert [event.seq async for event in job.events()][0] == 1
         assert not await job.metrics("loss") and os.path.exists(await job.results("home"))
+        with tony.environment({}, cwd=str(home.directory / "tmp")):
+            again = await job.rerun(["pwd"])
+        assert (await again.wait()).raw["rerun_of"] == job.id
         await job.remove()
         with pytest.raises(tony.NotFound):
             await job.status()

@@ -235,3 +235,32 @@ def test_ctrl_c_in_a_submission_leaves_no_job(home):
     _, err = child.communicate(timeout=PATIENCE_S)
     assert "KeyboardInterrupt" in err
     assert tony.jobs() == [] and {job.status().state for job in tony.jobs(all=True)} <= {"killed"}
+
+
+def test_a_job_is_repeated_from_its_checkpoints(home):
+    Path("train.py").write_text("import os, pathlib; step = pathlib.Path(os.environ['TONY_CHECKPOINT_DIR'], 'step')\n"
+                                "begin = int(step.read_text()) if step.exists() else 0\n"
+                                "step.write_text(str(begin + 5)); print('from', begin, os.environ.get('LR'))\n")
+    with pytest.raises(tony.NotFound, match="has left no checkpoints"):
+        empty = tony.submit(["true"], **SMALL)
+        empty.wait()
+        empty.rerun(resume=True)
+    first = tony.submit("train.py", env={"LR": "1"}, **SMALL)
+    first.wait()
+    second = first.rerun(resume=True, env={"LR": "2"})
+    assert second.wait().raw["rerun_of"] == first.id
+    third = second.rerun(["sh", "-c", "ls $TONY_CHECKPOINT_DIR | wc -l"])
+    third.wait()
+    assert [str(line) for job in (first, second, third) for line in job.logs(stream="stdout")] == ["from 0 1", "from 5 2", "0"]
+
+
+def test_a_block_has_an_environment_of_its_own(home, monkeypatch):
+    monkeypatch.delenv("TONY_PROGRAM")
+    state = home.directory / "other"
+    with tony.environment({"TONY_PROGRAM": str(BUILD / "tony"), "TONY_STATE_DIR": str(state)}):
+        with tony.environment({}, cwd=str(home.directory / "tmp")):
+            job = tony.submit(["pwd"], **SMALL)
+        assert job.wait().succeeded and [str(line) for line in job.logs()] == [str(home.directory / "tmp")]
+        job.remove()
+        assert not tony.jobs(all=True)
+    assert "TONY_STATE_DIR" in os.environ and Path(os.environ["TONY_STATE_DIR"]) != state
