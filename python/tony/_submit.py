@@ -66,6 +66,11 @@ class Options(TypedDict, total=False):
     """The interpreter of a script or function. Without it: on this machine the one that runs this, elsewhere python3."""
     python_venv: Path
     """An archive or directory with a virtual environment, which each task finds as ./venv; its interpreter is used."""
+    executes: str
+    """As with TonY: a command of a shell for every task, in place of a program; and what belongs to it."""
+    task_params: str
+    python_binary_path: str
+    hdfs_classpath: str
     principal: str
     keytab: Path
     kwargs: Mapping[str, Any]
@@ -74,8 +79,8 @@ class Options(TypedDict, total=False):
 
 _VALUES = {"framework", "workers", "ps", "gpus", "memory", "vcores", "processes", "max_restarts", "retries", "timeout", "name",
            "scheduler", "queue", "principal"}  # --NAME VALUE, with dashes
-_PATHS = {"src_dir": "--src_dir", "output": "--output", "conf_file": "--conf_file", "python_venv": "--python_venv",
-          "keytab": "--keytab"}
+_AS_THEY_ARE = {"src_dir", "output", "conf_file", "python_venv", "keytab", "executes", "task_params", "python_binary_path",
+                "hdfs_classpath"}  # --NAME VALUE
 # Variables that mean something to `tony` itself: they are not set in its own environment on the way to the programs.
 _OWN = ("LD_", "TONY_", "HADOOP_", "YARN_", "KRB5", "XDG_")
 _OWN_NAMES = {"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LANG", "LC_ALL", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "COLUMNS"}
@@ -123,13 +128,17 @@ def _environment(env: Mapping[str, Any]) -> Tuple[List[str], Dict[str, str]]:
     return arguments, own
 
 
+def check_names(options: Mapping[str, Any]) -> None:
+    unknown = set(options) - set(Options.__annotations__)
+    if unknown:
+        raise TypeError(f"submit() has no option {', '.join(sorted(unknown))}; help(tony.Options) lists them")
+
+
 def words(options: Mapping[str, Any]) -> Tuple[List[str], Dict[str, str]]:
     """The options of `tony submit`, and variables of its environment."""
     arguments: List[str] = []
     env: Dict[str, str] = {}
-    unknown = set(options) - set(Options.__annotations__)
-    if unknown:
-        raise TypeError(f"submit() has no option {', '.join(sorted(unknown))}; help(tony.Options) lists them")
+    check_names(options)
     for name, value in options.items():
         if value is None:
             continue
@@ -137,8 +146,8 @@ def words(options: Mapping[str, Any]) -> Tuple[List[str], Dict[str, str]]:
             arguments += ["--timeout", _timeout(value)]
         elif name in _VALUES:
             arguments += ["--" + name.replace("_", "-"), _text(name, value)]
-        elif name in _PATHS:
-            arguments += [_PATHS[name], _text(name, value)]
+        elif name in _AS_THEY_ARE:
+            arguments += ["--" + name, _text(name, value)]
         elif name == "wait_for_capacity":
             arguments += ["--wait-for-capacity"] * bool(value)
         elif name == "tags":

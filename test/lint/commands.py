@@ -16,6 +16,7 @@ commands that are there, and a man page's commands fit a terminal. Prints one li
 import dataclasses
 import fnmatch
 import json
+import importlib.util
 import os
 import re
 import shlex
@@ -39,7 +40,7 @@ OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
 SAID = re.compile(r"\btony ([a-z]+)((?: --?[a-z][\w-]*)*)(?![\w.-])")
 MAN_WIDTH = 67  # of a command in a terminal of 80 columns: man breaks longer lines
 KEY = re.compile(r"(?<![\w./-])tony\.[a-z<*][\w.<>*-]*[\w>*]")
-FILES = re.compile(r"tony\.(xml|git|service|\d)")
+FILES = re.compile(r"tony\.(xml|git|service|\d|job\.(id|state|output)$)")  # and what workflow engines are told
 PLACEHOLDER = re.compile(r"<[a-z]+>")
 TEST = re.compile(r"\b(test_\w+)(\.py\b)?")
 
@@ -198,7 +199,9 @@ def check_text(text, tables):
 
 
 def is_python(name):
-    """Whether the package has it: tony.submit, tony.task.rank."""
+    """Whether the package has it: tony.submit, tony.task.rank, tony.azkaban."""
+    if name.count(".") == 1 and importlib.util.find_spec(name):
+        return True
     value = tony
     for word in name.split(".")[1:]:
         try:
