@@ -23,6 +23,14 @@ struct gss_buffer {
 	void *value;
 };
 
+/* Binds a ticket to a connection by `data`; addresses are of no kind (0). */
+struct gss_bindings {
+	uint32_t client_type;
+	struct gss_buffer client;
+	uint32_t service_type;
+	struct gss_buffer service, data;
+};
+
 struct gss_oid {
 	uint32_t length;
 	const void *elements;
@@ -46,7 +54,8 @@ enum {
 	GSS_COMPLETE = 0,
 	GSS_CONTINUE_NEEDED = 1,
 	GSS_ERROR_MASK = (int)0xffff0000u, /* of a major status; the rest informs */
-	GSS_CODE = 1,			   /* what gss_display_status() is asked for */
+	GSS_BAD_BINDINGS = 4 << 16,
+	GSS_CODE = 1, /* what gss_display_status() is asked for */
 	GSS_MECHANISM_CODE = 2,
 	GSS_INITIATE = 1, /* what a credential is for */
 	GSS_ACCEPT = 2,
@@ -83,9 +92,10 @@ struct gssapi {
 				     const struct gss_oid **actual, struct gss_buffer *out,
 				     uint32_t *actual_flags, uint32_t *actual_time);
 	uint32_t (*accept_sec_context)(uint32_t *minor, void **context, void *credential,
-				       struct gss_buffer *in, void *bindings, void **client,
-				       const struct gss_oid **mechanism, struct gss_buffer *out,
-				       uint32_t *flags, uint32_t *time, void **delegated);
+				       struct gss_buffer *in, struct gss_bindings *bindings,
+				       void **client, const struct gss_oid **mechanism,
+				       struct gss_buffer *out, uint32_t *flags, uint32_t *time,
+				       void **delegated);
 	uint32_t (*inquire_context)(uint32_t *minor, void *context, void **client, void **service,
 				    uint32_t *time, const struct gss_oid **mechanism,
 				    uint32_t *flags, int *is_client, int *is_open);

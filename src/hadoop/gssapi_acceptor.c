@@ -75,19 +75,24 @@ static char *check_service(const struct gssapi *gssapi, void *context, struct er
 	return NULL;
 }
 
-char *gssapi_acceptor_take(struct gssapi_acceptor *acceptor, const void *token, size_t length,
-			   struct str *answer, struct err *err)
+char *gssapi_acceptor_take(struct gssapi_acceptor *acceptor, const struct str *token,
+			   const struct str *channel, struct str *answer, struct err *err)
 {
 	const struct gssapi *gssapi = acceptor->gssapi;
-	struct gss_buffer in = {length, (void *)token}, out = {0};
+	struct gss_bindings bindings = {.data = {channel->length, channel->text}};
+	struct gss_buffer in = {token->length, token->text}, out = {0};
 	void *context = NULL;
 	char *client = NULL;
 	uint32_t ignored, minor = 0;
-	const uint32_t major =
-		gssapi->accept_sec_context(&minor, &context, acceptor->credential, &in, NULL, NULL,
-					   NULL, &out, NULL, NULL, NULL);
+	const uint32_t major = gssapi->accept_sec_context(
+		&minor, &context, acceptor->credential, &in, channel->length > 0 ? &bindings : NULL,
+		NULL, NULL, &out, NULL, NULL, NULL);
 
-	if (gssapi_has_failed(major)) {
+	if ((major & (uint32_t)GSS_ERROR_MASK) == GSS_BAD_BINDINGS) {
+		err_set(err, ERR_DENIED,
+			"it is bound to another server's certificate: look who stands between "
+			"this server and the client");
+	} else if (gssapi_has_failed(major)) {
 		char *text cleanup_free = gssapi_failure_text(gssapi, major, minor);
 		err_set(err, ERR_DENIED, "%s", text);
 	} else if (major & GSS_CONTINUE_NEEDED) {

@@ -16,8 +16,9 @@ struct gssapi_acceptor *gssapi_acceptor_create(const struct gssapi *gssapi, cons
 void gssapi_acceptor_destroy(struct gssapi_acceptor *acceptor); /* NULL is fine */
 
 /* Takes the client's token, the only one, and appends what it is to be sent. The principal
- * ("alice@REALM"), for the caller to free. NULL: ERR_DENIED. */
-char *gssapi_acceptor_take(struct gssapi_acceptor *acceptor, const void *token, size_t length,
-			   struct str *answer, struct err *err);
+ * ("alice@REALM"), for the caller to free. NULL: ERR_DENIED. `channel`: what this end knows of the
+ * connection (tls_end_point()): a token whose client has bound it to another one is refused. */
+char *gssapi_acceptor_take(struct gssapi_acceptor *acceptor, const struct str *token,
+			   const struct str *channel, struct str *answer, struct err *err);
 
 #endif

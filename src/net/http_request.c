@@ -6,6 +6,7 @@
 #include "base/secret.h"
 #include "net/address.h"
 #include "net/http_internal.h"
+#include "net/tls.h"
 
 void http_request_free(struct http_request *request)
 {
@@ -258,6 +259,12 @@ int http_request_query_int(struct http_request *request, const char *name, int64
 bool http_request_is_https(const struct http_request *request)
 {
 	return request->connection->server->config.tls != NULL;
+}
+
+void http_request_end_point(const struct http_request *request, struct str *bytes)
+{
+	if (request->connection->wire.tls)
+		tls_end_point(request->connection->wire.tls, bytes);
 }
 
 void http_request_note(struct http_request *request, void *note, void (*forget)(void *note))

@@ -27,6 +27,7 @@ struct http_head;
 struct http_request;
 struct http_server;
 struct http_stream;
+struct str;
 
 /* What a caller may do, from most to least. */
 enum http_access {
@@ -131,6 +132,8 @@ bool http_request_takes_gzip(const struct http_request *request);
 
 /* It came over TLS with the server's certificate. */
 bool http_request_is_https(const struct http_request *request);
+/* As tls_end_point() appends it: nothing without TLS. */
+void http_request_end_point(const struct http_request *request, struct str *bytes);
 /* As it came (http_message.h): method, target, all headers. */
 const struct http_head *http_request_head(const struct http_request *request);
 enum http_access http_request_access(const struct http_request *request);

@@ -420,6 +420,25 @@ struct tls *tls_accept(struct tls_context *context)
 	return tls;
 }
 
+void tls_end_point(const struct tls *tls, struct str *bytes)
+{
+	X509 *certificate = SSL_get_certificate(tls->ssl);
+	unsigned char digest[EVP_MAX_MD_SIZE];
+	unsigned length = 0;
+	int kind = NID_undef;
+
+	if (!certificate || X509_get_signature_info(certificate, &kind, NULL, NULL, NULL) != 1)
+		return;
+	/* Those two are too weak for it. */
+	if (kind == NID_md5 || kind == NID_sha1)
+		kind = NID_sha256;
+	const EVP_MD *method = EVP_get_digestbynid(kind);
+	if (!method || X509_digest(certificate, method, digest, &length) != 1)
+		return;
+	str_append(bytes, "tls-server-end-point:");
+	str_append_bytes(bytes, digest, length);
+}
+
 struct tls *tls_create(struct tls_context *context, const char *host)
 {
 	struct tls *tls = new_connection(context);

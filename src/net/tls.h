@@ -15,6 +15,7 @@
 #define TLS_AUTHORITIES_CAP (1u << 20) /* bytes of PEM */
 
 struct evbuffer;
+struct str;
 struct tls_identity; /* tls_identity.h */
 struct tls_context;  /* what connections of one kind have in common */
 struct tls;	     /* one end of one connection */
@@ -46,6 +47,11 @@ struct tls *tls_create(struct tls_context *context, const char *host);
 /* The server's end. The context is one of a secret that is shared, or of a server. */
 struct tls *tls_accept(struct tls_context *context);
 void tls_destroy(struct tls *tls); /* NULL is fine */
+
+/* At the server's end: what tells this connection's certificate from those of all other servers
+ * (RFC 5929, "tls-server-end-point"), appended. Nothing where there is none, or the way in which it
+ * was signed names no digest. */
+void tls_end_point(const struct tls *tls, struct str *bytes);
 
 /* Takes bytes that came from the socket; the peer's are appended to `input`. -1: the connection is
  * of no use any more: ERR_DENIED: about the certificate, or the secret; ERR_INPUT: it is no TLS, or

@@ -17,16 +17,19 @@
 
 static const char scheme[] = "Negotiate ";
 
-/* Of the client; the caller frees. NULL: it shows none, or nonsense. */
-static void *take_token(const struct http_request *request, size_t *length)
+/* Of the client. False: it shows none, or nonsense. */
+static bool take_token(const struct http_request *request, struct str *token)
 {
 	const char *header = http_request_header(request, "Authorization");
+	size_t length = 0;
 
 	if (!header || strncasecmp(header, scheme, strlen(scheme)) != 0)
-		return NULL;
+		return false;
 	const char *text = header + strlen(scheme);
-	size_t size = strlen(text);
-	return size > 0 ? base64_decode(text, size, length) : NULL;
+	void *bytes cleanup_free = base64_decode(text, strlen(text), &length);
+	if (bytes)
+		str_append_bytes(token, bytes, length);
+	return token->length > 0;
 }
 
 static void ask_for_ticket(struct http_request *request)
@@ -65,9 +68,8 @@ void portal_handle_kerberos(void *data, struct http_request *request)
 {
 	struct portal *portal = data;
 	struct scheduler_negotiator *negotiator = portal->options->negotiator;
-	struct str answer cleanup_str = {0};
+	struct str token cleanup_str = {0}, channel cleanup_str = {0}, answer cleanup_str = {0};
 	struct err err cleanup_err = {0};
-	size_t length;
 
 	if (!negotiator) {
 		http_answer_error(request, 404, "not-found", "this portal knows no tickets");
@@ -79,12 +81,12 @@ void portal_handle_kerberos(void *data, struct http_request *request)
 		web_answer_text(request, 303, "", 0);
 		return;
 	}
-	char *token cleanup_free = take_token(request, &length);
-	if (!token) {
+	if (!take_token(request, &token)) {
 		ask_for_ticket(request);
 		return;
 	}
-	char *user cleanup_free = negotiator->take(negotiator, token, length, &answer, &err);
+	http_request_end_point(request, &channel);
+	char *user cleanup_free = negotiator->take(negotiator, &token, &channel, &answer, &err);
 	audit(portal, request, user, user ? NULL : err_message(&err));
 	if (!user) {
 		char *text cleanup_free =

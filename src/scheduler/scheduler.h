@@ -402,9 +402,10 @@ struct scheduler_sent {
 
 struct scheduler_negotiator {
 	/* Takes the only token of a browser's, and appends what it is to be sent. The user as the
-	 * cluster calls him, for the caller to free; NULL: ERR_DENIED. */
-	char *(*take)(struct scheduler_negotiator *negotiator, const void *token, size_t length,
-		      struct str *answer, struct err *err);
+	 * cluster calls him, for the caller to free; NULL: ERR_DENIED. `channel`: of the connection
+	 * by which it came (tls_end_point()), empty without TLS. */
+	char *(*take)(struct scheduler_negotiator *negotiator, const struct str *token,
+		      const struct str *channel, struct str *answer, struct err *err);
 	void (*close)(struct scheduler_negotiator *negotiator);
 };
 

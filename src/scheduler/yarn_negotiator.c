@@ -13,12 +13,12 @@ struct negotiator {
 	char *realm;
 };
 
-static char *take(struct scheduler_negotiator *base, const void *token, size_t length,
-		  struct str *answer, struct err *err)
+static char *take(struct scheduler_negotiator *base, const struct str *token,
+		  const struct str *channel, struct str *answer, struct err *err)
 {
 	struct negotiator *negotiator = (struct negotiator *)base;
 	char *principal cleanup_free =
-		gssapi_acceptor_take(negotiator->acceptor, token, length, answer, err);
+		gssapi_acceptor_take(negotiator->acceptor, token, channel, answer, err);
 
 	return principal ? hadoop_user_of_principal(negotiator->site, negotiator->realm, principal,
 						    err)

@@ -10,6 +10,7 @@ from audit import audit_of
 from certificate import make_certificate
 from portal import Portal
 from program import PATIENCE_S, PYTHON, wait_until, write_xml
+from tickets import end_point, show_ticket
 
 CLUSTER = {"--nodes": 1, "--secure": None, "--https": None, "--protection": "privacy"}
 NOBODY = {"KRB5CCNAME": "FILE:/nonexistent"}
@@ -144,6 +145,19 @@ def test_a_ticket_is_taken_once(portal, visitor):
     again = visitor("nobody")
     status, body = again.ask("login/kerberos", "-H", header, proof=())
     assert status == 403 and "replay" in body.lower(), body
+
+
+@pytest.mark.promise("S96")
+def test_a_ticket_that_is_bound_to_another_servers_certificate_is_refused(alice, portal, visitor):
+    """As one is that a browser has shown to a listener at another port of this machine."""
+    bob = visitor("bob")
+    ask = lambda binding: bob.ask("login/kerberos", "-H", show_ticket(os.environ | bob.env, "127.0.0.1", binding), proof=())
+    own, elsewhere = (end_point(place) for place in (bob.trusted, make_certificate(alice.directory, "another")[0]))
+    status, body = ask(elsewhere)
+    assert status == 403 and "bound to another server's certificate" in body, body
+    for binding in (own, b""):    # a client may bind nothing
+        assert ask(binding)[0] == 200
+        bob.jar.unlink()
 
 
 def test_the_portal_gets_its_own_tickets_by_a_keytab(alice):

@@ -201,11 +201,18 @@ static uint32_t init_sec_context(uint32_t *minor, void *credential, void **conte
 	return own->is_open ? GSS_COMPLETE : DEFECTIVE_TOKEN;
 }
 
+/* A client that binds nothing is taken. */
+static bool is_bound_elsewhere(const struct gss_bindings *bindings)
+{
+	return fake_gssapi.bound && bindings && !is_text(&bindings->data, fake_gssapi.bound);
+}
+
 /* Of a token FAKE_HELLO "CLIENT SERVICE"; FAKE_MORE alone asks for another one. */
 static uint32_t accept_sec_context(uint32_t *minor, void **context, void *credential,
-				   struct gss_buffer *in, void *bindings, void **client,
-				   const struct gss_oid **mechanism, struct gss_buffer *out,
-				   uint32_t *flags, uint32_t *time, void **delegated)
+				   struct gss_buffer *in, struct gss_bindings *bindings,
+				   void **client, const struct gss_oid **mechanism,
+				   struct gss_buffer *out, uint32_t *flags, uint32_t *time,
+				   void **delegated)
 {
 	*minor = MINOR;
 	if (fake_gssapi.failure)
@@ -214,6 +221,8 @@ static uint32_t accept_sec_context(uint32_t *minor, void **context, void *creden
 	if (in->length < strlen(FAKE_HELLO) ||
 	    memcmp(in->value, FAKE_HELLO, strlen(FAKE_HELLO)) != 0)
 		return is_text(in, FAKE_MORE) ? GSS_CONTINUE_NEEDED : DEFECTIVE_TOKEN;
+	if (is_bound_elsewhere(bindings))
+		return GSS_BAD_BINDINGS;
 	fake_gssapi.contexts++;
 	*context = mem_strndup((const char *)in->value + strlen(FAKE_HELLO),
 			       in->length - strlen(FAKE_HELLO));

@@ -14,6 +14,7 @@ struct fake_gssapi {
 	const char *other; /* of another one; NULL: there is none */
 	const char *proof; /* of which one a context was begun */
 	const char *realm; /* of hosts; NULL: FAKE_REALM */
+	const char *bound; /* to what the client has bound its token; NULL: to nothing */
 	uint32_t withheld; /* flags that are not granted */
 	bool cannot_wrap;
 	int rounds;				   /* more that the exchange takes */

@@ -33,12 +33,21 @@ static void end(struct gssapi_acceptor *acceptor)
 	assert_int_equal(fake_gssapi.buffers, 0);
 }
 
+static char *take(struct gssapi_acceptor *acceptor, const char *token, const char *channel,
+		  struct str *answer, struct err *err)
+{
+	const struct str shown = {.text = (char *)token, .length = strlen(token)};
+	const struct str known = {.text = (char *)channel, .length = strlen(channel)};
+
+	return gssapi_acceptor_take(acceptor, &shown, &known, answer, err);
+}
+
 static void expect_refused(struct gssapi_acceptor *acceptor, const char *token, const char *why)
 {
 	struct str answer cleanup_str = {0};
 	struct err err cleanup_err = {0};
 
-	assert_null(gssapi_acceptor_take(acceptor, token, strlen(token), &answer, &err));
+	assert_null(take(acceptor, token, "here", &answer, &err));
 	assert_int_equal(err.kind, ERR_DENIED);
 	assert_non_null(strstr(err_message(&err), why));
 	assert_int_equal(answer.length, 0);
@@ -50,8 +59,7 @@ static void who_shows_a_ticket_is_known_and_answered(void **state)
 	struct gssapi_acceptor *acceptor = make();
 	struct str answer cleanup_str = {0};
 	struct err err cleanup_err = {0};
-	char *client cleanup_free =
-		gssapi_acceptor_take(acceptor, token, strlen(token), &answer, &err);
+	char *client cleanup_free = take(acceptor, token, "here", &answer, &err);
 
 	assert_string_equal(client, "alice@TONY.TEST");
 	assert_string_equal(str_text(&answer), FAKE_WELCOME);
@@ -75,6 +83,24 @@ static void a_ticket_for_another_service_or_none_is_refused(void **state)
 	end(acceptor);
 }
 
+/* promise: S96 */
+static void a_ticket_that_was_bound_to_another_connection_is_refused(void **state)
+{
+	static const char token[] = FAKE_HELLO "alice@TONY.TEST HTTP/portal@TONY.TEST";
+	struct gssapi_acceptor *acceptor = make();
+	struct str answer cleanup_str = {0};
+
+	fake_gssapi.bound = "elsewhere";
+	expect_refused(acceptor, token, "bound to another server's certificate");
+	fake_gssapi.bound = "here";
+	char *bound cleanup_free = take(acceptor, token, "here", &answer, NULL);
+	assert_string_equal(bound, "alice@TONY.TEST");
+	/* Without TLS there is nothing to compare. */
+	char *plain cleanup_free = take(acceptor, token, "", &answer, NULL);
+	assert_string_equal(plain, "alice@TONY.TEST");
+	end(acceptor);
+}
+
 static void a_keytab_that_is_none_is_told(void **state)
 {
 	struct err err cleanup_err = {0};
@@ -91,6 +117,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_shows_a_ticket_is_known_and_answered),
 		cmocka_unit_test(a_ticket_for_another_service_or_none_is_refused),
+		cmocka_unit_test(a_ticket_that_was_bound_to_another_connection_is_refused),
 		cmocka_unit_test(a_keytab_that_is_none_is_told),
 	};
 
