@@ -10,6 +10,8 @@
 
 #include "base/proc_tree.h"
 
+struct mask_words;
+
 /* What only grows, of all its processes. */
 struct hang_signs {
 	uint64_t output_bytes;
@@ -40,8 +42,9 @@ bool hang_look(struct hang *hang, const struct hang_signs *signs, int64_t now);
 char *hang_text(const struct hang *hang);
 
 /* Starts a process that writes to `path` where all descendants of this one stand (stacks.h).
- * Returns its pid; -1: there is none. It may itself hang: the caller ends it then. (hang_stacks.c)
+ * Secrets (`mask`; NULL: none) are masked in it. Returns its pid; -1: there is none. It may itself
+ * hang: the caller ends it then. (hang_stacks.c)
  */
-int hang_save_stacks(const char *path);
+int hang_save_stacks(const char *path, const struct mask_words *mask);
 
 #endif

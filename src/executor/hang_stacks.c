@@ -1,30 +1,50 @@
 /* Where the processes of a task that hangs stand, for people. */
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/proc.h"
 #include "executor/hang.h"
+#include "executor/mask.h"
 #include "executor/stacks.h"
 
-static _Noreturn void save(const char *path, pid_t executor)
+static char *make_text(pid_t executor)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+	json_t *processes cleanup_json = stacks_take(executor);
+
+	if (!out)
+		return NULL;
+	stacks_write(processes, out);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Argument lists may show secrets, which no file has at any time. */
+static _Noreturn void save(const char *path, const struct mask_words *mask, pid_t executor)
 {
 	proc_reset_signals();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "tony-stacks");
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!out || getppid() != executor)
+	if (getppid() != executor)
 		_exit(1);
-	json_t *processes cleanup_json = stacks_take(executor);
-	stacks_write(processes, out);
-	_exit(fclose(out) == 0 ? 0 : 1);
+	char *text = make_text(executor);
+	if (!text)
+		_exit(1);
+	mask_text(mask, &text);
+	_exit(fs_write_private(path, text, strlen(text), NULL) == 0 ? 0 : 1);
 }
 
-int hang_save_stacks(const char *path)
+int hang_save_stacks(const char *path, const struct mask_words *mask)
 {
 	pid_t executor = getpid();
 	sigset_t all, before;
@@ -34,7 +54,7 @@ int hang_save_stacks(const char *path)
 	sigprocmask(SIG_BLOCK, &all, &before);
 	pid_t pid = fork();
 	if (pid == 0)
-		save(path, executor);
+		save(path, mask, executor);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return pid;
 }

@@ -372,10 +372,6 @@ static void read_stacks(struct program *program)
 
 	if (!text)
 		return;
-	if (program->mask) { /* they show argument lists */
-		mask_text(program->mask, &text);
-		fs_write_private(path, text, strlen(text), NULL);
-	}
 	char *printable cleanup_free = str_printable(text, strlen(text));
 	str_split(&lines, printable, '\n');
 	for (size_t i = 0; i < lines.count && i < STACK_LINES; i++)
@@ -436,7 +432,7 @@ static void on_hang_timer(evutil_socket_t fd, short what, void *data)
 		return;
 	}
 	char *path cleanup_free = fs_join(program->options.log_dir, stacks_name);
-	program->saver = hang_save_stacks(path);
+	program->saver = hang_save_stacks(path, program->mask);
 	if (program->saver < 0) {
 		program->saver = 0;
 		end_hung(program);

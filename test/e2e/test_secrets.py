@@ -48,6 +48,16 @@ def test_the_files_of_a_killed_executor_are_removed(tony, project):
     wait_until(lambda: not secrets.exists(), "the secrets to be removed")
 
 
+@pytest.mark.promise("S80")
+def test_where_a_hung_program_stood_is_kept_without_its_secrets(tony, project):
+    """Argument lists are part of it."""
+    job = tony.submit({"tony.worker.instances": 1, "tony.worker.hang-timeout": "1s", "tony.worker.max-restarts": 0,
+                       "tony.worker.command": 'exec sh -c "while :; do sleep 1000; done" sh $TOKEN'}, *project)
+    assert job.wait() != 0
+    stacks = job.logs("worker:0", "hang-stacks.txt")
+    assert "sh ***" in stacks and "first-value" not in stacks
+
+
 def test_a_job_is_repeated_with_its_secrets(tony, project):
     answer, job = tony.job({"tony.worker.instances": 1, "tony.worker.command": f'{PYTHON} -c "{PROGRAM}"'}, *project)
     assert answer.returncode == 0, answer.stderr

@@ -1,4 +1,4 @@
-/* What portal/comparison.h promises. */
+/* Promises of portal/comparison.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
