@@ -91,18 +91,21 @@ static void on_late(evutil_socket_t fd, short what, void *data)
 	destroy(session);
 }
 
-/* Why no command can be started there; NULL: one can. */
+static bool is_allowed(const struct api *api)
+{
+	const char *text = job_config(api->host.job, "tony.am.allow-exec");
+	bool value = true;
+
+	return !text || str_parse_bool(text, &value) < 0 || value;
+}
+
+/* Why no command can be started there now; NULL: one can. */
 static const char *find_obstacle(const struct api_task *task)
 {
-	const struct api *api = task->api;
-	const struct task *known = machine_task(api->host.machine, task->number);
-	const char *allowed = job_config(api->host.job, "tony.am.allow-exec");
+	const struct task *known = machine_task(task->api->host.machine, task->number);
 	size_t count = 0;
 	const struct api_session *session;
-	bool is_allowed = true;
 
-	if (allowed && str_parse_bool(allowed, &is_allowed) == 0 && !is_allowed)
-		return "tony.am.allow-exec is false here";
 	if (known->state != TASK_RUNNING || task->executor_attempt != known->attempt)
 		return "it runs no program";
 	LIST_FOREACH(session, &task->sessions, link)
@@ -118,10 +121,15 @@ static void open_session(struct api *api, struct http_request *request, int64_t 
 
 	if (!task)
 		return;
-	const char *obstacle = find_obstacle(task);
+	bool is_refused = !is_allowed(api);
+	const char *obstacle =
+		is_refused ? "tony.am.allow-exec is false here" : find_obstacle(task);
 	char *detail cleanup_free =
 		port > 0 ? mem_printf("%s port %d", name, (int)port) : mem_strdup(name);
-	api_audit(api, request, port > 0 ? "port-forward" : "exec", obstacle ? "refused" : "done",
+	api_audit(api, request, port > 0 ? "port-forward" : "exec",
+		  is_refused ? "refused"
+		  : obstacle ? "conflict"
+			     : "done",
 		  detail);
 	if (obstacle) {
 		http_answer_error(request, 409, "conflict", "%s: %s", name, obstacle);

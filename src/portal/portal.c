@@ -171,8 +171,8 @@ static int find_job_of_path(struct portal *portal, struct http_request *request,
 	return -1;
 }
 
-/* A TensorBoard is started: there is nothing else. */
-static void audit_change(struct portal *portal, const struct http_request *request, const char *id)
+/* Of a TensorBoard: nothing else is changed here. */
+static void audit_start(struct portal *portal, const struct http_request *request, const char *id)
 {
 	struct portal_viewer viewer;
 	bool is_named = portal_find_viewer(portal, request, &viewer);
@@ -208,8 +208,9 @@ static void pass(struct portal *portal, struct http_request *request, const char
 	if (find_job_of_path(portal, request, prefix, &job) < 0 ||
 	    (is_program && !may_use_programs(portal, request, id, &job)))
 		return;
-	if (!web_request_looks(request) && !is_program)
-		audit_change(portal, request, id);
+	if (job.location && str_equal(http_request_head(request)->method, "PUT") &&
+	    str_equal(http_request_head(request)->target + strlen(prefix), "/tensorboard"))
+		audit_start(portal, request, id);
 	readers_pass(portal->readers, request, id, &job, prefix, base);
 }
 
