@@ -62,6 +62,22 @@ def test_a_job_through_a_gateway(own_tony, own_cluster):
     assert job.logs("worker:0") == "hello\n"
 
 
+def test_a_proxy_user_through_a_gateway(own_tony, own_cluster):
+    """gw acts as alice, and as nobody else, also where no NameNode is asked for a token."""
+    write_xml(own_tony.directory / "conf/tony-site.xml", {"tony.hdfs.httpfs": own_cluster.env["HTTPFS_URL"]})
+    own_tony.env |= {"KRB5CCNAME": own_cluster.env_of("gw")["KRB5CCNAME"], "HADOOP_PROXY_USER": "alice"}
+    answer, job = own_tony.job({"tony.worker.instances": 1},
+                               "--executes", "bash -c 'echo hello; date >$TONY_CHECKPOINT_DIR/step'")
+    assert answer.returncode == 0, answer.stderr
+    assert job.application()["user"] == "alice"
+    step = own_cluster.status(f"/user/alice/.tony/checkpoints/{job.id}/step")
+    assert step["owner"] == "alice", step
+    own_tony.forget()
+    assert job.status()["state"] == "succeeded"
+    refused = own_tony.run(*own_tony.arguments({"tony.worker.instances": 1}, "--executes", "true"), env={"HADOOP_PROXY_USER": "bob"})
+    assert refused.returncode != 0 and "gw is not allowed to impersonate bob" in refused.stderr, refused.stderr
+
+
 def test_no_ticket_for_a_gateway(own_tony, own_cluster):
     write_xml(own_tony.directory / "conf/tony-site.xml", {"tony.hdfs.httpfs": own_cluster.env["HTTPFS_URL"]})
     answer = own_tony.run(*own_tony.arguments({"tony.worker.instances": 1}, "--executes", "true"),
