@@ -76,8 +76,16 @@ int opened_find(struct opened *opened, const char *id, struct err *err)
 	return 0;
 }
 
+/* No more lines are compared. */
+static void forget_past(struct opened *opened)
+{
+	journal_reader_close(mem_steal(&opened->past));
+	job_view_destroy(mem_steal(&opened->fresh));
+}
+
 void opened_finish(struct opened *opened)
 {
+	forget_past(opened);
 	journal_reader_close(opened->reader);
 	job_view_destroy(opened->view);
 	job_destroy(opened->job);
@@ -90,15 +98,65 @@ void opened_finish(struct opened *opened)
 
 /* ---- the journal -------------------------------------------------------------------------- */
 
+static int open_reader(struct opened *opened, struct err *err)
+{
+	if (opened->reader || !fs_exists(opened->journal_path))
+		return 0; /* the AM has not begun */
+	opened->reader =
+		journal_reader_open(opened->journal_path, opened->past ? 0 : opened->since, err);
+	return opened->reader ? 0 : -1;
+}
+
 int opened_rewind(struct opened *opened, int64_t since, struct err *err)
 {
-	journal_reader_close(opened->reader);
+	journal_reader_close(mem_steal(&opened->reader));
+	forget_past(opened);
+	opened->since = opened->first = since;
+	return open_reader(opened, err);
+}
+
+/* An AM tells its lines before they are kept. The one that follows it knows those that were, and
+ * goes on from there: it may write others with numbers that were told already. */
+static void read_on(struct opened *opened)
+{
+	if (opened->past)
+		journal_reader_close(opened->reader);
+	else
+		opened->past = opened->reader;
 	opened->reader = NULL;
-	opened->since = since;
-	if (!fs_exists(opened->journal_path))
-		return 0; /* the AM has not begun */
-	opened->reader = journal_reader_open(opened->journal_path, since, err);
-	return opened->reader ? 0 : -1;
+	if (!opened->past)
+		return;
+	journal_reader_rewind(opened->past);
+	job_view_destroy(opened->fresh);
+	opened->fresh = job_view_create(opened->view->job);
+}
+
+/* Others hold the view. */
+static void take_fresh_view(struct opened *opened)
+{
+	struct job_view old = *opened->view;
+
+	*opened->view = *opened->fresh;
+	*opened->fresh = old;
+}
+
+/* Of the AM that follows. With the first line that differs what was told is void from there on. */
+static int compare(struct opened *opened, const struct journal_line *line, struct err *err)
+{
+	struct journal_line told;
+
+	if (journal_reader_next(opened->past, &told, NULL) <= 0) {
+		forget_past(opened);
+		return 0;
+	}
+	if (told.length == line->length && memcmp(told.text, line->text, line->length) == 0)
+		return job_view_add(opened->fresh, line, err);
+	if (line->sequence <= opened->view->sequence)
+		take_fresh_view(opened);
+	if (line->sequence < opened->since)
+		opened->since = line->sequence > opened->first ? line->sequence : opened->first;
+	forget_past(opened);
+	return 0;
 }
 
 /* An AM that leaves has published the record of its job before, so that is looked for once more. */
@@ -191,10 +249,14 @@ static int read_journal(struct opened *opened, journal_visit *on_line, void *dat
 
 	if (pull(opened, err) < 0 || tell_waiting(opened, on_line, data, err) < 0)
 		return -1;
-	if (!opened->reader && opened_rewind(opened, opened->since, err) < 0)
+	if (open_reader(opened, err) < 0)
 		return -1;
 	while (opened->reader && (more = journal_reader_next(opened->reader, &line, err)) > 0) {
 		opened->heard_ms = clock_monotonic_ms();
+		if (opened->past && compare(opened, &line, err) < 0)
+			return -1;
+		if (line.sequence < opened->since)
+			continue;
 		opened->since = line.sequence + 1;
 		if (job_view_add(opened->view, &line, err) < 0 ||
 		    (on_line && on_line(data, &line, err) < 0))
@@ -276,27 +338,6 @@ int opened_follow(struct opened *opened, int64_t timeout_ms, journal_visit *on_l
 
 /* ---- the AM ------------------------------------------------------------------------------- */
 
-/* Another AM goes on with the journal, in a copy of it that is read anew from where we are. */
-static void read_on(struct opened *opened)
-{
-	journal_reader_close(opened->reader);
-	opened->reader = NULL;
-}
-
-/* Others hold the view. */
-static void forget_journal(struct opened *opened)
-{
-	struct job_view *fresh = job_view_create(opened->view->job), old = *opened->view;
-
-	*opened->view = *fresh;
-	*fresh = old;
-	job_view_destroy(fresh);
-	journal_reader_close(opened->reader);
-	opened->reader = NULL;
-	opened->since = 0;
-	mem_replace(&opened->told, NULL);
-}
-
 int opened_find_am(struct opened *opened, struct err *err)
 {
 	struct job_door door = {0};
@@ -309,10 +350,7 @@ int opened_find_am(struct opened *opened, struct err *err)
 	bool has_ended = door.ended && !opened->door.ended;
 	job_door_finish(&opened->door);
 	opened->door = door;
-	/* What an AM wrote in its first moments may be known to nobody but us. */
-	if (begins_anew && opened->view->running_ms == 0)
-		forget_journal(opened);
-	else if (begins_anew || has_ended)
+	if (begins_anew || has_ended)
 		read_on(opened);
 	return 0;
 }

@@ -16,6 +16,11 @@ struct opened {
 	struct job_view *view;
 	struct journal_reader *reader; /* NULL until the journal is there */
 	int64_t since;		       /* the sequence number that comes next */
+	int64_t first;		       /* the least that is told */
+	/* Of an AM before, whose lines are compared with those of the AM that follows, and what
+	 * these come to; NULL: none are. */
+	struct journal_reader *past;
+	struct job_view *fresh;
 	int64_t heard_ms;  /* monotonic: the journal's last line, or the last look for the AM */
 	int64_t hold_ms;   /* how long the AM may hold the next question for news */
 	char *told;	   /* door.waiting, as it was told last; NULL: nothing is waited for */

@@ -85,6 +85,9 @@ void journal_reader_close(struct journal_reader *reader); /* NULL is fine */
  * has its number) or a read error. Never blocks. */
 int journal_reader_next(struct journal_reader *reader, struct journal_line *line, struct err *err);
 
+/* Back to the file's first line, also of a file that was removed since. */
+void journal_reader_rewind(struct journal_reader *reader);
+
 /* Where the next line will begin, in bytes. */
 int64_t journal_reader_offset(const struct journal_reader *reader);
 

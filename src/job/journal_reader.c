@@ -116,6 +116,13 @@ void journal_reader_close(struct journal_reader *reader)
 	free(reader);
 }
 
+void journal_reader_rewind(struct journal_reader *reader)
+{
+	reader->since = reader->number = reader->whole = 0;
+	reader->offset = 0;
+	reader->start = reader->end = 0;
+}
+
 int64_t journal_reader_offset(const struct journal_reader *reader)
 {
 	return reader->offset;
