@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <locale.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,6 +27,7 @@ struct unpack {
 	const struct archive_limits *limits;
 	int root;
 	uint64_t entries, bytes;
+	bool keeps_modes;
 	bool has_executable;
 	struct str_list programs; /* names of files that look like one, while none is executable */
 	struct err *err;
@@ -119,7 +119,7 @@ static void note_executable(struct unpack *unpack, mode_t mode, bool looks_like_
 	if (mode & 0111) {
 		unpack->has_executable = true;
 		str_list_finish(&unpack->programs);
-	} else if (looks_like_program && !unpack->has_executable) {
+	} else if (looks_like_program && !unpack->has_executable && !unpack->keeps_modes) {
 		char *joined cleanup_free = str_list_join(name, "/");
 		str_list_add(&unpack->programs, joined);
 	}
@@ -314,25 +314,12 @@ static struct archive *new_reader(void)
 	return archive;
 }
 
-/* libarchive converts names to the locale's characters; "C" has none but ASCII. */
-static locale_t begin_names(locale_t *utf8)
-{
-	*utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-	return uselocale(*utf8);
-}
-
-static void end_names(locale_t before, locale_t utf8)
-{
-	uselocale(before);
-	if (utf8)
-		freelocale(utf8);
-}
-
 static int unpack_into(struct archive *archive, const char *target,
-		       const struct archive_limits *limits, struct err *err)
+		       const struct archive_limits *limits, bool keeps_modes, struct err *err)
 {
 	struct unpack unpack = {.archive = archive,
 				.limits = limits ? limits : &archive_default_limits,
+				.keeps_modes = keeps_modes,
 				.err = err};
 	int root cleanup_close = -1;
 
@@ -342,9 +329,9 @@ static int unpack_into(struct archive *archive, const char *target,
 	if (root < 0)
 		return err_set_errno(err, "%s", target);
 	unpack.root = root;
-	locale_t utf8, before = begin_names(&utf8);
+	locale_t utf8, before = archive_names_begin(&utf8);
 	int result = unpack_all(&unpack);
-	end_names(before, utf8);
+	archive_names_end(before, utf8);
 	str_list_finish(&unpack.programs);
 	if (result < 0)
 		fs_remove_tree(target, NULL);
@@ -352,7 +339,7 @@ static int unpack_into(struct archive *archive, const char *target,
 }
 
 static int unpack_fd(int fd, const char *target, const struct archive_limits *limits,
-		     struct err *err)
+		     bool keeps_modes, struct err *err)
 {
 	struct archive *archive = new_reader();
 	int result;
@@ -360,9 +347,15 @@ static int unpack_fd(int fd, const char *target, const struct archive_limits *li
 	if (libarchive.archive_read_open_fd(archive, fd, BLOCK) != ARCHIVE_OK)
 		result = cannot_read(archive, err);
 	else
-		result = unpack_into(archive, target, limits, err);
+		result = unpack_into(archive, target, limits, keeps_modes, err);
 	libarchive.archive_read_free(archive);
 	return result;
+}
+
+int archive_unpack_stream(int fd, const char *target, const struct archive_limits *limits,
+			  struct err *err)
+{
+	return archive_library_load(err) < 0 ? -1 : unpack_fd(fd, target, limits, true, err);
 }
 
 static int open_file(const char *path, struct err *err)
@@ -384,7 +377,7 @@ int archive_unpack(const char *path, const char *target, const struct archive_li
 
 	if (fd < 0 || archive_library_load(err) < 0)
 		return -1;
-	if (unpack_fd(fd, target, limits, err) < 0)
+	if (unpack_fd(fd, target, limits, false, err) < 0)
 		return err_wrap(err, "archive %s", path);
 	return 0;
 }
@@ -400,7 +393,7 @@ int archive_unpack_bytes(const void *bytes, size_t length, const char *target,
 	if (libarchive.archive_read_open_memory(archive, bytes, length) != ARCHIVE_OK)
 		result = cannot_read(archive, err);
 	else
-		result = unpack_into(archive, target, limits, err);
+		result = unpack_into(archive, target, limits, false, err);
 	libarchive.archive_read_free(archive);
 	return result;
 }
@@ -429,12 +422,12 @@ int archive_visit(const char *path, bool (*visit)(void *data, const char *name),
 	if (fd < 0 || archive_library_load(err) < 0)
 		return -1;
 	struct archive *archive = new_reader();
-	locale_t utf8, before = begin_names(&utf8);
+	locale_t utf8, before = archive_names_begin(&utf8);
 	if (libarchive.archive_read_open_fd(archive, fd, BLOCK) != ARCHIVE_OK)
 		result = cannot_read(archive, err);
 	else
 		result = visit_all(archive, visit, data, err);
-	end_names(before, utf8);
+	archive_names_end(before, utf8);
 	libarchive.archive_read_free(archive);
 	return result < 0 ? err_wrap(err, "archive %s", path) : 0;
 }

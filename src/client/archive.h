@@ -40,6 +40,10 @@ int archive_unpack(const char *path, const char *target, const struct archive_li
 int archive_unpack_bytes(const void *bytes, size_t length, const char *target,
 			 const struct archive_limits *limits, struct err *err);
 
+/* The same of a tar that is read from a descriptor, with the modes of files as they stand there. */
+int archive_unpack_stream(int fd, const char *target, const struct archive_limits *limits,
+			  struct err *err);
+
 /* Tells the names of its entries, as they stand there, until `visit` returns false. Nothing is
  * unpacked; of a packed tar all before the last name told is read. */
 int archive_visit(const char *path, bool (*visit)(void *data, const char *name), void *data,

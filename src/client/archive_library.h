@@ -21,11 +21,13 @@
 	X(archive_entry_new)                                                                       \
 	X(archive_entry_pathname)                                                                  \
 	X(archive_entry_perm)                                                                      \
+	X(archive_entry_set_filetype)                                                              \
 	X(archive_entry_set_gid)                                                                   \
 	X(archive_entry_set_gname)                                                                 \
 	X(archive_entry_set_hardlink)                                                              \
 	X(archive_entry_set_pathname)                                                              \
 	X(archive_entry_set_perm)                                                                  \
+	X(archive_entry_set_size)                                                                  \
 	X(archive_entry_set_uid)                                                                   \
 	X(archive_entry_set_uname)                                                                 \
 	X(archive_entry_size)                                                                      \

@@ -83,3 +83,16 @@ bool archive_link_stays(const char *target, size_t depth)
 	}
 	return true;
 }
+
+locale_t archive_names_begin(locale_t *utf8)
+{
+	*utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	return uselocale(*utf8);
+}
+
+void archive_names_end(locale_t before, locale_t utf8)
+{
+	uselocale(before);
+	if (utf8)
+		freelocale(utf8);
+}

@@ -8,13 +8,14 @@
 #include "base/mem.h"
 #include "client/archive.h"
 #include "client/archive_library.h"
+#include "client/archive_name.h"
 
 enum { BLOCK = 1 << 16, MODE_BITS = 0777 };
 
 struct pack {
 	struct archive *disk, *out;
 	const char *source;
-	size_t prefix; /* bytes of a path that stand for the directory itself */
+	const char *name; /* of `source` itself; NULL: it has no entry, names are relative to it */
 	struct err *err;
 };
 
@@ -44,13 +45,16 @@ static int add_entry(struct pack *pack, struct archive_entry *entry)
 	char *path cleanup_free = mem_strdup(libarchive.archive_entry_pathname(entry));
 	mode_t type = libarchive.archive_entry_filetype(entry);
 
-	if (!path || strlen(path) <= pack->prefix)
+	if (!path || (!pack->name && strlen(path) <= strlen(pack->source)))
 		return 0; /* the directory itself */
 	if (type != AE_IFREG && type != AE_IFDIR && type != AE_IFLNK)
 		return err_set(pack->err, ERR_INPUT,
 			       "cannot pack %s: it is neither a file, a directory nor a link",
 			       path);
-	libarchive.archive_entry_set_pathname(entry, path + pack->prefix);
+	const char *rest = path + strlen(pack->source);
+	char *named cleanup_free =
+		pack->name ? mem_printf("%s%s", pack->name, rest) : mem_strdup(rest + 1);
+	libarchive.archive_entry_set_pathname(entry, named);
 	libarchive.archive_entry_set_perm(entry, libarchive.archive_entry_perm(entry) & MODE_BITS);
 	libarchive.archive_entry_set_uid(entry, 0);
 	libarchive.archive_entry_set_gid(entry, 0);
@@ -82,32 +86,62 @@ static int add_all(struct pack *pack)
 	return result;
 }
 
-static int pack_directory(const char *source, int fd, struct err *err)
+static int add_last(struct pack *pack, const char *last)
 {
-	struct pack pack = {
-		.disk = libarchive.archive_read_disk_new(),
-		.out = libarchive.archive_write_new(),
-		.source = source,
-		.prefix = strlen(source) + 1,
-		.err = err,
-	};
+	struct archive_entry *entry = libarchive.archive_entry_new();
+
+	libarchive.archive_entry_set_pathname(entry, last);
+	libarchive.archive_entry_set_filetype(entry, AE_IFREG);
+	libarchive.archive_entry_set_perm(entry, 0600);
+	libarchive.archive_entry_set_size(entry, 0);
+	int written = libarchive.archive_write_header(pack->out, entry);
+	libarchive.archive_entry_free(entry);
+	return written < ARCHIVE_WARN ? fail(pack, last, pack->out) : 0;
+}
+
+/* `last` NULL: there is no such entry. */
+static int pack_tree(struct pack *pack, const char *last, int fd)
+{
 	int result;
 
-	libarchive.archive_read_disk_set_symlink_physical(pack.disk);
+	pack->disk = libarchive.archive_read_disk_new();
+	libarchive.archive_read_disk_set_symlink_physical(pack->disk);
+	libarchive.archive_write_set_format_pax_restricted(pack->out);
+	if (libarchive.archive_write_open_fd(pack->out, fd) != ARCHIVE_OK)
+		result = fail(pack, pack->source, pack->out);
+	else if (libarchive.archive_read_disk_open(pack->disk, pack->source) != ARCHIVE_OK)
+		result = fail(pack, pack->source, pack->disk);
+	else
+		result = add_all(pack);
+	if (result == 0 && last)
+		result = add_last(pack, last);
+	if (libarchive.archive_write_close(pack->out) != ARCHIVE_OK && result == 0)
+		result = fail(pack, pack->source, pack->out);
+	libarchive.archive_write_free(pack->out);
+	libarchive.archive_read_free(pack->disk);
+	return result;
+}
+
+static int pack_directory(const char *source, int fd, struct err *err)
+{
+	struct pack pack = {.out = libarchive.archive_write_new(), .source = source, .err = err};
+
 	libarchive.archive_write_add_filter_gzip(pack.out);
 	/* A little larger than at its best, in a third of the time. */
 	libarchive.archive_write_set_filter_option(pack.out, "gzip", "compression-level", "1");
-	libarchive.archive_write_set_format_pax_restricted(pack.out);
-	if (libarchive.archive_write_open_fd(pack.out, fd) != ARCHIVE_OK)
-		result = fail(&pack, source, pack.out);
-	else if (libarchive.archive_read_disk_open(pack.disk, source) != ARCHIVE_OK)
-		result = fail(&pack, source, pack.disk);
-	else
-		result = add_all(&pack);
-	if (libarchive.archive_write_close(pack.out) != ARCHIVE_OK && result == 0)
-		result = fail(&pack, source, pack.out);
-	libarchive.archive_write_free(pack.out);
-	libarchive.archive_read_free(pack.disk);
+	return pack_tree(&pack, NULL, fd);
+}
+
+int archive_pack_named(const char *source, const char *name, const char *last, int fd,
+		       struct err *err)
+{
+	if (archive_library_load(err) < 0)
+		return -1;
+	struct pack pack = {
+		.out = libarchive.archive_write_new(), .source = source, .name = name, .err = err};
+	locale_t utf8, before = archive_names_begin(&utf8);
+	int result = pack_tree(&pack, last, fd);
+	archive_names_end(before, utf8);
 	return result;
 }
 

@@ -10,4 +10,9 @@
  */
 int archive_pack(const char *source, int fd, struct err *err);
 
+/* Writes the file or directory `source` to `fd` as a tar, in which it is called `name`. Behind it
+ * stands an empty file called `last`: a reader that finds it has all. */
+int archive_pack_named(const char *source, const char *name, const char *last, int fd,
+		       struct err *err);
+
 #endif

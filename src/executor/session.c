@@ -459,6 +459,8 @@ static void run(struct session *session)
 	event_add(&session->child, NULL);
 	event_base_dispatch(session->base);
 	event_del(&session->child);
+	if (session->input >= 0)
+		close_input(session);
 	for (size_t i = 0; i < array_length(session->streams); i++)
 		close_stream(&session->streams[i]);
 	/* In a namespace of processes an orphan is no descendant any more. */

@@ -47,6 +47,7 @@ char *session_command_encode(const struct session_command *command);
 int session_command_decode(struct session_command *command, const char *bytes, size_t length,
 			   struct err *err);
 void session_command_finish(struct session_command *command);
+#define cleanup_command __attribute__((cleanup(session_command_finish)))
 
 char *session_size_encode(const struct session_size *size);
 int session_size_decode(struct session_size *size, const char *bytes, size_t length,
