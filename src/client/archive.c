@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "client/archive_library.h"
 #include "client/archive_name.h"
@@ -27,7 +28,7 @@ struct unpack {
 	const struct archive_limits *limits;
 	int root;
 	uint64_t entries, bytes;
-	bool keeps_modes;
+	bool is_copy; /* as archive_unpack_stream() has it */
 	bool has_executable;
 	struct str_list programs; /* names of files that look like one, while none is executable */
 	struct err *err;
@@ -119,7 +120,7 @@ static void note_executable(struct unpack *unpack, mode_t mode, bool looks_like_
 	if (mode & 0111) {
 		unpack->has_executable = true;
 		str_list_finish(&unpack->programs);
-	} else if (looks_like_program && !unpack->has_executable && !unpack->keeps_modes) {
+	} else if (looks_like_program && !unpack->has_executable && !unpack->is_copy) {
 		char *joined cleanup_free = str_list_join(name, "/");
 		str_list_add(&unpack->programs, joined);
 	}
@@ -193,6 +194,16 @@ static int unpack_directory(struct unpack *unpack, struct archive_entry *entry,
 										    : 0;
 }
 
+static int leave_out(const struct str_list *name, const char *target)
+{
+	char *joined cleanup_free = str_list_join(name, "/");
+	char *shown cleanup_free = str_printable(joined, strlen(joined));
+
+	log_warning("%s is left out: it is a symbolic link that leads out, to %s", shown,
+		    target ? target : "nothing");
+	return 0;
+}
+
 static int unpack_symlink(struct unpack *unpack, struct archive_entry *entry, int at,
 			  const struct str_list *name)
 {
@@ -201,6 +212,8 @@ static int unpack_symlink(struct unpack *unpack, struct archive_entry *entry, in
 
 	if (!target || !archive_link_stays(target, name->count - 1)) {
 		char *shown cleanup_free = target ? str_printable(target, strlen(target)) : NULL;
+		if (unpack->is_copy)
+			return leave_out(name, shown);
 		return err_set(unpack->err, ERR_INPUT,
 			       "is a symbolic link that leads out of the archive, to \"%s\"; pack "
 			       "what it points to (python3 -m venv --copies, zip without -y)",
@@ -315,11 +328,11 @@ static struct archive *new_reader(void)
 }
 
 static int unpack_into(struct archive *archive, const char *target,
-		       const struct archive_limits *limits, bool keeps_modes, struct err *err)
+		       const struct archive_limits *limits, bool is_copy, struct err *err)
 {
 	struct unpack unpack = {.archive = archive,
 				.limits = limits ? limits : &archive_default_limits,
-				.keeps_modes = keeps_modes,
+				.is_copy = is_copy,
 				.err = err};
 	int root cleanup_close = -1;
 
@@ -338,8 +351,8 @@ static int unpack_into(struct archive *archive, const char *target,
 	return result;
 }
 
-static int unpack_fd(int fd, const char *target, const struct archive_limits *limits,
-		     bool keeps_modes, struct err *err)
+static int unpack_fd(int fd, const char *target, const struct archive_limits *limits, bool is_copy,
+		     struct err *err)
 {
 	struct archive *archive = new_reader();
 	int result;
@@ -347,7 +360,7 @@ static int unpack_fd(int fd, const char *target, const struct archive_limits *li
 	if (libarchive.archive_read_open_fd(archive, fd, BLOCK) != ARCHIVE_OK)
 		result = cannot_read(archive, err);
 	else
-		result = unpack_into(archive, target, limits, keeps_modes, err);
+		result = unpack_into(archive, target, limits, is_copy, err);
 	libarchive.archive_read_free(archive);
 	return result;
 }

@@ -175,8 +175,10 @@ def test_an_enemy_writes_nothing_beside_the_copy(tony, enemy, kind):
     source = "." if kind == "d" else "check_env.py"
     answer = tony.run("cp", f"{job.id}/worker:0:{source}", "home-of-it/x")
     made = os.listdir(tony.directory / "home-of-it")
-    if (enemy, kind) in (("other", "d"), ("link-for-file", "d")):
-        assert answer.returncode == 0 and made == ["x"]  # it is below the copy
+    if kind == "d" and enemy in ("other", "link-for-file", "link", "link-up"):
+        assert answer.returncode == 0 and made == ["x"]  # what is written is below the copy
+        assert ("out is left out: it is a symbolic link" in answer.stderr) == (enemy in ("link", "link-up"))
+        assert not (tony.directory / "home-of-it/x/out").is_symlink()
     else:
         assert answer.returncode != 0 and made == []
     assert not (tony.directory / "evil").exists() and (tony.directory / "file").read_text() == "mine"

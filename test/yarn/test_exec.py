@@ -1,9 +1,12 @@
-"""tony exec: a command in a container of YARN's."""
+"""tony exec, cp, port-forward, stacks and top: a command, files and ports in containers of YARN's, and what they do."""
 
 import json
+import signal
+import socket
 
 import pytest
-from program import wait_until
+from patience import PATIENCE_S
+from program import PYTHON, wait_until
 
 
 @pytest.mark.promise("S98")
@@ -35,4 +38,26 @@ def test_stacks_and_use_of_all_containers(tony):
     assert {task["task"]: task["host"] for task in tasks} == nodes
     table = tony.run("top", "--once", job.id).stdout
     assert "2 tasks: 2 running; in all CPU " in table
+    assert tony.run("kill", job.id).returncode == 0
+
+
+def test_files_and_ports_of_a_container(tony):
+    """The program listens on the loopback interface of its node alone."""
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", f"exec {PYTHON} loopback.py")
+    job.wait_task("worker:0")
+    wait_until(lambda: tony.run("exec", job.id, "--", "test", "-s", "loopback.port").returncode == 0, "the program to listen")
+    (tony.directory / "sent").write_text("sent")
+    for words in (("sent", f"{job.id}/worker:0:received"), (f"{job.id}/worker:0:.", "container")):
+        copied = tony.run("cp", *words)
+        assert copied.returncode == 0, copied.stderr
+    assert (tony.directory / "container/received").read_text() == "sent"
+    forward = tony.start("port-forward", job.id, f":{(tony.directory / 'container/loopback.port').read_text()}")
+    line = forward.stdout.readline()
+    assert line.endswith(" of worker:0\n"), forward.stderr.read()
+    host, _, port = line.split()[0].partition(":")
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as peer:
+        peer.sendall(b"who\n")
+        assert int(peer.makefile().read()) > 0
+    forward.send_signal(signal.SIGINT)
+    assert forward.wait(timeout=PATIENCE_S) == 0
     assert tony.run("kill", job.id).returncode == 0
