@@ -7,6 +7,7 @@ import signal
 import pytest
 import schemas
 from conftest import PYTHON, wait_until
+from program import venv_bin
 
 KINDS = {"plain": {}, "tls": {"tony.application.tls": "true"}, "namespace": {"tony.worker.isolation": "pid-namespace"}}
 
@@ -145,3 +146,27 @@ def test_what_is_refused(tony):
     assert tony.run("kill", job.id).returncode == 0
     ended = tony.run("stacks", job.id)
     assert ended.returncode == 4 and "has already ended" in ended.stderr
+
+
+TRAIN = """
+import os, threading, time
+def all_reduce(): threading.Event().wait()
+def load(): time.sleep(1000)
+load() if os.environ["TASK_INDEX"] == "1" else all_reduce()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keys", KINDS.values(), ids=KINDS)
+def test_the_real_py_spy_tells_pythons_stacks(tony, keys):
+    """That of the interpreter's virtual environment; in a namespace of processes, too."""
+    (tony.directory / "train.py").write_text(TRAIN)
+    job = submit(tony, 3, f"exec {venv_bin('py-spy')}/python {tony.directory}/train.py", keys)
+
+    def first_lines():
+        return {tuple(group["tasks"]): group["lines"][:5] for group in stacks(tony, job.id)["groups"]}
+
+    told = wait_until(lambda: len(lines := first_lines()) == 2 and "all_reduce" in str(lines) and lines, "all to stand")
+    waiting, loading = told["worker:0", "worker:2"], told["worker:1",]
+    assert all(lines[0].endswith('): "MainThread"') for lines in (waiting, loading))
+    assert "    all_reduce (train.py:3)" in waiting and "    load (train.py:4)" in loading

@@ -314,6 +314,32 @@ static void what_is_gone_uses_nothing(void **state)
 	proc_tree_destroy(tree);
 }
 
+static bool is_it(const void *data, pid_t pid)
+{
+	return *(const pid_t *)data == pid;
+}
+
+static void have_a_child(void)
+{
+	child_start(NULL);
+}
+
+static void outsiders_count_for_nothing_with_all_below_them(void **state)
+{
+	struct proc_tree *tree = proc_tree_create(getpid());
+	struct proc_usage usage;
+
+	pid_t own = child_start(NULL), outsider = child_start(have_a_child);
+	proc_tree_measure(tree, &usage);
+	assert_int_equal(usage.processes, 3);
+	proc_tree_measure_own(tree, is_it, &outsider, &usage);
+	assert_int_equal(usage.processes, 1);
+	proc_tree_measure_own(tree, is_it, &own, &usage);
+	assert_int_equal(usage.processes, 2);
+	proc_end_all(getpid(), NULL, NULL, 0, SIGKILL, 0);
+	proc_tree_destroy(tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -327,6 +353,7 @@ int main(void)
 		cmocka_unit_test(pss_grows_with_the_resident_set),
 		cmocka_unit_test(processor_time_includes_ended_children),
 		cmocka_unit_test(what_is_gone_uses_nothing),
+		cmocka_unit_test(outsiders_count_for_nothing_with_all_below_them),
 	};
 
 	return cmocka_run_group_tests_name("proc_tree", tests, NULL, NULL);
