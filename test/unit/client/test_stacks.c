@@ -1,4 +1,4 @@
-/* What is promised: src/client/stacks_group.h. */
+/* The promises of src/client/stacks_group.h. */
 #include "../base/test.h"
 
 #include <string.h>
@@ -83,8 +83,8 @@ static void answers_of_another_form_do_no_harm(void **state)
 	static const char *const answers[] = {
 		"[]",
 		"[1, \"a\", null, {}]",
-		"[{\"name\": 5, \"python\": {}, \"threads\": [1, {\"state\": []}], \"problem\": "
-		"1}]",
+		"[{\"name\": 5, \"python\": {}, \"threads\": [1], \"problem\": 1}]",
+		"[{\"threads\": [{\"state\": []}]}]",
 		"[{\"python\": [1, \"Thread \", \"Thread\", \"Thread x\", \"\"]}]",
 		"{\"a\": 1}",
 	};
