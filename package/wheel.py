@@ -25,6 +25,8 @@ Requires-Python: >=3.8
 Description-Content-Type: text/markdown
 
 {readme}"""
+# Airflow asks every installed package.
+ENTRY_POINTS = "[apache_airflow_provider]\nprovider_info = tony._provider:get_provider_info\n"
 WHEEL = """Wheel-Version: 1.0
 Generator: tony package
 Root-Is-Purelib: false
@@ -40,9 +42,9 @@ def entries(architecture, programs, notices):
     """{path in the wheel: (mode, bytes)}. `notices` are paths of licences and the bill of materials."""
     info = f"tony-{version()}.dist-info"
     found = {}
-    for path in sorted((ROOT / "python/tony").iterdir()):
+    for path in sorted((ROOT / "python/tony").rglob("*")):
         if path.suffix == ".py" or path.name == "py.typed":
-            found[f"tony/{path.name}"] = (0o644, path.read_bytes())
+            found[str(path.relative_to(ROOT / "python"))] = (0o644, path.read_bytes())
     found["tony/_version.py"] = (0o644, f'__version__ = "{version()}"\n'.encode())
     for path in programs:
         found[f"tony-{version()}.data/scripts/{path.name}"] = (0o755, path.read_bytes())
@@ -52,6 +54,7 @@ def entries(architecture, programs, notices):
         folder = "sboms" if path.name.endswith(".spdx.json") else "licenses"
         found[f"{info}/{folder}/{path.name}"] = (0o644, path.read_bytes())
     found[f"{info}/METADATA"] = (0o644, metadata.encode())
+    found[f"{info}/entry_points.txt"] = (0o644, ENTRY_POINTS.encode())
     found[f"{info}/WHEEL"] = (0o644, WHEEL.format(tags=tags).encode())
     record = "".join(describe(name, data) for name, (_, data) in found.items())
     found[f"{info}/RECORD"] = (0o644, f"{record}{info}/RECORD,,\n".encode())

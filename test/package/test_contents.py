@@ -41,11 +41,11 @@ def test_the_wheel_has_both_programs_and_the_package(made_wheel):
         record = archive.read(f"tony-{programs.version()}.dist-info/RECORD").decode()
         about = archive.read(f"tony-{programs.version()}.dist-info/METADATA").decode()
     info = f"tony-{programs.version()}.dist-info"
-    modules = {f"tony/{path.name}" for path in (ROOT / "python/tony").iterdir() if path.name != "__pycache__"}
+    modules = {str(path.relative_to(ROOT / "python")) for path in (ROOT / "python/tony").rglob("*.*") if path.suffix != ".pyc"}
     scripts = {f"tony-{programs.version()}.data/scripts/{name}" for name in ("tony", "tony-agent")}
-    assert set(names) == {*modules, *scripts, f"{info}/METADATA", f"{info}/WHEEL", f"{info}/RECORD", f"{info}/licenses/LICENSE",
-                          f"{info}/licenses/LICENSES", f"{info}/sboms/sbom.spdx.json"}
-    assert {"tony/__init__.py", "tony/py.typed"} <= modules
+    assert set(names) == {*modules, *scripts, f"{info}/METADATA", f"{info}/WHEEL", f"{info}/RECORD",
+                          f"{info}/entry_points.txt", f"{info}/licenses/LICENSE", f"{info}/licenses/LICENSES", f"{info}/sboms/sbom.spdx.json"}
+    assert {"tony/__init__.py", "tony/py.typed", "tony/airflow/__init__.py"} <= modules
     assert all(names[name] == 0o755 for name in scripts)
     assert {line.split(",")[0] for line in record.splitlines()} == set(names)
     assert f"\nVersion: {programs.version()}\n" in about

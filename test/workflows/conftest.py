@@ -19,4 +19,5 @@ def tony(tmp_path, request):
     tony.finish()
     wait_until(lambda: not tony.processes(), "every process of the test to end")
     assert tony.sanitizer_findings() == ""
-    shutil.rmtree(tmp_path, ignore_errors=True)
+    if not getattr(request.node, "failed", False):
+        shutil.rmtree(tmp_path, ignore_errors=True)
