@@ -7,7 +7,7 @@ import hashlib
 import json
 import logging
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 
 from tony._errors import NotFound
 from tony._job import Job, jobs, submit
@@ -41,7 +41,7 @@ class Errand:
 def take_or_submit(errand: Errand, program: Program, args: Sequence[Any], options: Mapping[str, Any], resume: bool) -> Job:
     """The job of an earlier try of this round that still runs, or has succeeded while no worker lived to see it; else a new job. With
     `resume` that goes on from the checkpoints of the one before. A job of an earlier round is killed."""
-    found = [job.status() for job in jobs(all=True, tag=errand.mark)]
+    found = list(_found(errand.mark))
     of_round = [status for status in found if errand.tags[-1] in status.raw["tags"]]
     for status in found:
         if not status.ended and status not in of_round:
@@ -55,6 +55,12 @@ def take_or_submit(errand: Errand, program: Program, args: Sequence[Any], option
     job = (last and resume and errand.is_retry and _resume(last, program, args, wanted)) or submit(program, *args, **wanted)
     _log.info("%s submitted", job.id)
     return job
+
+
+def _found(mark: str) -> Iterator[Status]:
+    for job in jobs(all=True, tag=mark):
+        with contextlib.suppress(NotFound):  # its submission was killed half way
+            yield job.status()
 
 
 def _list(tags: Any) -> List[str]:

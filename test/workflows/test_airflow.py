@@ -165,9 +165,9 @@ def test_failures_are_told(airflow, tony):
         for name in ("killed", "late", "gone", "large", "absent", "seen"):
             airflow.wait("failing", "failed", task=name)
     words = {"killed": "ada needs the GPUs", "late": "execution_timeout of Airflow's task is over",
-             "gone": "every process of its application master was killed", "large": "900t",
+             "gone": "every process of its application master was killed", "large": "driver:0 needs 900.0 TiB",
              "absent": "/nowhere/tony: No such file or directory; pip install tony brings the program", "seen": "ada needs the GPUs"}
     for name, text in words.items():
         assert text in airflow.log("failing", name), airflow.log("failing", name)
         assert airflow.task("failing", name)[1] == 1, name
-    assert tony.run("list").stdout.count("sleep") == 0
+    assert json.loads(tony.run("list", "--json").stdout) == []

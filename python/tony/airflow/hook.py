@@ -97,10 +97,6 @@ class TonyHook(BaseHook):
         """A block in which the package `tony` asks this connection's tony. Relative paths of a submission begin at `cwd`."""
         return tony.environment(self.settings.variables, cwd)
 
-    def job(self, job: str) -> tony.Job:
-        with self.environment():
-            return tony.Job(job)
-
     def wait(self, job: tony.Job, poll_interval: float) -> tony.Status:
         """Waits for the end, also while neither application master nor cluster answers: the job may well go on."""
         while True:

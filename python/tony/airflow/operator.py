@@ -65,9 +65,9 @@ class TonyOperator(BaseOperator):
         with hook.submitting(self.dag.folder):
             self._job = job = take_or_submit(self._errand(task), self.program, self.arguments, self._options(task), self.resume)
         task.xcom_push(key="job_id", value=job.id)
-        with hook.environment():
+        with hook.environment(), contextlib.suppress(tony.Unreachable):
             answer = job.status().raw
-        task.xcom_push(key=_URL, value=answer.get("portal_url") or answer.get("am_url"))
+            task.xcom_push(key=_URL, value=answer.get("portal_url") or answer.get("am_url"))
         if self.deferrable:
             limit = self.execution_timeout
             self.defer(method_name="execute_complete",
@@ -80,8 +80,7 @@ class TonyOperator(BaseOperator):
             raise AirflowException(event["error"])
         if event.get("late"):
             raise AirflowException(f"{event['id']} has not ended within execution_timeout, {self.execution_timeout}; it was killed")
-        self._job = job = self._hook.job(event["id"])
-        return self._hook.result(self._hook.wait(job, self.poll_interval))
+        return self._hook.result(self._hook.wait(tony.Job._of(event["id"]), self.poll_interval))
 
     def on_kill(self) -> None:
         """The task is marked, cleared or out of time."""
