@@ -1,5 +1,6 @@
 #include "client/advice.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,9 @@
 #include "scheduler/job_stores.h"
 
 #define METRICS_CAP ((size_t)256 << 20)
+#define SUMMARY_CAP ((size_t)1 << 20)
+#define PUBLISH_MS  5000 /* since the end of a job, in which its history is published */
+#define LOOK_MS	    20
 
 /* ---- measurements ------------------------------------------------------------------------- */
 
@@ -27,7 +31,8 @@ static void use_metrics(struct advise_uses *uses, const struct job *job, const c
 			    str_plural(bad), job->id);
 }
 
-static char *read_kept(const char *id, size_t *length, struct err *err)
+static char *read_kept(const char *id, const char *name, size_t cap, size_t *length,
+		       struct err *err)
 {
 	struct job_stores stores cleanup_job_stores = {0};
 	struct history_store *store;
@@ -35,9 +40,7 @@ static char *read_kept(const char *id, size_t *length, struct err *err)
 	if (job_stores_open(NULL, &stores, err) < 0)
 		return NULL;
 	char *path cleanup_free = job_stores_find(&stores, id, &store, err);
-	return path ? history_store_read_file(store, path, HISTORY_METRICS, METRICS_CAP, length,
-					      err)
-		    : NULL;
+	return path ? history_store_read_file(store, path, name, cap, length, err) : NULL;
 }
 
 /* What the AM wrote down while the job ran, on this machine. */
@@ -51,7 +54,7 @@ static char *read_here(const struct opened *opened, size_t *length)
 char *advice_metrics(const struct opened *opened, size_t *length)
 {
 	struct err err cleanup_err = {0};
-	char *bytes = read_kept(opened->id, length, &err);
+	char *bytes = read_kept(opened->id, HISTORY_METRICS, METRICS_CAP, length, &err);
 
 	if (!bytes && err.kind != ERR_NOT_FOUND)
 		log_warning("what was measured cannot be looked at: %s", err_message(&err));
@@ -67,6 +70,45 @@ bool advice_is_kept(const struct opened *opened)
 		return false;
 	char *path cleanup_free = job_stores_find(&stores, opened->id, &store, NULL);
 	return path;
+}
+
+/* Clients hear of the end before that. */
+static void await_history(const struct opened *opened)
+{
+	const struct job_view *view = opened->view;
+
+	while (!view->history_trouble && clock_wall_ms() - view->ended_ms < PUBLISH_MS &&
+	       !advice_is_kept(opened))
+		poll(NULL, 0, LOOK_MS);
+}
+
+json_t *advice_series(const struct opened *opened)
+{
+	json_t *tasks = json_object();
+	size_t length = 0;
+
+	await_history(opened);
+	char *bytes cleanup_free = advice_metrics(opened, &length);
+
+	for (const char *line = bytes, *end = bytes + length; line && line < end;) {
+		const char *newline = memchr(line, '\n', (size_t)(end - line));
+		const char *next = newline ? newline : end;
+		json_t *found cleanup_json = json_parse(line, (size_t)(next - line), NULL);
+		const char *task = json_string_value(json_object_get(found, "task"));
+		if (task)
+			json_object_set(tasks, task, found);
+		line = next + 1;
+	}
+	return tasks;
+}
+
+json_t *advice_summary(const struct opened *opened)
+{
+	size_t length = 0;
+	char *text cleanup_free =
+		read_kept(opened->id, HISTORY_SUMMARY, SUMMARY_CAP, &length, NULL);
+
+	return text ? json_parse(text, length, NULL) : NULL;
 }
 
 static void find_metrics(const struct opened *opened, struct advise_uses *uses)

@@ -14,6 +14,12 @@ json_t *advice_get(const struct opened *opened, struct err *err);
 /* The job's metrics.jsonl, as far as it was kept; NULL: not, or not yet. The caller frees. */
 char *advice_metrics(const struct opened *opened, size_t *length);
 
+/* Of a job that has ended {TASK: its line of metrics.jsonl}, of the last attempt that was measured;
+ * waits a moment for the history of one that has just ended. The caller frees. */
+json_t *advice_series(const struct opened *opened);
+/* The job's summary.json; NULL: no history has one. The caller frees. */
+json_t *advice_summary(const struct opened *opened);
+
 /* Whether a history has the job: of one that has just ended a moment later. */
 bool advice_is_kept(const struct opened *opened);
 

@@ -1,23 +1,18 @@
 /* tony metrics: what tasks used over time, and what their programs told of themselves. */
 #include <inttypes.h>
 #include <math.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/json.h"
-#include "base/map.h"
 #include "base/mem.h"
 #include "client/advice.h"
 #include "client/opened.h"
 #include "client/report.h"
 #include "client/verbs.h"
 
-#define POINTS	   2000 /* more than a series has */
-#define PUBLISH_MS 5000 /* since the end of a job, in which its history is published */
-#define LOOK_MS	   20
+#define POINTS 2000 /* more than a series has */
 
 struct metrics_options {
 	struct str_list tasks, names;
@@ -179,48 +174,10 @@ static int ask_am(struct metrics *metrics, const char *task, struct err *err)
 	return 0;
 }
 
-static void json_free(void *json)
-{
-	json_decref(json);
-}
-
-/* Clients hear of the end before that. */
-static void await_history(const struct opened *opened)
-{
-	const struct job_view *view = opened->view;
-
-	while (!view->history_trouble && clock_wall_ms() - view->ended_ms < PUBLISH_MS &&
-	       !advice_is_kept(opened))
-		poll(NULL, 0, LOOK_MS);
-}
-
-/* A line of metrics.jsonl for each attempt of a task, of which the last counts. */
-static struct map *read_kept(const struct metrics *metrics)
-{
-	struct map *tasks = map_create(json_free);
-	size_t length = 0;
-
-	await_history(metrics->opened);
-	char *bytes cleanup_free = advice_metrics(metrics->opened, &length);
-
-	for (const char *line = bytes, *end = bytes + length; line && line < end;) {
-		const char *newline = memchr(line, '\n', (size_t)(end - line));
-		const char *next = newline ? newline : end;
-		json_t *found = json_parse(line, (size_t)(next - line), NULL);
-		const char *task = json_string_value(json_object_get(found, "task"));
-		if (task)
-			map_set(tasks, task, found);
-		else
-			json_decref(found);
-		line = next + 1;
-	}
-	return tasks;
-}
-
 static int tell_all(struct metrics *metrics, struct err *err)
 {
 	const struct job_view *view = metrics->opened->view;
-	struct map *kept = view->is_final ? read_kept(metrics) : NULL;
+	json_t *kept cleanup_json = view->is_final ? advice_series(metrics->opened) : NULL;
 	int result = 0;
 
 	for (size_t i = 0; i < view->task_count && result == 0; i++) {
@@ -229,12 +186,10 @@ static int tell_all(struct metrics *metrics, struct err *err)
 		if (!is_chosen(metrics, task))
 			continue;
 		if (kept)
-			tell_task(metrics, task, map_get(kept, task));
+			tell_task(metrics, task, json_object_get(kept, task));
 		else
 			result = ask_am(metrics, task, err);
 	}
-	if (kept)
-		map_destroy(kept);
 	return result;
 }
 

@@ -284,7 +284,16 @@ def test_runs_are_compared(tony, portal):
     assert portal.call(f"v1/compare?jobs={jobs[0].id},tony-nothing")[0] == 404
     assert portal.call(f"v1/compare?jobs={jobs[0].id}")[0] == 400
     assert portal.call(f"v1/compare?jobs={','.join(11 * [jobs[0].id])}")[0] == 400
+    told = tony.run("compare", *ids.split(",")).stdout
+    lines = {tuple(line.split()[:2]): line.split()[2:] for line in told.splitlines()}
+    assert lines["environment", "LR"] == ["0.3", "0.4", "-"] and lines["metrics", "loss"] == ["0.3", "0.4", "-"]
+    assert ("environment", "API_TOKEN") in lines and "t0k3n" not in told
+    assert ("summary", "State") in lines and ("summary", "User") not in lines
+    assert tony.run("compare", "--csv", *ids.split(",")).stdout.splitlines() == csv[1].decode().splitlines()
     tony.run("kill", live.id)
+    refused = tony.run("compare", live.id)
+    assert refused.returncode == 2 and "name 2 to 10 jobs to compare" in refused.stderr
+    assert tony.run("compare", jobs[0].id, "tony-nothing").returncode != 0
 
 
 def test_advice_knows_past_runs_that_the_same_people_may_see(tony):
