@@ -86,7 +86,13 @@ class App {
 		if (!(error instanceof ApiError))
 			console.error(error);
 		const away = error instanceof ApiError && (error.status === 0 || error.status >= 500);
-		this.showMain(troublePage(away ? 'The server does not answer' : 'This cannot be shown', error.message, retry));
+		const isMissing = error instanceof ApiError && error.status === 404;
+		const title = away ? 'The server does not answer' : isMissing ? 'Not found' : 'This cannot be shown';
+		this.showMain(troublePage(title, error.message, isMissing ? null : retry, this.server?.kind === 'portal'));
+		if (this.server) {
+			this.showTrail({page: 'trouble'});
+			document.title = `${title} · tony`;
+		}
 		if (away)
 			this.retryTimer = setTimeout(retry, RETRY_MS);
 	}
@@ -175,7 +181,8 @@ class App {
 			return new ComparePage(route);
 		const Page = JOB_PAGES[route.page];
 		return Page ? new Page(this.store, route, this.server)
-			: {title: 'Nothing here', element: troublePage('There is no such page', 'The link is not one of this app.')};
+			: {title: 'Nothing here', element: troublePage('Page not found', 'The address leads to no page of the dashboard.', null,
+				this.server.kind === 'portal')};
 	}
 
 	showTitle() {

@@ -5,9 +5,10 @@ import {h} from './dom.js';
 
 const KEYS = [
 	['g j', 'the job (or all jobs)'], ['g e', 'events'], ['g c', 'configuration'], ['g h', 'home'],
-	['/', 'filter or search'], ['?', 'these keys'],
+	['/', 'filter or search'], ['?', 'show this help'],
 	['Tables', null],
 	['↑ ↓ Page Up/Down Home End', 'choose a row'], ['← →', 'choose a cell'], ['Enter', 'open the row'],
+	['Space', 'tick the row'],
 	['Timeline', null],
 	['↑ ↓', 'choose a task'], ['← →', 'move in time'], ['+ − 0', 'zoom in, out, all'],
 	['Logs', null],

@@ -26,8 +26,12 @@ export function goneNotice(server, job) {
 			'page in the portal:'), h('pre', {tabindex: '0'}, `tony status ${job?.id ?? 'JOB'}\ntony portal --link`)];
 }
 
-/** @param {string} title @param {string} message @param {() => void} [retry] */
-export function troublePage(title, message, retry) {
+/**
+ * @param {string} title @param {string} message @param {(() => void)|null} [retry]
+ * @param {boolean} [hasList] of all jobs
+ */
+export function troublePage(title, message, retry, hasList) {
 	return h('div', {class: 'page narrow', role: 'alert'}, h('h1', {}, title), h('p', {}, message),
-		retry ? h('button', {type: 'button', onclick: retry}, 'Try again') : null);
+		h('p', {class: 'buttons'}, retry ? h('button', {type: 'button', onclick: retry}, 'Try again') : null,
+			hasList ? h('a', {class: 'button', href: '#/'}, 'All jobs') : null));
 }

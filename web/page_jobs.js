@@ -85,6 +85,7 @@ export class JobsPage {
 		this.grid = new DataGrid({label: 'Jobs', columns: this.columns(), empty: 'No job is like that.',
 			sort: {key: NEWER_SORTS[sort] ?? sort, descending: this.query.get('order') !== 'asc'},
 			onSort: ({key, descending}) => this.change({sort: key, order: descending ? 'desc' : 'asc', page: null}),
+			tick: (job) => this.choose(job, !this.chosen.has(job.id)),
 			onOpen: (job) => {
 				location.hash = jobHash(job.id);
 			}});

@@ -29,14 +29,16 @@ export class DataGrid {
 	 * @param {string} options.label
 	 * @param {Column<T>[]} options.columns
 	 * @param {(row: T) => void} [options.onOpen] Enter on a row
+	 * @param {(row: T) => void} [options.tick] Space on a row
 	 * @param {(rows: T[]) => void} [options.onVisible] which rows are in sight
 	 * @param {(sort: {key: string, descending: boolean}) => void} [options.onSort] sorts elsewhere
 	 * @param {{key: string, descending: boolean}|null} [options.sort]
 	 * @param {string} [options.empty] said when there is no row
 	 */
-	constructor({label, columns, onOpen, onVisible, onSort, sort = null, empty = 'Nothing to show.'}) {
+	constructor({label, columns, onOpen, tick, onVisible, onSort, sort = null, empty = 'Nothing to show.'}) {
 		this.columns = columns;
 		this.onOpen = onOpen;
+		this.tick = tick;
 		this.onVisible = onVisible;
 		this.onSort = onSort;
 		this.sort = sort;
@@ -282,6 +284,8 @@ export class DataGrid {
 			this.activate(...moves[event.key]);
 		else if (event.key === 'Enter' && this.rows[row] !== undefined && this.onOpen)
 			this.onOpen(this.rows[row]);
+		else if (event.key === ' ' && this.rows[row] !== undefined && this.tick)
+			this.tick(this.rows[row]);
 		else
 			return;
 		event.preventDefault();

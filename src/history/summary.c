@@ -46,10 +46,11 @@ static const struct job_field type_fields[] = {
 	 .max = INT64_MAX},
 	{TYPE(vcores), .kind = FIELD_INT, .max = COUNT_CAP},
 	{TYPE(gpus), .kind = FIELD_INT, .max = COUNT_CAP},
-	{TYPE(max_rss_bytes), .kind = FIELD_INT64, .max = INT64_MAX},
-	{TYPE(p95_rss_bytes), .kind = FIELD_INT64, .max = INT64_MAX},
-	{TYPE(longest_silence_ms), .kind = FIELD_INT64, .max = INT64_MAX},
-	{TYPE(late_beats), .kind = FIELD_INT64, .max = INT64_MAX},
+	/* Figures: 0 in a summary of a version that did not have them. */
+	{TYPE(max_rss_bytes), .kind = FIELD_KNOWN_INT64, .max = INT64_MAX},
+	{TYPE(p95_rss_bytes), .kind = FIELD_KNOWN_INT64, .max = INT64_MAX},
+	{TYPE(longest_silence_ms), .kind = FIELD_KNOWN_INT64, .max = INT64_MAX},
+	{TYPE(late_beats), .kind = FIELD_KNOWN_INT64, .max = INT64_MAX},
 };
 
 void history_summary_finish(struct history_summary *summary)

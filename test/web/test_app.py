@@ -650,6 +650,29 @@ def test_jobs_are_compared(page, portal):
     assert "format=csv" in page.wait_for("a[download]").get_attribute("href")
 
 
+def test_rows_are_ticked_by_keyboard(page, portal):
+    page.open(portal)
+    page.wait_for_rows(lambda rows: len(rows) > 10)
+    page.focus("[role=grid]")
+    page.press(Keys.ARROW_DOWN, Keys.SPACE, Keys.ARROW_DOWN, Keys.SPACE)
+    page.wait_for_text("Compare 2 jobs", ".toolbar")
+    page.wait(lambda: page.run("return document.querySelectorAll('.grid-item input:checked').length") == 2)
+    page.press(Keys.SPACE)
+    page.wait_for_text("Compare: tick another job", ".toolbar")
+
+
+def test_a_job_that_is_none_has_no_header_of_another(page, portal):
+    page.expected_errors = ["404"]
+    page.open(portal, f"#/jobs/{PORTAL_JOB}")
+    page.wait_for_text("Events", ".top")
+    page.turn_to("#/jobs/tony-nope")
+    page.wait_for_text("Not found")
+    assert "Events" not in page.text(".top") and page.text(".trail") == "tony · jobs"
+    assert page.run("return document.title") == "Not found · tony"
+    page.button("All jobs")
+    page.wait_for_text("Jobs", "h1")
+
+
 def test_tensorboard_of_a_finished_job(page, portal):
     page.open(portal, f"#/jobs/{PORTAL_JOB}")
     page.button("Start TensorBoard")

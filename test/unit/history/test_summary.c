@@ -93,6 +93,25 @@ static void older_summaries_have_the_number_of_tasks_by_another_name(void **stat
 	assert_int_equal(read.ended_ms, 1795493400601);
 }
 
+static void figures_that_an_older_version_lacks_count_as_none(void **state)
+{
+	static const char *const figures[] = {"max_rss_bytes", "p95_rss_bytes",
+					      "longest_silence_ms", "late_beats"};
+	struct history_summary summary cleanup_history_summary = example();
+	struct history_summary read cleanup_history_summary = {0};
+	json_t *object cleanup_json = history_summary_to_json(&summary);
+
+	for (size_t i = 0; i < array_length(figures); i++)
+		assert_int_equal(
+			json_object_del(json_array_get(json_object_get(object, "types"), 0),
+					figures[i]),
+			0);
+	char *text cleanup_free = json_text(object);
+	assert_int_equal(history_summary_from_text(text, strlen(text), &read, NULL), 0);
+	assert_int_equal(read.types[0].max_rss_bytes, 0);
+	assert_int_equal(read.types[0].longest_silence_ms, 0);
+}
+
 /* Replaces one member (NULL: takes it out), and expects the refusal to name it. */
 static void refuse(const char *member, json_t *value)
 {
@@ -155,6 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(older_summaries_have_the_number_of_tasks_by_another_name),
+		cmocka_unit_test(figures_that_an_older_version_lacks_count_as_none),
 		cmocka_unit_test(what_cannot_be_is_refused_by_name),
 		cmocka_unit_test(another_format_is_named_as_such),
 		cmocka_unit_test(paths_are_of_the_day_in_utc),
