@@ -277,11 +277,26 @@ struct gssapi_credential *gssapi_credential_acquire(const struct gssapi *gssapi,
 	return credential;
 }
 
+static void (*find_site)(const char **principal, const char **keytab);
+
+void gssapi_credential_find_by(void (*site)(const char **principal, const char **keytab))
+{
+	find_site = site;
+}
+
 struct gssapi_credential *gssapi_credential_find(const struct gssapi *gssapi, const char *principal,
 						 const char *keytab, struct err *err)
 {
+	const char *site_principal = NULL, *site_keytab = NULL;
 	struct err why cleanup_err = {0};
 
+	if (find_site && !(keytab && access(keytab, R_OK) == 0)) {
+		find_site(&site_principal, &site_keytab);
+		if (site_keytab && access(site_keytab, R_OK) == 0) {
+			principal = site_principal;
+			keytab = site_keytab;
+		}
+	}
 	if (keytab && access(keytab, R_OK) == 0)
 		return gssapi_credential_acquire(gssapi, principal, keytab, err);
 	struct gssapi_credential *credential =

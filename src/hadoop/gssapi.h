@@ -130,10 +130,14 @@ struct gssapi_credential;
 struct gssapi_credential *gssapi_credential_acquire(const struct gssapi *gssapi,
 						    const char *principal, const char *keytab,
 						    struct err *err);
-/* The same for the job of a user that may be another one: without tickets of that `principal`,
- * or a keytab that can be read, it is the default one of who runs this. */
+/* The same for the job of a user that may be another one, submitted on another machine: by that
+ * keytab if it can be read, else by that of gssapi_credential_find_by(); without either, or tickets
+ * of that `principal`, it is the default one of who runs this. */
 struct gssapi_credential *gssapi_credential_find(const struct gssapi *gssapi, const char *principal,
 						 const char *keytab, struct err *err);
+/* `site` tells this machine's own: `principal` may be NULL, and without a keytab both are. They
+ * live as long as the process. */
+void gssapi_credential_find_by(void (*site)(const char **principal, const char **keytab));
 const char *gssapi_credential_principal(const struct gssapi_credential *credential);
 void gssapi_credential_release(struct gssapi_credential *credential); /* NULL is fine */
 

@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "hadoop/gssapi.h"
 #include "hadoop/hdfs_ticket.h"
 #include "hadoop/hdfs_token.h"
 #include "job/scheduler_list.h"
@@ -15,6 +16,7 @@ static const struct scheduler_client_ops *const schedulers[] = {SCHEDULER_LIST(P
 void scheduler_client_begin(void)
 {
 	hdfs_tokens_by_ticket(yarn_cluster_tell_user);
+	gssapi_credential_find_by(yarn_cluster_site_login);
 }
 
 void scheduler_client_leave_tokens(void)

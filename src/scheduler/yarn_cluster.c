@@ -1,5 +1,6 @@
 #include "scheduler/yarn_cluster.h"
 
+#include <errno.h>
 #include <protobuf-c/protobuf-c.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@
 #define CONNECT_RETRIES	    3
 #define MAX_CONNECT_RETRIES 100
 #define STAGING_KEY	    "tony.yarn.staging-location"
+#define PRINCIPAL_KEY	    "tony.kerberos.principal"
 #define KEYTAB_KEY	    "tony.kerberos.keytab"
 #define AM_LEAVES_MS	    60000 /* after it has told of the end */
 #define AM_MEMORY	    512	  /* MiB, unless tony.am.memory says otherwise */
@@ -124,28 +126,79 @@ static int add_others(struct hadoop_cluster *cluster, struct hadoop_site *site,
 	return 0;
 }
 
-static int find_user(const struct settings *settings, struct hadoop_site *site,
-		     struct kerberos_user *user, struct err *err)
+void yarn_cluster_site_login(const char **principal, const char **keytab)
 {
-	struct str_list rm cleanup_str_list = {0};
-	const struct kerberos_login login = {
-		.principal = setting(settings, "tony.kerberos.principal"),
-		.keytab = setting(settings, KEYTAB_KEY),
-	};
+	static struct conf *site;
 
-	if (login.keytab && access(login.keytab, R_OK) != 0)
-		return err_set_errno(err, KEYTAB_KEY ": cannot read %s", login.keytab);
-	return hadoop_cluster_find_rm(site, &rm, err) < 0
-		       ? -1
-		       : hadoop_kerberos_user(site, &rm, &login, user, err);
+	if (!site) {
+		site = conf_create();
+		conf_load_site(site, NULL);
+		conf_resolve(site, true);
+	}
+	*principal = conf_text(site, "%s", PRINCIPAL_KEY);
+	*keytab = conf_text(site, "%s", KEYTAB_KEY);
 }
 
-static void take_user(struct hadoop_cluster *cluster, const struct settings *settings,
+static bool is_readable(const char *path)
+{
+	return path && access(path, R_OK) == 0;
+}
+
+static int check_keytab(const char *keytab, struct err *err)
+{
+	if (is_readable(keytab))
+		return fs_check_secret(keytab, "the keys of a user", err);
+	return err_set(err, ERR_CONFIG,
+		       "cannot read %s: %s; name a keytab of yours, or leave the key out to go by "
+		       "your ticket",
+		       keytab, strerror(errno));
+}
+
+/* A job that runs may have been submitted elsewhere, or by a ticket: then the site's keytab counts.
+ * That one may be of a service, whose keys its other users cannot read: they go by tickets. */
+static int find_login(const struct settings *settings, struct kerberos_login *login,
+		      struct err *err)
+{
+	struct kerberos_login site = {0};
+
+	yarn_cluster_site_login(&site.principal, &site.keytab);
+	*login = (struct kerberos_login){
+		.principal = setting(settings, PRINCIPAL_KEY),
+		.keytab = setting(settings, KEYTAB_KEY),
+	};
+	if (settings->job && settings->job->engine && !is_readable(login->keytab)) {
+		login->keytab = NULL;
+		if (is_readable(site.keytab))
+			*login = site;
+	}
+	if (login->keytab && str_equal(login->keytab, site.keytab) &&
+	    access(login->keytab, R_OK) != 0 && errno == EACCES)
+		*login = (struct kerberos_login){0};
+	return login->keytab && check_keytab(login->keytab, err) < 0 ? err_wrap(err, KEYTAB_KEY)
+								     : 0;
+}
+
+static int find_user(const struct settings *settings, struct hadoop_site *site,
+		     struct kerberos_login *login, struct kerberos_user *user, struct err *err)
+{
+	struct str_list rm cleanup_str_list = {0};
+	const char *keytab = setting(settings, KEYTAB_KEY);
+
+	if (find_login(settings, login, err) < 0 || hadoop_cluster_find_rm(site, &rm, err) < 0)
+		return -1;
+	if (hadoop_kerberos_user(site, &rm, login, user, err) == 0)
+		return 0;
+	return keytab && !login->keytab
+		       ? err_wrap(err, KEYTAB_KEY ": %s cannot be read, and by a ticket", keytab)
+		       : -1;
+}
+
+static void take_user(struct hadoop_cluster *cluster, const struct kerberos_login *login,
 		      struct kerberos_user *user)
 {
 	cluster->principal = mem_steal(&user->principal);
 	if (cluster->principal)
-		cluster->keytab = mem_strdup(setting(settings, KEYTAB_KEY));
+		cluster->keytab = mem_strdup(login->keytab);
 }
 
 static struct hadoop_cluster *find_cluster(const struct settings *settings, struct err *err)
@@ -153,11 +206,12 @@ static struct hadoop_cluster *find_cluster(const struct settings *settings, stru
 	const char *gateways = setting(settings, "tony.hdfs.httpfs");
 	struct str_list http_fs cleanup_str_list = {0};
 	struct kerberos_user user cleanup_kerberos_user = {0};
+	struct kerberos_login login;
 	char *staging cleanup_free = NULL;
 	struct hadoop_site *site cleanup_hadoop_site = load_site(settings, err);
 
 	if (!site || find_staging(settings, &staging, err) < 0 ||
-	    find_user(settings, site, &user, err) < 0)
+	    find_user(settings, site, &login, &user, err) < 0)
 		return NULL;
 	if (!user.name)
 		user.name = hadoop_cluster_user();
@@ -166,7 +220,7 @@ static struct hadoop_cluster *find_cluster(const struct settings *settings, stru
 		hadoop_cluster_from_site(site, user.name, &http_fs, staging, err);
 	if (!cluster)
 		return NULL;
-	take_user(cluster, settings, &user);
+	take_user(cluster, &login, &user);
 	cluster->client_wait_ms = client_wait(cluster, settings);
 	cluster->history_dir =
 		yarn_history_path(cluster, setting(settings, "tony.history.location"));
@@ -208,16 +262,17 @@ int yarn_cluster_tell_user(struct err *err)
 	struct conf *conf cleanup_conf = NULL;
 	struct settings settings;
 	struct kerberos_user user cleanup_kerberos_user = {0};
+	struct kerberos_login login;
 	struct hadoop_site *site cleanup_hadoop_site =
 		find_settings(NULL, &conf, &settings, err) ? load_site(&settings, err) : NULL;
 
-	if (!site || find_user(&settings, site, &user, err) < 0)
+	if (!site || find_user(&settings, site, &login, &user, err) < 0)
 		return -1;
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = hadoop_cluster_from_site(
 		site, user.name ? user.name : "", &(struct str_list){0}, "/", err);
 	if (!cluster)
 		return -1;
-	take_user(cluster, &settings, &user);
+	take_user(cluster, &login, &user);
 	hdfs_ticket_use(cluster, site);
 	return 0;
 }

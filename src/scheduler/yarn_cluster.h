@@ -23,6 +23,8 @@ bool yarn_config_is_default(const struct job *job, const char *key);
 struct hadoop_cluster *yarn_cluster_find(const struct job *job, struct err *err);
 /* Tells hdfs_ticket.h who the user is, as tony-site.xml and the site files say. */
 int yarn_cluster_tell_user(struct err *err);
+/* tony.kerberos.* of tony-site.xml, which is read once; NULL: it has none. */
+void yarn_cluster_site_login(const char **principal, const char **keytab);
 /* Those site files alone. NULL: `err`; the caller destroys them. */
 struct hadoop_site *yarn_cluster_site(const struct job *job, struct err *err);
 /* Takes over how the files of the job in `job_dir` are reached, as far as this machine has its

@@ -1,8 +1,11 @@
 """A job outlives its delegation tokens: `tony renew` brings others to its processes."""
 
+import itertools
+import shutil
 from itertools import count
 
 from patience import wait_until
+from program import write_xml
 from test_am_restart import kill_am, wait_am
 from test_hdfs_tokens import hadoop_client
 
@@ -80,3 +83,26 @@ def test_tokens_of_the_jobs_own_user_alone(own_cluster, own_tony):
     own_tony.env = own_tony.env | {"HADOOP_PROXY_USER": "", "KRB5CCNAME": own_cluster.env_of("alice")["KRB5CCNAME"]}
     renew(own_tony, job)
     assert own_tony.run("kill", job.id).returncode == 0
+
+
+def test_cron_renews_what_a_ticket_submitted(own_cluster, own_tony):
+    """tony-site.xml has the keytab: it counts for jobs that are known here, too, and for those of a keytab that is gone."""
+    alice = own_cluster.env_of("alice")
+    login = {"principal": alice["TONY_YARN_PRINCIPAL"], "keytab": alice["TONY_YARN_KEYTAB"]}
+    own_tony.env |= {"KRB5CCNAME": alice["KRB5CCNAME"], "KRB5_CONFIG": alice["KRB5_CONFIG"]}
+    copy = own_tony.directory / "alice.keytab"
+    shutil.copy(login["keytab"], copy)
+    jobs = [own_tony.submit({"tony.worker.instances": 1, "tony.worker.memory": "64m"}, *options, "--executes", "sleep 1000")
+            for options in ((), ("--principal", login["principal"], "--keytab", copy))]
+    for job in jobs:
+        job.wait_task("worker:0")
+    copy.unlink()
+    renew(own_tony, jobs[1])
+    write_xml(own_tony.directory / "conf/tony-site.xml", {f"tony.kerberos.{key}": value for key, value in login.items()})
+    own_tony.env["KRB5CCNAME"] = "FILE:/nonexistent"
+    for verb, job in itertools.product(("renew", "status", "events"), jobs):
+        answer = own_tony.run(verb, job.id)
+        assert answer.returncode == 0, answer.stderr
+    assert own_tony.run("renew").returncode == 0
+    assert own_tony.run("renew", jobs[0].id, env={"TONY_STATE_DIR": str(own_tony.directory / "fresh")}).returncode == 0
+    assert own_tony.run("kill", *(job.id for job in jobs)).returncode == 0
