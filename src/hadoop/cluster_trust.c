@@ -32,11 +32,13 @@ int hadoop_cluster_trust(struct hadoop_cluster *cluster, struct hadoop_site *sit
 			 const char *ca_file, struct err *err)
 {
 	struct str pem cleanup_str = {0};
+	struct err flaw cleanup_err = {0};
 
 	if (!uses_tls(&cluster->hdfs.webhdfs) && !uses_tls(&cluster->rm_web))
 		return 0;
-	if (ca_file && trust_store_read(ca_file, NULL, &pem, err) < 0)
-		return err_wrap(err, "tony.hdfs.ca-file");
+	if (ca_file && trust_store_read(ca_file, NULL, &pem, &flaw) < 0)
+		return err_set(err, ERR_CONFIG, "tony.hdfs.ca-file: %s; " WEBHDFS_TRUST_REMEDY,
+			       err_message(&flaw));
 	if (!ca_file && read_hadoops(site, &pem, err) < 0)
 		return -1;
 	if (pem.length > 0)

@@ -268,7 +268,9 @@ struct gssapi_credential *gssapi_credential_acquire(const struct gssapi *gssapi,
 		interrupt_set(err, "Kerberos");
 		return NULL;
 	}
-	if (acquisition->why)
+	if (acquisition->why && keytab)
+		gssapi_keytab_err(err, keytab, principal, acquisition->why);
+	else if (acquisition->why)
 		gssapi_err(err, acquisition->why);
 	else
 		acquisition->credential = NULL;

@@ -126,7 +126,7 @@ struct gssapi_credential;
 
 /* `principal`: "alice@REALM"; NULL: that of the default cache. `keytab`: a file by which tickets
  * are got, which then stay in this process's memory; NULL: they are in the ticket cache.
- * NULL: `err` is of gssapi_err(). */
+ * NULL: `err` is of gssapi_err(), or gssapi_keytab_err(). */
 struct gssapi_credential *gssapi_credential_acquire(const struct gssapi *gssapi,
 						    const char *principal, const char *keytab,
 						    struct err *err);

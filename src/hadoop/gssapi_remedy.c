@@ -7,10 +7,12 @@
 #define CONF "krb5.conf (/etc/krb5.conf, or the file that KRB5_CONFIG names)"
 
 /* The texts are those of MIT Kerberos 1.20, in lib/krb5 and lib/gssapi/krb5. */
-static const struct {
-	const char *part, *remedy;
+struct remedy {
+	const char *part, *text;
 	enum err_kind kind; /* ERR_NONE: ERR_DENIED */
-} remedies[] = {
+};
+
+static const struct remedy remedies[] = {
 	{"credentials have expired", "get a new ticket with kinit", ERR_EXPIRED},
 	{"credential has expired", "get a new ticket with kinit", ERR_EXPIRED},
 	{"Ticket expired", "get a new ticket with kinit", ERR_EXPIRED},
@@ -51,14 +53,51 @@ static const struct {
 	{"KDC has no support for encryption type",
 	 "see permitted_enctypes in " CONF ": AES is needed"},
 	{"no support for encryption type", "see permitted_enctypes in " CONF ": AES is needed"},
+	{"credentials have been revoked",
+	 "the account is locked: ask the realm's administrator to unlock it"},
 	{"Decrypt integrity check failed", "the keys have changed: get a new ticket with kinit"},
 };
 
+#define NEW_KEYTAB                                                                                 \
+	"the user's keys have changed since: have the keytab written anew (ktadd of kadmin)"
+
+static const struct remedy remedies_of_keytabs[] = {
+	{"No credentials cache found",
+	 "the file has no key of this principal: see klist -k, and tony.kerberos.principal",
+	 ERR_CONFIG},
+	{"Decrypt integrity check failed", NEW_KEYTAB},
+	{"Preauthentication failed", NEW_KEYTAB},
+	{"not found in Kerberos database",
+	 "the realm has no such user, or none any more: see tony.kerberos.principal"},
+};
+
+static const struct remedy *find(const struct remedy *rows, size_t count, const char *text)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strstr(text, rows[i].part))
+			return &rows[i];
+	return NULL;
+}
+
+static int set(struct err *err, const struct remedy *remedy, const char *text)
+{
+	if (!remedy)
+		return err_set(err, ERR_DENIED, "Kerberos: %s", text);
+	return err_set(err, remedy->kind ? remedy->kind : ERR_DENIED, "Kerberos: %s; %s", text,
+		       remedy->text);
+}
+
 int gssapi_err(struct err *err, const char *text)
 {
-	for (size_t i = 0; i < array_length(remedies); i++)
-		if (strstr(text, remedies[i].part))
-			return err_set(err, remedies[i].kind ? remedies[i].kind : ERR_DENIED,
-				       "Kerberos: %s; %s", text, remedies[i].remedy);
-	return err_set(err, ERR_DENIED, "Kerberos: %s", text);
+	return set(err, find(remedies, array_length(remedies), text), text);
+}
+
+int gssapi_keytab_err(struct err *err, const char *keytab, const char *principal, const char *text)
+{
+	const struct remedy *remedy =
+		find(remedies_of_keytabs, array_length(remedies_of_keytabs), text);
+
+	set(err, remedy ? remedy : find(remedies, array_length(remedies), text), text);
+	return principal ? err_wrap(err, "the keytab %s, for %s", keytab, principal)
+			 : err_wrap(err, "the keytab %s", keytab);
 }

@@ -8,5 +8,8 @@
  * centre answers; ERR_EXPIRED: there is no ticket, or none any more; else ERR_DENIED. Returns -1.
  */
 int gssapi_err(struct err *err, const char *text);
+/* The same where the keys of that file were to get a ticket; `principal` NULL: of its first key.
+ * ERR_CONFIG: it has no key of the principal. */
+int gssapi_keytab_err(struct err *err, const char *keytab, const char *principal, const char *text);
 
 #endif

@@ -51,11 +51,14 @@ static int find_ticket(const struct kerberos_login *login, struct kerberos_user 
 }
 
 /* Neither a token for the ResourceManager nor a ticket. */
-static int say_neither(const struct str_list *rm, const struct err *why, struct err *err)
+static int say_neither(const struct str_list *rm, bool has_keytab, const struct err *why,
+		       struct err *err)
 {
 	char *addresses cleanup_free = str_list_join(rm, ", ");
 	const char *path = token_file_path();
 
+	if (has_keytab)
+		return err_set(err, why->kind, "the cluster uses Kerberos: %s", err_message(why));
 	if (!path)
 		return err_set(err, why->kind,
 			       "the cluster uses Kerberos: %s; where there can be no ticket, "
@@ -131,7 +134,7 @@ int hadoop_kerberos_user(struct hadoop_site *site, const struct str_list *rm,
 		if (token_file_owner(&owner, err) < 0)
 			return -1;
 		if (!owner)
-			return say_neither(rm, &why, err);
+			return say_neither(rm, login->keytab, &why, err);
 	}
 	user->name = owner ? name_of_owner(site, owner, err)
 			   : hadoop_user_of_principal(site, realm, user->principal, err);

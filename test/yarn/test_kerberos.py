@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from credentials import keys_of_keytab
 from patience import PATIENCE_S, assert_never, wait_until
 from program import write_xml
 from test_am_restart import kill_am, wait_am
@@ -28,9 +29,9 @@ def submit(tony, command):
     return tony.submit({"tony.worker.instances": 1}, "--executes", command)
 
 
-def kinit(tony, user, cache):
+def kinit(tony, user, cache, *options):
     env = tony.cluster.env_of(user)
-    subprocess.run(["kinit", "-k", "-t", env["TONY_YARN_KEYTAB"], env["TONY_YARN_PRINCIPAL"]], check=True,
+    subprocess.run(["kinit", *options, "-k", "-t", env["TONY_YARN_KEYTAB"], env["TONY_YARN_PRINCIPAL"]], check=True,
                    env=os.environ | env | {"KRB5CCNAME": cache})
 
 
@@ -93,6 +94,14 @@ def test_a_keytab_in_place_of_a_ticket(own_tony):
     answer = own_tony.run("nodes", env={"KRB5_CLIENT_KTNAME": alice["TONY_YARN_KEYTAB"],
                                         "KRB5CCNAME": f"FILE:{own_tony.directory}/cache"})
     assert answer.returncode == 0, answer.stderr
+
+
+def test_a_ticket_that_has_ended(own_tony):
+    cache = own_tony.directory / "short"
+    kinit(own_tony, "alice", f"FILE:{cache}", "-l", "1s")
+    env = {"KRB5CCNAME": f"FILE:{cache}"}
+    answer = wait_until(lambda: (told := own_tony.run("nodes", env=env)).returncode != 0 and told, "the end of the ticket")
+    assert answer.returncode == 6 and "xpired; get a new ticket with kinit" in answer.stderr, answer.stderr
 
 
 def expect_refusal(tony, env, *parts):
@@ -185,6 +194,19 @@ def test_a_key_distribution_centre_that_is_down(own_tony):
     assert answer.returncode == 5 and "Cannot contact any KDC" in answer.stderr, answer.stderr
 
 
+def other_keys(keytab):
+    """As after a change of the password."""
+    for key in keys_of_keytab(keytab):
+        keytab = keytab.replace(key, bytes(byte ^ 0x55 for byte in key))
+    return keytab
+
+
+def expect_keytab_refusal(tony, keytab, code, *parts):
+    answer, _ = tony.job({"tony.worker.instances": 1}, "--principal", tony.cluster.env_of("alice")["TONY_YARN_PRINCIPAL"],
+                         "--keytab", keytab, "--executes", "true")
+    assert answer.returncode == code and all(part in answer.stderr for part in parts), answer.stderr
+
+
 def test_the_keys_of_a_keytab(own_tony, staging):
     """Its tickets are on no disk."""
     alice = own_tony.cluster.env_of("alice")
@@ -202,7 +224,14 @@ def test_the_keys_of_a_keytab(own_tony, staging):
     assert answer.returncode == 0 and job.application()["user"] == "alice", answer.stderr
     assert own_tony.run("status", job.id, cwd="/").returncode == 0
     answer, _ = own_tony.job(keys | {"tony.kerberos.keytab": own_tony.directory / "none"}, "--executes", "true")
-    assert answer.returncode != 0 and "tony.kerberos.keytab: cannot read" in answer.stderr
+    assert answer.returncode == 3 and "tony.kerberos.keytab: cannot read" in answer.stderr
+    expect_keytab_refusal(own_tony, own_tony.cluster.env_of("bob")["TONY_YARN_KEYTAB"], 3, "for alice@", "the file has no key of this principal")
+    stale = own_tony.directory / "stale.keytab"
+    stale.touch(0o600)
+    stale.write_bytes(other_keys(Path(alice["TONY_YARN_KEYTAB"]).read_bytes()))
+    expect_keytab_refusal(own_tony, stale, 6, "stale.keytab", "have the keytab written anew")
+    (own_tony.directory / "alice.keytab").chmod(0o644)
+    expect_keytab_refusal(own_tony, own_tony.directory / "alice.keytab", 3, "everybody on this machine may read", "chmod")
 
 
 def test_a_proxy_user(own_tony):
