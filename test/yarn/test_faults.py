@@ -7,7 +7,8 @@ import os
 import signal
 
 import pytest
-from program import PATIENCE_S, stand_still, wait_until
+from program import PATIENCE_S, PYTHON, stand_still, wait_until
+from test_am_restart import kill_am, wait_am
 from test_full import WELL_AGAIN, expect_end, metric, submit_writer, told
 
 CLUSTER = {"--nodes": 3, "--heartbeat-ms": 100, "--expiry-ms": 10000, "--recovery": None}
@@ -248,6 +249,39 @@ def test_safe_mode_under_a_job(tony):
     finally:
         tony.cluster.kit("hdfs", "dfsadmin", "-safemode", "leave")
     expect_success(tony, job, end)
+
+
+def by_number(text):
+    """Of several lines with a number, the one that was told last."""
+    return {line["seq"]: line for line in map(json.loads, text.splitlines()) if line["seq"]}
+
+
+@pytest.mark.promise("R37")
+def test_followers_hear_what_took_the_place_of_events_that_nobody_kept(tony):
+    """The AM tells of them while HDFS takes nothing, and is killed then: the next one knows nothing of them."""
+    go = tony.directory / "go"
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", f"exec {PYTHON} web_program.py {go}")
+    job.wait_task("worker:0")
+    follower, waiter = tony.start("events", "--json", "-f", job.id), tony.start("wait", job.id)
+    tony.cluster.kit("hdfs", "dfsadmin", "-safemode", "enter")
+    try:
+        go.touch()
+        told = ""
+        while '"ev":"store"' not in told:
+            told += follower.stdout.readline()
+        kill_am(job)
+    finally:
+        tony.cluster.kit("hdfs", "dfsadmin", "-safemode", "leave")
+    wait_am(job, 2)
+    wait_until(lambda: "ui_url" in job.task("worker:0"), "the next AM to hear of the interface")
+    assert tony.run("kill", job.id).returncode == 0
+    assert waiter.wait(PATIENCE_S) != 0
+    told += follower.stdout.read()
+    numbers = [line["seq"] for line in map(json.loads, told.splitlines()) if line["seq"]]
+    assert len(set(numbers)) < len(numbers), "no line took another one's place"
+    told = by_number(told)
+    assert told == by_number(tony.run("events", "--json", job.id).stdout)
+    assert [line["attempt"] for line in told.values() if line["ev"] == "am"] == [1, 2]
 
 
 def test_hdfs_is_full_under_a_job(tony):
