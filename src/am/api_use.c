@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 
-/* Its own metrics, not those of a process before it. NULL: there are none. */
 const struct usage *api_present_usage(const struct api *api, size_t number)
 {
 	const struct task *task = machine_task(api->host.machine, number);
@@ -79,8 +78,11 @@ static void append_use(const struct api *api, const struct api_rows *rows, size_
 
 	if (!use)
 		return;
+	double value = NAN;
 	if (rows->name && task->numbers)
-		set_number(use, "number", user_series_last(task->numbers, rows->name), 6);
+		value = user_series_last(task->numbers, rows->name);
+	if (isfinite(value))
+		json_object_set_new(use, "number", json_real(value));
 	char *row cleanup_free = json_text(use), *name cleanup_free = api_task_name(api, number);
 	str_append_format(text, "\"%s\":%s", name, row);
 }

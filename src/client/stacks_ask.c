@@ -111,9 +111,19 @@ static void on_drained(void *data)
 {
 }
 
+/* Without the name of the task, so that tasks with the same problem are told together. */
 static void on_ended(void *data, const struct err *err)
 {
-	end(data, NULL, mem_strdup(err_message(err)));
+	struct ask *ask = data;
+	const char *problem = err_message(err), *task = ask->answer->task;
+	const char *rest = str_starts_with(problem, task) ? problem + strlen(task) : "";
+
+	if (str_starts_with(rest, ": "))
+		end(ask, NULL, mem_strdup(rest + 2));
+	else if (str_starts_with(rest, "'s "))
+		end(ask, NULL, mem_printf("its %s", rest + 3));
+	else
+		end(ask, NULL, mem_strdup(problem));
 }
 
 static void on_late(evutil_socket_t fd, short what, void *data)

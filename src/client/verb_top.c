@@ -162,9 +162,11 @@ static void append_head(const struct top *top, struct str *out)
 	char *age cleanup_free = str_format_duration(lasted > 0 ? lasted : 0);
 	json_t *use cleanup_json = json_object();
 
-	for (size_t i = 0; i < array_length(members) - 1; i++)
-		if (!isnan(sum(top, members[i])))
-			json_object_set_new(use, members[i], json_real(sum(top, members[i])));
+	for (int i = BY_CPU; i <= BY_MEMORY; i++) {
+		double total = sum(top, members[i]);
+		if (!isnan(total))
+			json_object_set_new(use, members[i], json_real(total));
+	}
 	char *used cleanup_free = use_text(use, 0);
 	str_append_format(out, "%s  %s  %s  %s\n", top->opened->id, job_state_name(view->state),
 			  age, view->job->name);

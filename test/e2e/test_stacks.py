@@ -104,7 +104,7 @@ def test_the_reason_is_told_why_there_are_no_python_stacks(tony, py_spy, script,
 
 
 def test_a_task_that_does_not_answer_is_named(tony):
-    job = submit(tony, 3, "exec sleep 1000", {"tony.late.instances": 1, "tony.late.command": "true", "tony.late.memory": "64m",
+    job = submit(tony, 3, "exec sleep 1000", {"tony.late.instances": 2, "tony.late.command": "true", "tony.late.memory": "64m",
                                               "tony.late.depends-on": "worker"})
     executor = job.task("worker:1")["executor_pid"]
     os.kill(executor, signal.SIGSTOP)
@@ -114,8 +114,8 @@ def test_a_task_that_does_not_answer_is_named(tony):
         os.kill(executor, signal.SIGCONT)
     assert answer.returncode == 5
     lines = answer.stdout.splitlines()
-    assert lines[0] == f"{job.id}: 2 of 4 tasks answered"
-    assert "worker:1: it did not answer within 2.0 s" in lines and "late:0: late:0: it runs no program" in lines, lines
+    assert lines[0] == f"{job.id}: 2 of 5 tasks answered"
+    assert "worker:1: it did not answer within 2.0 s" in lines and "late:0-1: it runs no program" in lines, lines
     assert any(line.startswith("worker:0, worker:2: 2 processes sleep") for line in lines)
 
 
