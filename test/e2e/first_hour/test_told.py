@@ -17,9 +17,9 @@ XML = "echo '<configuration><property><name>%s</name><value>%s</value></property
 SPACED = "printf '#!/bin/sh\\necho it ran\\n' > 'my script.sh'; chmod +x my*;"
 
 ROWS = [
-    ("3.2 verbs", "for verb in ps run stop delete top resume repeat; do tony $verb x; done", 2,
+    ("3.2 verbs", "for verb in ps run stop delete info sstat resume repeat; do tony $verb x; done", 2,
      ["did you mean tony list?", "did you mean tony submit?", "did you mean tony kill?",
-      "did you mean tony kill, or tony rm?", "did you mean tony status JOB?",
+      "did you mean tony kill, or tony rm?", "did you mean tony status JOB?", "did you mean tony top JOB?",
       "did you mean tony rerun JOB --resume?", "did you mean tony rerun JOB?"], []),
     ("other schedulers", "for verb in sbatch srun squeue scancel qsub torchrun; do tony $verb x; done", 2,
      ["did you mean tony submit --detach?", "did you mean tony submit --follow?", "did you mean tony list?",
