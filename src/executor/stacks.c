@@ -271,8 +271,14 @@ static json_t *process_to_json(pid_t pid, int64_t until)
 	json_set_int(object, "pid", pid);
 	json_set_text(object, "name", name);
 	set_line(object, "command", pid, "cmdline");
-	if (is_python(pid, name) && clock_monotonic_ms() < until)
-		add_python(object, pid);
+	if (is_python(pid, name)) {
+		if (clock_monotonic_ms() < until)
+			add_python(object, pid);
+		else
+			json_set_text(object, "problem",
+				      "py-spy was not asked: it took too long for the processes "
+				      "before");
+	}
 	json_object_set_new(object, "threads", threads_of(pid));
 	return object;
 }
