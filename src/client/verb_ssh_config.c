@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "client/talk.h"
 #include "client/task_channel.h"
@@ -67,6 +68,7 @@ static int make_key(const char *path, struct err *err)
 	pid_t pid = fork();
 
 	if (pid == 0) {
+		limits_restore();
 		execlp("ssh-keygen", "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "tony",
 		       "-f", path, (char *)NULL);
 		_exit(127);
