@@ -17,6 +17,7 @@ Version: {version}
 Summary: Runs distributed machine-learning jobs on one machine and on YARN
 License: Apache-2.0
 Classifier: Environment :: Console
+Classifier: Framework :: Apache Airflow :: Provider
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Programming Language :: C
 Classifier: Programming Language :: Python :: 3

@@ -61,6 +61,12 @@ def free_port():
         return server.getsockname()[1]
 
 
+def answers(port):
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
+
+
 class Airflow:
     def __init__(self, tony):
         self.tony, self.home = tony, tony.directory / "airflow"
@@ -101,17 +107,21 @@ class Airflow:
 
     @contextlib.contextmanager
     def running(self, **env):
-        services = [["scheduler", "--skip-serve-logs"], ["triggerer", "--skip-serve-logs"]]
-        if IS_3:
-            services += [["dag-processor"], ["api-server", "--host", "127.0.0.1"]]
         try:
-            for words in services:
-                with open(self.home / f"{words[0]}.log", "w") as log:
-                    self.children.append(subprocess.Popen(["airflow", *words], env={**self.env, **env}, cwd=self.home, stdout=log,
-                                                          stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL))
+            if IS_3:
+                self.start(env, "api-server", "--host", "127.0.0.1")
+                wait_until(lambda: answers(int(self.env["AIRFLOW__API__PORT"])), "Airflow's server")
+                self.start(env, "dag-processor")
+            self.start(env, "scheduler", "--skip-serve-logs")
+            self.start(env, "triggerer", "--skip-serve-logs")
             yield
         finally:
             self.stop()
+
+    def start(self, env, *words):
+        with open(self.home / f"{words[0]}.log", "w") as log:
+            self.children.append(subprocess.Popen(["airflow", *words], env={**self.env, **env}, cwd=self.home, stdout=log,
+                                                  stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL))
 
     def stop(self):
         for child in self.children:

@@ -5,18 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from airflow.configuration import conf
-from airflow.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 from asgiref.sync import sync_to_async
 
 try:
-    from airflow.sdk import BaseHook, BaseOperator, BaseOperatorLink, BaseSensorOperator, XCom
+    from airflow.sdk import BaseHook, BaseOperator, BaseOperatorLink, BaseSensorOperator
+    from airflow.sdk.execution_time.xcom import XCom
 except ImportError:
     from airflow.hooks.base import BaseHook
     from airflow.models import BaseOperator
     from airflow.models.baseoperatorlink import BaseOperatorLink
     from airflow.models.xcom import XCom
     from airflow.sensors.base import BaseSensorOperator
+try:  # newer than the rest of airflow.sdk
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
+except ImportError:
+    from airflow.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
 
 __all__ = [
     "AirflowException", "AirflowFailException", "AirflowNotFoundException", "BaseHook", "BaseOperator", "BaseOperatorLink",
