@@ -21,6 +21,7 @@ from tony._again import Errand, take_or_submit
 _ARGUMENTS = ("hdfs_classpath", "task_params", "python_binary_path", "python_venv", "executes")
 _DATASETS = {"azkaban.input.dataset": "AZKABAN_INPUT_DATASET", "azkaban.output.dataset": "AZKABAN_OUTPUT_DATASET"}
 _TAGS = ("azkaban.flow.execid", "azkaban.flow.flowid", "azkaban.flow.projectname", "azkaban.webserverhost")
+_NO_KEYS = {"tony.application.tags", "tony.job.id", "tony.job.state", "tony.job.output"}  # tags, and the results of a job before this one
 _TAG_CAP = 100  # characters, of a tag of YARN
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f"}
 
@@ -49,7 +50,7 @@ def _tags(properties: Mapping[str, str]) -> List[str]:
 
 def options_of(properties: Mapping[str, str]) -> Dict[str, Any]:
     """The options of tony.submit()."""
-    conf = {f"tony.{name}": value for name, value in _by_prefix(properties, "tony.").items() if name != "application.tags"}
+    conf = {name: value for name, value in properties.items() if name.startswith("tony.") and name not in _NO_KEYS}
     env = _by_prefix(properties, "worker_env.")
     env.update((variable, properties[name].replace(",", ";")) for name, variable in _DATASETS.items() if name in properties)
     options: Dict[str, Any] = {name: properties.get(name) for name in _ARGUMENTS}

@@ -82,7 +82,7 @@ tony.driver.memory=64m
 """, encoding="latin-1")
     (azkaban.flow / "src/odd.py").write_text("import json, os, sys\nprint(json.dumps([sys.argv[1:], *(os.environ.get(name) for name in "
                                              "('ODD', 'AZKABAN_INPUT_DATASET', 'AZKABAN_OUTPUT_DATASET'))]))\n")
-    said, last = azkaban.run("odd", greeting="to all")
+    said, last = azkaban.run("odd", greeting="to all", **{"tony.job.id": "of the job before", "tony.job.output": "/results"})
     assert last.startswith("SUCCEEDED"), said
     job = only_job(tony)
     assert json.loads(job.logs("driver:0")) == [["--url", "hdfs://nn:8020/a=b", "--text", "to all"], "a =b:c#d\\e ü", "/data/a;/data/b",
