@@ -38,7 +38,6 @@ def make(folder):
     date = run("git", "-C", ROOT, "log", "-1", "--format=%cD").strip()
     (tree / "debian/changelog").write_text(CHANGES.format(version=version(), maintainer=maintainer, date=date))
     print("the Debian package", flush=True)
-    run(ROOT / "web/packages")
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     # Objects that ./dev build has made are the same here.
     compiler = {"CC": "ccache gcc", "CCACHE_BASEDIR": str(tree), "CCACHE_NOHASHDIR": "1",

@@ -3,8 +3,6 @@
 import hashlib
 import importlib.util
 import json
-import subprocess
-from pathlib import Path
 
 from programs import ROOT, version
 from toolchain import run
@@ -59,12 +57,10 @@ def bill(toolchain, sources):
 def licences(toolchain, sources):
     """One text for all parts."""
     zig = next((toolchain.folder / "lib").glob("python*/site-packages/ziglang"))
-    modules = subprocess.run([ROOT / "web/packages", "--find"], capture_output=True, text=True, check=False).stdout.strip()
     texts = {name: (sources.folder / name / "debian/copyright") for name in sorted(sources.versions)}
-    texts |= {"musl": zig / "lib/libc/musl/COPYRIGHT", "zig's compiler-rt": zig / "LICENSE", "uPlot": Path(modules, "uplot/LICENSE")}
+    texts |= {"musl": zig / "lib/libc/musl/COPYRIGHT", "zig's compiler-rt": zig / "LICENSE", "uPlot": ROOT / "web/vendor/uPlot.LICENSE.txt"}
     parts = ["tony is under the Apache License 2.0 (LICENSE). Its two programs contain parts of the following, under their own licences. "
              "sbom.spdx.json has their versions, from which their sources can be had.\n"]
-    # A build without npm has no uPlot.
     for name, path in texts.items():
         if path.exists():
             text = path.read_text(encoding="utf-8", errors="replace")

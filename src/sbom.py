@@ -1,7 +1,7 @@
 """The bill of materials of the two programs, as SPDX 2.3 in JSON: sbom.py BUILD SOURCE OUTPUT.
 
 The linker itself says which files of other packages it takes into a program. Debian's packages of these say what they are of and
-in which version, web/package-lock.json what the dashboard has from npm. A package that is not in LICENCES fails: look its licence
+in which version, web/package-lock.json which version of uPlot web/vendor has. A package that is not in LICENCES fails: look its licence
 up in /usr/share/doc/PACKAGE/copyright, and add it.
 """
 

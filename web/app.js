@@ -181,8 +181,8 @@ class App {
 			return new ComparePage(route);
 		const Page = JOB_PAGES[route.page];
 		return Page ? new Page(this.store, route, this.server)
-			: {title: 'Nothing here', element: troublePage('Page not found', 'The address leads to no page of the dashboard.', null,
-				this.server.kind === 'portal')};
+			: {title: 'Page not found', element: troublePage('Page not found',
+				'The address leads to no page of the dashboard.', null, this.server.kind === 'portal')};
 	}
 
 	showTitle() {

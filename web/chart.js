@@ -1,6 +1,6 @@
 /**
  * Curves over time or steps: uPlot, dressed in the page's colours, with the numbers as text below.
- * A build without the package says so in place of the curves.
+ * Where the library does not load the page says so in place of the curves.
  */
 import {h, replace, setText} from './dom.js';
 import {formatClock, formatDuration, formatNumber, formatValue} from './format.js';
@@ -12,8 +12,8 @@ const COLORS = 10; /* --curve-1 and so on */
 let library = null;
 
 async function load() {
-	const {default: Plot} = await import('./uPlot.js');
-	const style = h('link', {rel: 'stylesheet', href: 'assets/uPlot.css'});
+	const {default: Plot} = await import('./vendor/uPlot.js');
+	const style = h('link', {rel: 'stylesheet', href: 'assets/vendor/uPlot.css'});
 	await new Promise((resolve, reject) => {
 		style.onload = resolve;
 		style.onerror = reject;
@@ -22,7 +22,7 @@ async function load() {
 	return Plot;
 }
 
-/** @returns {Promise<any>} uPlot; null: this build has none */
+/** @returns {Promise<any>} uPlot; null: it did not come */
 function plotLibrary() {
 	library ??= load().catch(() => null);
 	return library;
@@ -126,7 +126,7 @@ export class Chart {
 		if (this.isGone)
 			return;
 		if (!Plot) {
-			setText(this.box, 'This build has no charts: run ./dev deps, then build again.');
+			setText(this.box, 'The charts did not load. Load the page again.');
 			return;
 		}
 		this.Plot = Plot;

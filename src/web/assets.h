@@ -1,4 +1,4 @@
-/* The dashboard: the files of web/ and what they use from npm, embedded at build. */
+/* The dashboard: the files of web/, embedded at build. */
 #ifndef TONY_WEB_ASSETS_H
 #define TONY_WEB_ASSETS_H
 

@@ -1,14 +1,12 @@
 """embed_assets.py WEB OUTPUT.c OUTPUT.d: the dashboard's files as C (assets.h).
 
-All of WEB that a browser can use, and what it takes from npm (WEB/packages tells where that is),
-each as it is and compressed; without that there are no charts, and the dashboard says so. The third
-file tells ninja what this was made of: the folders too, so that a new file is seen.
+All of WEB that a browser can use, each file as it is and compressed. The third file tells ninja what
+this was made of: the folders too, so that a new file is seen.
 """
 
 import gzip
 import hashlib
 import os
-import subprocess
 import sys
 
 TYPES = {
@@ -18,22 +16,6 @@ TYPES = {
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
 }
-PACKAGES = {
-    "uPlot.js": "uplot/dist/uPlot.esm.js",
-    "uPlot.css": "uplot/dist/uPlot.min.css",
-    "uPlot.LICENSE.txt": "uplot/LICENSE",
-}
-
-
-def find_packaged(web, made_of):
-    """Names and paths of what comes from npm; the folder that it comes into goes to `made_of`."""
-    found = subprocess.run([os.path.join(web, "packages"), "--find"], stdout=subprocess.PIPE, text=True)
-    folder = found.stdout.strip()
-    made_of.append(os.path.dirname(os.path.dirname(folder)))
-    if found.returncode != 0:
-        print("the dashboard will have no charts: for these run ./dev deps, then build again")
-        return []
-    return [(name, os.path.join(folder, path)) for name, path in PACKAGES.items()]
 
 
 def find_own(web, made_of):
@@ -65,8 +47,8 @@ def embed(number, name, data):
 
 def main():
     web, output, depfile = sys.argv[1:]
-    made_of = [os.path.join(web, "package-lock.json")]
-    files = [*find_own(web, made_of), *find_packaged(web, made_of)]
+    made_of = []
+    files = list(find_own(web, made_of))
     lines, rows = ['#include "web/assets.h"'], []
     for number, (name, path) in enumerate(sorted(files)):
         with open(path, "rb") as file:

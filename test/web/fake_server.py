@@ -19,7 +19,7 @@ import urllib.parse
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from fake_job import Job, Log, fill_portal  # noqa: E402
-from packages import WEB, find_packages  # noqa: E402
+from packages import WEB  # noqa: E402
 
 POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
           "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
@@ -161,11 +161,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_bytes(json.dumps(value).encode(), "application/json", status)
 
     def send_asset(self, name):
-        packaged = {"uPlot.js": "uplot/dist/uPlot.esm.js", "uPlot.css": "uplot/dist/uPlot.min.css",
-                    "uPlot.LICENSE.txt": "uplot/LICENSE"}
-        if not re.fullmatch(r"[A-Za-z0-9_.-]+", name) or self.server.lacks_charts and name in packaged:
+        if not re.fullmatch(r"(vendor/)?[A-Za-z0-9_.-]+", name) or self.server.lacks_charts and name.startswith("vendor/"):
             raise not_found("such file")
-        path = os.path.join(self.server.packages, packaged[name]) if name in packaged else os.path.join(WEB, name)
+        path = os.path.join(WEB, name)
         if not os.path.isfile(path):
             raise not_found("such file")
         with open(path, "rb") as file:
@@ -320,7 +318,6 @@ class Server(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), Handler)
         self.jobs = {job.id: job for job in jobs}
         self.prefix, self.is_portal = prefix, is_portal
-        self.packages = find_packages()
         self.requests = []
         self.away = self.denies = self.holds_streams = self.lacks_charts = False
         self.moves = threading.Event()  # not set: no byte comes, and no connection breaks off

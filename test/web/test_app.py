@@ -315,7 +315,7 @@ def test_page_without_charts_says_so(page, serve, job):
     server = serve(job)
     server.lacks_charts = True
     page.open(server, "#/tasks/worker:0")
-    page.wait_for_text("This build has no charts", ".chart-box")
+    page.wait_for_text("The charts did not load.", ".chart-box")
     assert "mean" in page.text(".chart-numbers")
 
 

@@ -9,7 +9,7 @@ from program import ROOT
 
 ROWS = [
     (["test/frameworks/venv", "jax"], "tony-test", "TONY_TEST_CACHE"),
-    (["web/packages"], "tony-build", "XDG_CACHE_HOME"),
+    (["test/web/packages"], "tony-build", "XDG_CACHE_HOME"),
 ]
 
 

@@ -87,13 +87,12 @@ static void test_head_has_no_body(void **state)
 	assert_string_equal(strstr(refusal, "\r\n\r\n"), "\r\n\r\n");
 }
 
-/* A build without npm's packages has no charts. */
 static const struct web_asset *find_chart(void)
 {
-	const struct web_asset *chart = web_asset_find("uPlot.js");
+	const struct web_asset *chart = web_asset_find("vendor/uPlot.js");
 
 	if (!chart)
-		fail_msg("uPlot.js is not in this build: run web/packages, then build again");
+		fail_msg("uPlot.js is not in this build");
 	return chart;
 }
 
@@ -101,7 +100,8 @@ static void test_what_the_browser_has_is_not_sent_again(void **state)
 {
 	const struct web_asset *chart = find_chart();
 	char *request cleanup_free = mem_printf(
-		"GET /assets/uPlot.js HTTP/1.1\r\nIf-None-Match: %s\r\n" CLOSE "\r\n", chart->etag);
+		"GET /assets/vendor/uPlot.js HTTP/1.1\r\nIf-None-Match: %s\r\n" CLOSE "\r\n",
+		chart->etag);
 	char *answer cleanup_free = answer_to(*state, request);
 
 	expect(answer, "HTTP/1.1 304 Not Modified\r\n");
@@ -109,8 +109,8 @@ static void test_what_the_browser_has_is_not_sent_again(void **state)
 	assert_null(strstr(answer, "Content-Length"));
 	assert_string_equal(strstr(answer, "\r\n\r\n"), "\r\n\r\n");
 	char *other cleanup_free = answer_to(
-		*state,
-		"GET /assets/uPlot.css HTTP/1.1\r\nIf-None-Match: \"0123\"\r\n" CLOSE "\r\n");
+		*state, "GET /assets/vendor/uPlot.css HTTP/1.1\r\nIf-None-Match: \"0123\"\r\n" CLOSE
+			"\r\n");
 	expect(other, "HTTP/1.1 200 OK\r\nContent-Type: text/css");
 }
 
@@ -120,7 +120,8 @@ static void test_compressed_when_that_is_understood(void **state)
 	char *length cleanup_free = mem_printf("Content-Length: %zu\r\n", chart->gzip_length);
 	char *answer cleanup_free = answer_to(
 		*state,
-		"HEAD /assets/uPlot.js HTTP/1.1\r\nAccept-Encoding: br, gzip\r\n" CLOSE "\r\n");
+		"HEAD /assets/vendor/uPlot.js HTTP/1.1\r\nAccept-Encoding: br, gzip\r\n" CLOSE
+		"\r\n");
 
 	assert_true(chart->gzip_length < chart->length);
 	expect(answer, "Content-Encoding: gzip\r\n");
