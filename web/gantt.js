@@ -4,7 +4,7 @@
  */
 import {h, setText} from './dom.js';
 import {formatClock, formatDuration} from './format.js';
-import {spanAt, timeStep} from './gantt_spans.js';
+import {failureAt, spanAt, timeStep} from './gantt_spans.js';
 import {TASK_STATES} from './states.js';
 import {revealRow, visibleRows} from './window.js';
 
@@ -13,6 +13,8 @@ const BAR = 12;
 const AXIS = 24;
 const ZOOM = 1.5;
 const MAX_ZOOM = 10000;
+const NEAR = 6; /* pixels, of a mark */
+const HATCHED = ['launching', 'stopping']; /* in a colour that another state nearly has, to many eyes */
 
 /** @typedef {import('./gantt_spans.js').TaskHistory} TaskHistory */
 
@@ -240,16 +242,57 @@ export class Gantt {
 			pen.fillStyle = this.look.states[state] ?? this.look.muted;
 			const high = state === 'running' ? BAR : BAR - 6;
 			pen.fillRect(left, y + (ROW - high) / 2, right - left, high);
+			if (HATCHED.includes(state))
+				this.hatch(pen, left, y + (ROW - high) / 2, right - left, high);
 		}
 		for (const {state, at} of attempt.ends) {
 			pen.fillStyle = this.look.states[state] ?? this.look.muted;
 			pen.fillRect(this.x(at) - 1, y + 3, 3, ROW - 6);
 		}
+		for (const {at} of attempt.failures)
+			this.drawFailure(pen, this.x(at), y);
+	}
+
+	hatch(pen, left, top, width, height) {
+		const from = Math.max(left, this.labels);
+		const to = Math.min(left + width, this.width);
+		pen.save();
+		pen.beginPath();
+		pen.rect(from, top, to - from, height);
+		pen.clip();
+		pen.strokeStyle = this.look.back;
+		pen.lineWidth = 1.5;
+		pen.beginPath();
+		for (let x = from - (from - left) % 5 - height; x < to; x += 5) {
+			pen.moveTo(x, top + height);
+			pen.lineTo(x + height, top);
+		}
+		pen.stroke();
+		pen.restore();
+	}
+
+	/* A cross, which no other mark has: a colour alone does not tell it to all. */
+	drawFailure(pen, x, y) {
+		const [top, bottom] = [y + ROW / 2 - 5, y + ROW / 2 + 5];
+		for (const [color, width] of [[this.look.back, 5], [this.look.states.failed, 2.5]]) {
+			pen.strokeStyle = color;
+			pen.lineWidth = width;
+			pen.beginPath();
+			pen.moveTo(x - 5, top);
+			pen.lineTo(x + 5, bottom);
+			pen.moveTo(x - 5, bottom);
+			pen.lineTo(x + 5, top);
+			pen.stroke();
+		}
+		pen.lineWidth = 1;
 	}
 
 	/* ---- what is pointed at ------------------------------------------------------------------ */
 
-	words(history, time) {
+	words(history, time, near = 0) {
+		const failure = failureAt(history, time, near);
+		if (failure)
+			return `${history.task} failed at ${formatClock(failure.at)}: ${failure.text}`;
 		const at = spanAt(history, time);
 		const last = history.attempts[history.attempts.length - 1];
 		if (!at)
@@ -276,7 +319,8 @@ export class Gantt {
 			this.hideTip();
 			return;
 		}
-		setText(this.tip, this.words(history, this.timeAt(Math.max(x, this.labels))));
+		const time = this.timeAt(Math.max(x, this.labels));
+		setText(this.tip, this.words(history, time, this.timeAt(x + NEAR) - this.timeAt(x)));
 		this.tip.hidden = false;
 		const left = Math.min(x + 12, this.width - this.tip.offsetWidth - 4);
 		this.tip.style.transform = `translate(${Math.max(0, left)}px, ${y + 16}px)`;
@@ -303,7 +347,9 @@ export class Gantt {
 			height: this.height - AXIS, rowHeight: ROW});
 		const last = history.attempts[history.attempts.length - 1];
 		const span = last?.spans[last.spans.length - 1];
-		setText(this.said, this.words(history, span?.from ?? this.range.to));
+		const failures = history.attempts.flatMap((attempt) => attempt.failures);
+		setText(this.said, [this.words(history, span?.from ?? this.range.to, -1), ...failures.map(({at, text}) =>
+			`failed at ${formatClock(at)}: ${text}`)].join('; '));
 		this.schedule();
 	}
 

@@ -2,6 +2,7 @@
  * The journal as spans of time: what each attempt of each task was doing when, and when the cluster
  * formed. Pure.
  */
+import {causeWords} from './format.js';
 import {taskHasEnded} from './states.js';
 
 /**
@@ -13,6 +14,7 @@ import {taskHasEnded} from './states.js';
  * @property {number} attempt
  * @property {Span[]} spans
  * @property {{state: string, at: number}[]} ends of its processes: a container may outlive them
+ * @property {{at: number, text: string}[]} failures also those after which it started anew in place
  * @property {string|null} outcome the state it ended in; null: it goes on
  * @property {number|null} ended
  * @property {object|null} cause
@@ -63,9 +65,12 @@ export class SpanFold {
 			history = {task: name, attempts: []};
 			this.tasks.set(name, history);
 		}
+		const before = history.attempts[history.attempts.length - 1];
 		const attempt = this.attemptOf(history, record);
 		attempt.host = record.host ?? attempt.host;
 		attempt.cause = record.cause ?? attempt.cause;
+		if (isFailure(record))
+			(before ?? attempt).failures.push({at: record.t, text: failureWords(record)});
 		this.move(attempt, String(record.to), record);
 	}
 
@@ -78,7 +83,7 @@ export class SpanFold {
 		}
 		if (last && last.ended === null)
 			this.close(last, 'lost', t);
-		const next = {attempt, spans: [], ends: [], outcome: null, ended: null, cause: null, host: null};
+		const next = {attempt, spans: [], ends: [], failures: [], outcome: null, ended: null, cause: null, host: null};
 		history.attempts.push(next);
 		return next;
 	}
@@ -119,6 +124,33 @@ export class SpanFold {
 			}
 		}
 	}
+}
+
+/* A record keeps the cause of an earlier failure: a program that runs no more without having been stopped has failed. */
+function isFailure({cause, from, to}) {
+	return Boolean(cause) && from !== to &&
+		(['failed', 'lost'].includes(to) || from === 'running' && ['registered', 'requested', 'waiting'].includes(to));
+}
+
+function failureWords({cause, to}) {
+	const next = {failed: '', lost: ''}[to] ?? (to === 'registered' ? '; started anew in place' : '; asked for anew');
+	return `${causeWords(cause)}${next}`;
+}
+
+/**
+ * The failure of a task that is nearest to a time, within `near` ms; null: there is none.
+ * @param {TaskHistory} history @param {number} time @param {number} near
+ */
+export function failureAt(history, time, near) {
+	let found = null;
+	for (const {failures} of history.attempts) {
+		for (const failure of failures) {
+			const distance = Math.abs(failure.at - time);
+			if (distance <= near && !(found && Math.abs(found.at - time) <= distance))
+				found = failure;
+		}
+	}
+	return found;
 }
 
 /** When an attempt first came into a state; null: it never did. @param {Attempt} attempt */

@@ -61,6 +61,12 @@ function taskWords(record) {
 	return `${changed}${which}${where}${ended && cause ? `: ${causeWords(cause)}` : ''}`;
 }
 
+/* The last one first, which is what a narrow cell shows. */
+function failureList({failures}) {
+	const words = failures.map(({at, text}) => `${formatClock(at)} ${text}`).reverse();
+	return failures.length > 1 ? `${failures.length}: ${words.join('; ')}` : words.join('');
+}
+
 export class EventsPage {
 	/** @param {import('./store.js').JobStore} store @param {import('./router.js').Route} route */
 	constructor(store, route) {
@@ -117,6 +123,7 @@ export class EventsPage {
 	legend() {
 		this.legendElement = h('div', {class: 'legend static'}, SHOWN_STATES.map((state) =>
 			h('span', {class: `count ${stateClass(state)}`}, h('span', {class: 'dot', 'aria-hidden': 'true'}), state)),
+		h('span', {class: 'count'}, h('span', {class: 'cross', 'aria-hidden': 'true'}, '\u2715'), 'failure'),
 		h('span', {class: 'count'}, h('span', {class: 'dashed', 'aria-hidden': 'true'}), 'new epoch'));
 		return this.legendElement;
 	}
@@ -140,6 +147,8 @@ export class EventsPage {
 			{key: 'outcome', title: 'Outcome', width: 'minmax(6.5rem, 1fr)', least: 6.5, priority: 0,
 				value: ({attempt}) => taskStateOrder(stateOf(attempt)),
 				draw: (cell, {attempt}) => drawBadge(cell, stateOf(attempt), stateClass(stateOf(attempt)))},
+			{key: 'failures', title: 'Failures', width: 'minmax(8rem, 2fr)', least: 8, priority: 1,
+				value: ({attempt}) => attempt.failures.length, draw: (cell, {attempt}) => drawTitled(cell, failureList(attempt))},
 			{key: 'node', title: 'Node', width: 'minmax(7rem, 1.3fr)', least: 7, priority: 9,
 				value: ({attempt}) => attempt.host, draw: (cell, {attempt}) => drawTitled(cell, attempt.host ?? '')},
 		];

@@ -3,7 +3,7 @@ import {test} from 'node:test';
 
 import {alignCurves, summarize} from '../../web/chart.js';
 import {safeHref} from '../../web/dom.js';
-import {firstTime, spanAt, SpanFold, timeStep} from '../../web/gantt_spans.js';
+import {failureAt, firstTime, spanAt, SpanFold, timeStep} from '../../web/gantt_spans.js';
 import {linesThatMatter} from '../../web/page_cause.js';
 import {comparedIds, overlay, valueWords} from '../../web/page_compare.js';
 import {filterConfig} from '../../web/page_config.js';
@@ -184,6 +184,24 @@ test('an attempt is a row of spans', () => {
 	assert.equal(firstTime(attempts[1], 'running'), null);
 	assert.equal(spanAt(spans.tasks.get('w:0'), 7).span.state, 'running');
 	assert.equal(spanAt(spans.tasks.get('w:0'), 0), null);
+});
+
+test('each failure is told once, with its reason and what followed', () => {
+	const crash = {kind: 'signal', text: 'SIGSEGV'};
+	const spans = folded(at(1, 'running', {epoch: 1, from: 'registered'}),
+		at(2, 'running', {epoch: 1, from: 'running', up: true}),
+		at(3, 'registered', {epoch: 1, from: 'running', cause: crash, restart: 1}),
+		at(4, 'running', {epoch: 1, from: 'registered', cause: crash, restart: 1}),
+		at(5, 'running', {epoch: 1, from: 'running', cause: crash, up: true}),
+		at(6, 'stopping', {epoch: 1, from: 'running', cause: crash}),
+		at(7, 'registered', {epoch: 2, from: 'stopping', cause: crash}),
+		at(8, 'running', {epoch: 2, from: 'registered', cause: crash}),
+		at(9, 'requested', {attempt: 2, from: 'running', cause: {kind: 'lost', text: 'its node is gone'}}));
+	const history = spans.tasks.get('w:0');
+	assert.deepEqual(history.attempts.map(({failures}) => failures), [[{at: 3, text: 'SIGSEGV; started anew in place'},
+		{at: 9, text: 'its node is gone; asked for anew'}], []]);
+	assert.equal(failureAt(history, 4, 2).at, 3);
+	assert.equal(failureAt(history, 6, 2), null);
 });
 
 test('an end is told once, whatever is said of it later', () => {
