@@ -46,7 +46,7 @@ class App {
 		this.help = helpDialog();
 		this.main = h('main', {id: 'main', tabindex: '-1'}, h('p', {class: 'muted page'}, 'Loading\u2026'));
 		replace(this.root,
-			h('button', {type: 'button', class: 'skip', onclick: () => this.main.focus()}, 'To the content'),
+			h('button', {type: 'button', class: 'skip', onclick: () => this.main.focus()}, 'Skip to content'),
 			h('header', {class: 'top'}, this.trail, this.tabs, h('span', {class: 'grow'}), this.connection,
 				this.theme, h('button', {type: 'button', class: 'plain', 'aria-label': 'Keyboard help',
 					title: 'Keyboard help (?)', onclick: () => this.help.showModal()}, '?')),

@@ -110,7 +110,7 @@ export class ConfigPage {
 		const given = types.map((type, i) => [type, Object.entries(answers[i] ?? {})])
 			.filter(([, variables]) => variables.length > 0);
 		replace(this.environment, h('section', {'aria-labelledby': 'environment'},
-			h('h2', {id: 'environment'}, 'Environment as given'),
+			h('h2', {id: 'environment'}, 'Environment variables'),
 			given.length === 0 ? h('p', {class: 'muted'}, 'None was given.') : null,
 			given.map(([type, variables]) => variableTable(type, variables))));
 	}

@@ -6,7 +6,7 @@ import {h} from './dom.js';
 /** @param {any} server as v1/server has it; null: not known */
 export function deniedPage(server) {
 	const id = server?.job ?? 'JOB';
-	return h('div', {class: 'page narrow'}, h('h1', {}, 'This page needs a link of yours'),
+	return h('div', {class: 'page narrow'}, h('h1', {}, 'Sign in: open a new link'),
 		server?.kind === 'portal'
 			? [h('p', {}, 'The portal shows jobs to those it knows. Open it with the link that it printed when it ' +
 				'was started, or have a new one printed:'), h('pre', {tabindex: '0'}, 'tony portal --link'),

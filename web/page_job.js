@@ -100,7 +100,7 @@ export class JobPage {
 		const rows = [
 			['User', job.user], ['Queue', job.queue], ['Scheduler', job.scheduler],
 			['Framework', job.framework], ['Job', h('code', {}, job.id)],
-			['Tags', (job.tags ?? []).join(', ')], ['Epoch', job.epoch || ''], ['Wanted', wantedWords(job)],
+			['Tags', (job.tags ?? []).join(', ')], ['Epoch', job.epoch || ''], ['Requested tasks', wantedWords(job)],
 			['Retries', retryWords(job)], ['AM attempt', job.am_attempt > 1 ? job.am_attempt : ''],
 			['Submitted', ago(job.submitted_ms)], ['Running since', ago(job.running_ms)],
 			['Ended', ago(job.ended_ms)], ['Repeats', job.rerun_of], ['Code', this.buildCode(job.provenance)],
@@ -274,7 +274,7 @@ export class JobPage {
 
 function causeTitle(state) {
 	if (jobHasEnded(state) || state === 'finishing')
-		return 'First cause';
+		return 'Root cause';
 	return state === 'reforming' ? 'Being repaired' : 'Latest failure';
 }
 

@@ -3,7 +3,7 @@
  */
 import {getJson, queryText} from './api.js';
 import {h, replace, setText} from './dom.js';
-import {formatAgo, formatCount, formatElapsed, formatTime} from './format.js';
+import {formatAgo, formatCount, formatElapsed, formatPlural, formatTime} from './format.js';
 import {enginePath, jobHash, withQuery} from './router.js';
 import {jobHasEnded, JOB_STATES, stateClass} from './states.js';
 import {DataGrid, drawBadge, drawLink, drawTitled} from './table.js';
@@ -18,13 +18,15 @@ const COMPARED_MOST = 10;
 const TIMES = {'1h': 3600e3, '24h': 86400e3, '7d': 7 * 86400e3, '30d': 30 * 86400e3};
 const TIME_WORDS = {'1h': 'Last hour', '24h': 'Last 24 hours', '7d': 'Last 7 days', '30d': 'Last 30 days'};
 
+const FILTERS = ['q', 'user', 'name', 'type', 'state', 'queue', 'tag'];
+
 /** Columns by the names that older bookmarks have. */
 const NEWER_SORTS = {tasks: 'task_count'};
 
 /** What the portal is asked for; times are told in words and asked in ms. Pure. */
 export function jobsQuery(query, now) {
 	const asked = {};
-	for (const name of ['q', 'user', 'name', 'type', 'state', 'queue', 'tag', 'sort', 'order'])
+	for (const name of [...FILTERS, 'sort', 'order'])
 		asked[name] = query.get(name);
 	const page = Math.max(1, Number(query.get('page')) || 1);
 	const since = TIMES[query.get('time')];
@@ -82,7 +84,7 @@ export class JobsPage {
 		this.age = h('span', {class: 'muted age'});
 		this.away = h('div', {class: 'notice bad unreachable', role: 'alert', hidden: true});
 		const sort = this.query.get('sort') ?? 'submitted_ms';
-		this.grid = new DataGrid({label: 'Jobs', columns: this.columns(), empty: 'No job is like that.',
+		this.grid = new DataGrid({label: 'Jobs', columns: this.columns(), empty: 'No jobs match these filters.',
 			sort: {key: NEWER_SORTS[sort] ?? sort, descending: this.query.get('order') !== 'asc'},
 			onSort: ({key, descending}) => this.change({sort: key, order: descending ? 'desc' : 'asc', page: null}),
 			tick: (job) => this.choose(job, !this.chosen.has(job.id)),
@@ -97,6 +99,8 @@ export class JobsPage {
 	}
 
 	buildFilters() {
+		this.clear = h('a', {class: 'button', href: '#/'}, 'Clear filters');
+		this.showClear();
 		const text = (name, title) => {
 			const input = h('input', {type: 'search', placeholder: title, 'aria-label': title, spellcheck: 'false',
 				value: this.query.get(name) ?? '', 'data-shortcut': name === 'q' ? '/' : null, oninput: () => {
@@ -109,10 +113,16 @@ export class JobsPage {
 		const time = select('Submitted', 'Any time', Object.keys(TIMES), this.query.get('time') ?? '',
 			(value) => this.change({time: value, page: null}));
 		[...time.options].slice(1).forEach((option) => setText(option, TIME_WORDS[option.value]));
-		return h('div', {class: 'filters', role: 'search'}, text('q', 'Anything'), text('user', 'User'),
+		return h('div', {class: 'filters', role: 'search'}, text('q', 'Search jobs'), text('user', 'User'),
 			text('name', 'Name'), text('type', 'Task type'), text('queue', 'Queue'), text('tag', 'Tag'),
 			select('State', 'Any state', JOB_STATES, this.query.get('state') ?? '',
-				(state) => this.change({state, page: null})), time);
+				(state) => this.change({state, page: null})), time,
+		h('a', {class: 'button', href: `#/${queryText({user: this.server.viewer})}`}, 'My jobs'), this.clear);
+	}
+
+	/* An order is no filter. */
+	showClear() {
+		this.clear.hidden = ![...FILTERS, 'time', 'from', 'to'].some((name) => this.query.get(name));
 	}
 
 	columns() {
@@ -135,7 +145,7 @@ export class JobsPage {
 				value: (row) => row.task_count, text: (row) => row.task_count ? formatCount(row.task_count) : ''},
 			{key: 'submitted_ms', title: 'Submitted', width: '7.4rem', least: 7.4, priority: 2, numeric: true,
 				value: (job) => job.submitted_ms, draw: (cell, job) => drawSubmitted(cell, job.submitted_ms)},
-			{key: 'lasted', title: 'Lasted', width: '6.5rem', least: 6.5, priority: 4, numeric: true,
+			{key: 'lasted', title: 'Duration', width: '6.5rem', least: 6.5, priority: 4, numeric: true,
 				text: (job) => formatElapsed(jobLasted(job, Date.now()) ?? 0)},
 			{key: 'message', title: 'Message', width: 'minmax(10rem, 3fr)', least: 16, priority: 9,
 				draw: (cell, job) => drawTitled(cell, job.message ?? job.cause?.text ?? '')},
@@ -186,6 +196,7 @@ export class JobsPage {
 		history.replaceState(null, '', withQuery(location.hash || '#/', {page: null, ...this.typed, ...changes}));
 		this.typed = {};
 		this.query = new URLSearchParams(location.hash.split(/\?(.*)/s)[1] ?? '');
+		this.showClear();
 		this.read();
 	}
 
@@ -235,7 +246,7 @@ export class JobsPage {
 		this.away.hidden = true;
 		this.grid.element.classList.remove('stale');
 		this.showAge();
-		setText(this.count, formatCount(total));
+		setText(this.count, formatPlural(total, 'job'));
 		this.grid.setRows(jobs);
 		const page = Math.max(1, Number(this.query.get('page')) || 1);
 		const last = Math.max(1, Math.ceil(total / PAGE));

@@ -121,7 +121,7 @@ def test_a_job_is_watched_while_it_fails_is_repaired_and_ends(tony, page, orders
     page.expect_end()
     lines = [f"line {number}" for number in range(30)]
     orders.give("worker:1", err="\n".join([*lines, "ValueError: still no data", ""]), exit=5)
-    page.wait_for_text("First cause", ".notice")
+    page.wait_for_text("Root cause", ".notice")
     page.wait_for_text("Ended", ".connection")
     page.wait_for_text("failed", ".title .badge")  # a frame later
     assert "worker:1" in page.text(".notice a") and "exited with code 5" in page.text(".notice")
@@ -154,7 +154,7 @@ def test_ended_jobs_are_found_in_the_portal_and_compared(tony, page, orders, por
     page.wait_for_rows(lambda rows: [row[3] for row in rows] == [first.id])
     page.focus("[role=grid]")
     page.press(Keys.ENTER)
-    page.wait_for_text("First cause", ".notice")
+    page.wait_for_text("Root cause", ".notice")
     page.wait_for_text("Ended", ".connection")
     assert page.text(".tail .headline") == "ValueError: no data"
     page.button("stderr", ".notice")
@@ -249,7 +249,7 @@ def test_a_log_is_shown_whichever_streams_its_task_wrote_to(tony, page, orders, 
 
 def test_who_was_not_let_in_is_told_how_to_get_in(tony, page, portal):
     page.go(portal.url)
-    page.wait_for_text("This page needs a link of yours")
+    page.wait_for_text("Sign in: open a new link")
     words = page.text("pre").split()
     assert words[0] == "tony"
     link = tony.run(*words[1:], "--listen", portal.url.split("/")[2])

@@ -46,7 +46,7 @@ def test_failed_job_tells_why(page, serve, job):
     job.advice[0]["severity"] = "critical"
     job.end("failed", "worker:1 exited with code 1")
     page.open(serve(job))
-    assert "First cause" in page.text(".notice")
+    assert "Root cause" in page.text(".notice")
     assert "worker:1" in page.text(".notice a") and "exited with code 1" in page.text(".notice")
     assert page.text(".tail .headline") == "ValueError: no data"
     assert len(page.all(".tail .line")) == 12
@@ -609,6 +609,20 @@ def test_jobs_are_found(page, portal):
     page.wait_for_rows(lambda rows: {row[2] for row in rows} == {"train-3"})
     page.driver.refresh()
     page.wait_for_rows(lambda rows: {(row[1], row[2], row[4]) for row in rows} == {("failed", "train-3", "grace")})
+
+
+def test_my_jobs_and_all_again_are_a_click_away(page, portal):
+    page.open(portal)
+    page.wait_for_text("251 jobs", ".toolbar")
+    assert not page.all("[role=search] a[href='#/']")[0].is_displayed()
+    page.button("My jobs")
+    page.wait_for_rows(lambda rows: len(rows) > 5 and {row[4] for row in rows} == {"ada"})
+    assert page.run("return document.querySelector('[aria-label=User]').value") == "ada"
+    page.type("[aria-label=Name]", "no such name")
+    page.wait_for_text("No jobs match these filters.")
+    page.button("Clear filters")
+    page.wait_for_text("251 jobs", ".toolbar")
+    page.wait_for_rows(lambda rows: len({row[4] for row in rows}) > 1)
 
 
 def test_what_is_typed_fast_is_looked_for_whole(page, portal):
