@@ -134,11 +134,14 @@ static void drop_work(struct mirror *mirror)
 	mirror->next = 0;
 }
 
-/* A store that is away for a moment costs neither a program's start nor its success. */
+/* A store that is away for a moment costs neither a program's start nor its success; where a token
+ * has ended, its user has all the time to bring another one. */
 static bool is_worth_a_try(const struct mirror *mirror, const struct err *err)
 {
-	return err && err->kind == ERR_UNREACHABLE && !mirror->watching &&
-	       clock_monotonic_ms() - mirror->moved_ms < mirror->patience_ms;
+	return err && !mirror->watching &&
+	       (err->kind == ERR_EXPIRED ||
+		(err->kind == ERR_UNREACHABLE &&
+		 clock_monotonic_ms() - mirror->moved_ms < mirror->patience_ms));
 }
 
 static void end(struct mirror *mirror, const struct err *err)

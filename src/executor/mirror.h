@@ -69,7 +69,8 @@ struct mirror *mirror_create(const struct mirror_options *options, struct err *e
 void mirror_destroy(struct mirror *mirror);
 
 /* Makes the directory equal to the store. Nobody may write to it meanwhile. Out of reach
- * (ERR_UNREACHABLE) the store is asked again until nothing has moved for patience_ms. */
+ * (ERR_UNREACHABLE) the store is asked again until nothing has moved for patience_ms; where it
+ * takes a token no longer (ERR_EXPIRED), without end. */
 void mirror_fetch(struct mirror *mirror, mirror_done *done, void *data);
 
 /* From now on what changes is stored. A failure is logged, and tried again at the next look. */

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "hadoop/credentials.h"
 #include "hadoop/token_file.h"
@@ -19,7 +18,7 @@ struct hdfs_token {
 	char *gateway_path, *authorities;
 	struct hadoop_token token;
 	char *url;
-	unsigned generation, told_generation;
+	unsigned generation;
 	bool is_own;  /* got by this process */
 	bool is_left; /* to a job */
 };
@@ -215,49 +214,32 @@ unsigned hdfs_token_generation(const struct hdfs_token *token)
 	return token->generation;
 }
 
-static bool is_same(const struct hadoop_token *one, const struct hadoop_token *other)
-{
-	return one->identifier_length == other->identifier_length &&
-	       memcmp(one->identifier, other->identifier, one->identifier_length) == 0;
-}
-
-/* Once of each. */
-static void tell_end(struct hdfs_token *token)
-{
-	if (token->told_generation == token->generation)
-		return;
-	token->told_generation = token->generation;
-	log_warning(
-		"%s: the job's delegation token has ended, and " TOKEN_FILE_VARIABLE " has no "
-		"newer one: run `tony renew JOB`, which gets others, and again before those end",
-		token->name);
-}
-
-bool hdfs_token_replace(struct hdfs_token *token, unsigned generation)
+int hdfs_token_replace(struct hdfs_token *token, unsigned generation, struct err *err)
 {
 	struct hadoop_token found cleanup_token = {0};
-	struct err err cleanup_err = {0};
+	struct err why cleanup_err = {0};
 
 	/* By another client of this process, in the meantime. */
 	if (token->generation != generation)
-		return true;
-	if (find_in_file(token, &found, &err) == 0 && found.kind &&
-	    !is_same(&found, &token->token)) {
+		return 0;
+	if (find_in_file(token, &found, err) < 0)
+		return -1;
+	if (found.kind && !token_is_same(&found, &token->token)) {
 		keep(token, &found, false);
-		return true;
+		return 0;
 	}
 	token_finish(&found);
-	err_finish(&err);
-	if (!client) {
-		tell_end(token);
-		return false;
+	if (!client)
+		return err_set(err, ERR_EXPIRED,
+			       "the job's delegation token has ended: run `tony renew JOB`, which "
+			       "gets others, and again before those end");
+	if (ask(token, HDFS_TOKEN_PATIENCE_MS, &found, &why) == 0) {
+		keep(token, &found, true);
+		return 0;
 	}
-	if (ask(token, HDFS_TOKEN_PATIENCE_MS, &found, &err) < 0) {
-		log_warning("%s: no new delegation token: %s", token->name, err_message(&err));
-		return false;
-	}
-	keep(token, &found, true);
-	return true;
+	if (!token->is_own)
+		return token_file_say_ended(&token->token, err);
+	return err_set(err, ERR_EXPIRED, "no new delegation token: %s", err_message(&why));
 }
 
 void hdfs_tokens_add(struct credentials *credentials, bool *are_own)

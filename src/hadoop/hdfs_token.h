@@ -76,8 +76,9 @@ const char *hdfs_token_url(const struct hdfs_token *token);
 unsigned hdfs_token_generation(const struct hdfs_token *token);
 
 /* A server takes the one of that generation no longer: puts another one in its place, out of the
- * file or from the NameNode, for which it waits. False: there is none. */
-bool hdfs_token_replace(struct hdfs_token *token, unsigned generation);
+ * file or from the NameNode, for which it waits. -1: there is none; `err` says why, and the
+ * remedy. */
+int hdfs_token_replace(struct hdfs_token *token, unsigned generation, struct err *err);
 
 /* Adds all that were got so far, for a job's containers. *are_own: this process has got them all,
  * so that nobody else goes by them. */

@@ -136,6 +136,14 @@ int token_from_url_string(struct hadoop_token *token, const char *text, struct e
 	return is_token ? 0 : err_set(err, ERR_INPUT, "this is no delegation token");
 }
 
+bool token_is_same(const struct hadoop_token *one, const struct hadoop_token *other)
+{
+	return one->identifier_length == other->identifier_length &&
+	       memcmp(one->identifier, other->identifier, one->identifier_length) == 0 &&
+	       one->password_length == other->password_length &&
+	       memcmp(one->password, other->password, one->password_length) == 0;
+}
+
 void token_finish(struct hadoop_token *token)
 {
 	if (token->password)

@@ -52,6 +52,9 @@ char *token_url_string(const struct hadoop_token *token);
 /* Of such a text, as a web service gives it (Token.decodeFromUrlString). -1: ERR_INPUT. */
 int token_from_url_string(struct hadoop_token *token, const char *text, struct err *err);
 
+/* The very same one, and no other for the same service. */
+bool token_is_same(const struct hadoop_token *one, const struct hadoop_token *other);
+
 /* Wipes and frees; {0} is fine. */
 void token_finish(struct hadoop_token *token);
 

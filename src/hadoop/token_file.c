@@ -43,6 +43,15 @@ int token_file_find(const char *const *kinds, size_t kind_count, const struct st
 	return 0;
 }
 
+int token_file_say_ended(const struct hadoop_token *token, struct err *err)
+{
+	return err_set(err, ERR_EXPIRED,
+		       "the token %s for %s in %s (" TOKEN_FILE_VARIABLE ") has expired or was "
+		       "cancelled; get tokens anew, or unset the variable to go by your Kerberos "
+		       "ticket",
+		       token->kind, token->service, token_file_path());
+}
+
 /* ---- newer ones --------------------------------------------------------------------------- */
 
 static bool is_same_service(const struct hadoop_token *one, const struct hadoop_token *other)
@@ -50,19 +59,22 @@ static bool is_same_service(const struct hadoop_token *one, const struct hadoop_
 	return str_equal(one->kind, other->kind) && str_equal(one->service, other->service);
 }
 
-/* Whatever they are called there. */
-static void put(struct credentials *credentials, const struct credentials_token *new)
+/* Whatever they are called there. False: it has that very one. */
+static bool put(struct credentials *credentials, const struct credentials_token *new)
 {
 	bool is_known = false;
 
 	for (size_t i = 0; i < credentials->token_count; i++)
 		if (is_same_service(&credentials->tokens[i].token, &new->token)) {
+			if (token_is_same(&credentials->tokens[i].token, &new->token))
+				return false;
 			token_finish(&credentials->tokens[i].token);
 			token_copy(&credentials->tokens[i].token, &new->token);
 			is_known = true;
 		}
 	if (!is_known)
 		credentials_add_token(credentials, new->alias, &new->token);
+	return true;
 }
 
 /* A proxy's token has "alice" for "alice@REALM", as a gateway's has, which goes by rules of its own
@@ -94,18 +106,21 @@ static int check_owner(const struct credentials *credentials, const struct hadoo
 	return 0;
 }
 
+/* 1: it had them all. */
 static int merge(const struct credentials *from, struct credentials *credentials, struct err *err)
 {
-	size_t count = 0;
+	size_t count = 0, changed = 0;
 
 	for (size_t i = 0; i < from->token_count; i++)
 		if (token_is_for_tasks(&from->tokens[i].token)) {
 			if (check_owner(credentials, &from->tokens[i].token, err) < 0)
 				return -1;
-			put(credentials, &from->tokens[i]);
+			changed += put(credentials, &from->tokens[i]);
 			count++;
 		}
-	return count > 0 ? 0 : err_set(err, ERR_INPUT, "no token of a file system is in it");
+	if (count > 0)
+		return changed > 0 ? 0 : 1;
+	return err_set(err, ERR_INPUT, "no token of a file system is in it");
 }
 
 int token_file_take(const void *bytes, size_t length, struct err *err)
@@ -115,10 +130,10 @@ int token_file_take(const void *bytes, size_t length, struct err *err)
 
 	if (!path)
 		return err_set(err, ERR_CONFIG, TOKEN_FILE_VARIABLE " is not set");
-	if (credentials_parse(bytes, length, &from, err) < 0 || read_file(&credentials, err) < 0 ||
-	    merge(&from, &credentials, err) < 0)
+	if (credentials_parse(bytes, length, &from, err) < 0 || read_file(&credentials, err) < 0)
 		return -1;
-	return credentials_write_file(&credentials, path, err);
+	int result = merge(&from, &credentials, err);
+	return result == 0 ? credentials_write_file(&credentials, path, err) : result;
 }
 
 int token_file_owner(char **owner, struct err *err)

@@ -16,10 +16,13 @@ int token_file_find(const char *const *kinds, size_t kind_count, const struct st
 		    struct hadoop_token *token, struct err *err);
 
 /* The file has these from now on, in place of those of the same services; of "HDTS" bytes those
- * alone that are for tasks. A reader sees the old or the new file. -1: `err`, and
- * it is as it was; ERR_INPUT: they are no such bytes; ERR_DENIED: of another user than those in the
- * file. */
+ * alone that are for tasks. A reader sees the old or the new file. 1: it had them all; -1: `err`,
+ * and it is as it was; ERR_INPUT: they are no such bytes; ERR_DENIED: of another user than those in
+ * the file. */
 int token_file_take(const void *bytes, size_t length, struct err *err);
+
+/* Sets `err`: the server takes this one of them no longer. Returns -1. */
+int token_file_say_ended(const struct hadoop_token *token, struct err *err);
 
 /* That file; NULL: there is no variable. */
 const char *token_file_path(void);

@@ -62,7 +62,7 @@ static const struct meaning {
 	{"AuthorizationException", WEBHDFS_REFUSED, ERR_DENIED},
 	{"AuthenticationException", WEBHDFS_REFUSED, ERR_DENIED},
 	{"SecurityException", WEBHDFS_REFUSED, ERR_DENIED},
-	{"InvalidToken", WEBHDFS_REFUSED, ERR_DENIED},
+	{"InvalidToken", WEBHDFS_REFUSED, ERR_EXPIRED},
 	{"DSQuotaExceededException", WEBHDFS_REFUSED, ERR_STORE_FULL},
 	{"NSQuotaExceededException", WEBHDFS_REFUSED, ERR_STORE_FULL},
 	{"QuotaByStorageTypeExceededException", WEBHDFS_REFUSED, ERR_STORE_FULL},
@@ -86,6 +86,8 @@ static enum webhdfs_verdict judge_exception(const struct webhdfs_question *quest
 			meaning = meanings[i];
 	if (says_full(exception))
 		meaning.kind = ERR_STORE_FULL;
+	if (strstr(exception->text, "InvalidToken")) /* of a SecurityException */
+		meaning.kind = ERR_EXPIRED;
 	err_set(err, meaning.kind, "%s: %s %s: %s%s%s%s", question->server,
 		webhdfs_op_name(question->op), question->path, exception->class,
 		*exception->text ? ": " : "", exception->text,

@@ -164,16 +164,21 @@ static void fail(struct webhdfs_call *call, enum webhdfs_verdict verdict, struct
 		tell(call, NULL, call->flaw.message ? &call->flaw : &failure);
 }
 
-/* The server takes the token no longer, and did nothing. */
-static bool renews_token(struct webhdfs_call *call, const struct err *err)
+/* The server takes the token no longer, and did nothing. False: it may have done something, or
+ * `err` says now why there is no other token. */
+static bool renews_token(struct webhdfs_call *call, struct err *err)
 {
 	struct hdfs_token *token = call->client->options.token;
+	struct err why cleanup_err = {0};
 
-	if (!token || call->has_renewed || call->stage == STAGE_CONTENT ||
-	    err->kind != ERR_DENIED || !strstr(err_message(err), "InvalidToken"))
+	if (err->kind != ERR_EXPIRED || !token || call->has_renewed || call->stage == STAGE_CONTENT)
 		return false;
 	call->has_renewed = true;
-	return hdfs_token_replace(token, call->token_generation);
+	if (hdfs_token_replace(token, call->token_generation, &why) == 0)
+		return true;
+	char *said cleanup_free = mem_strdup(err_message(err));
+	err_set(err, ERR_EXPIRED, "%s; %s", said, err_message(&why));
+	return false;
 }
 
 static void begin_try(struct webhdfs_call *call)

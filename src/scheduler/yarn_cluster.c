@@ -334,14 +334,16 @@ void yarn_message_cleanup(ProtobufCMessage **message)
 static int name_token(const struct hadoop_token *token, const struct rpc_failure *failure,
 		      struct err *err)
 {
-	bool has_ended = str_equal(failure->class, "InvalidToken");
 	char *why cleanup_free = mem_strdup(err_message(err));
 
-	return err_set(err, has_ended ? ERR_EXPIRED : ERR_DENIED,
-		       "the token %s for %s in %s (HADOOP_TOKEN_FILE_LOCATION) %s: %s; get tokens "
-		       "anew, or unset the variable to go by your Kerberos ticket",
-		       token->kind, token->service, token_file_path(),
-		       has_ended ? "has expired or was cancelled" : "is refused", why);
+	if (str_equal(failure->class, "InvalidToken")) {
+		token_file_say_ended(token, err);
+		return err_wrap(err, "%s", why);
+	}
+	return err_set(err, ERR_DENIED,
+		       "the token %s for %s in %s (HADOOP_TOKEN_FILE_LOCATION) is refused: %s; get "
+		       "tokens anew, or unset the variable to go by your Kerberos ticket",
+		       token->kind, token->service, token_file_path(), why);
 }
 
 int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *method,

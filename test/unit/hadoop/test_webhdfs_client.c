@@ -589,8 +589,9 @@ static void a_token_that_has_ended_is_replaced(void **state)
 	assert_int_equal(webhdfs_stat(client, "/a", &file, &err), 0);
 	assert_int_equal(file.length, 7);
 	assert_int_equal(webhdfs_stat(client, "/a", &file, &err), -1);
-	assert_int_equal(err.kind, ERR_DENIED);
+	assert_int_equal(err.kind, ERR_EXPIRED);
 	assert_non_null(strstr(err_message(&err), "Token has expired"));
+	assert_non_null(strstr(err_message(&err), "tony renew"));
 	webhdfs_client_destroy(client);
 	str_list_finish(&options.addresses);
 	web_server_stop(&web);
