@@ -210,7 +210,12 @@ static int on_tokens(void *data, const void *bytes, size_t length, struct err *e
 	if (!am->scheduler_ops->traits->has_tokens)
 		return err_set(err, ERR_INPUT, "jobs on \"%s\" have no tokens of other services",
 			       am->scheduler_ops->traits->name);
-	if (am->scheduler_ops->take_tokens(am->scheduler, bytes, length, err) < 0)
+	int result = am->scheduler_ops->take_tokens(am->scheduler, bytes, length, err);
+	if (result > 0)
+		return err_set(err, ERR_INPUT,
+			       "the job has these very tokens: get newer ones, or unset "
+			       "HADOOP_TOKEN_FILE_LOCATION to go by your Kerberos ticket");
+	if (result < 0)
 		return -1;
 	log_info("%s", note);
 	am_record(am, record_note(am->job, NULL, note), false);

@@ -18,6 +18,10 @@ static bool takes_tokens(const struct api *api)
 static int take(struct api *api, const char *text, struct err *err)
 {
 	size_t length;
+
+	/* The last answer was lost. */
+	if (str_equal(text, api->tokens.bytes))
+		return 0;
 	char *bytes = new_tokens_decode(text, &length, err);
 
 	if (!bytes)

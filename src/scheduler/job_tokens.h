@@ -9,6 +9,10 @@
  * there. */
 int job_tokens_get(const struct hdfs_access *access, const struct job *job, struct err *err);
 
+/* Asks each file system for something by the token that was found or got of it. -1: `err`, one of
+ * them does not take it; whether it answers is of no matter. */
+int job_tokens_try(const struct hdfs_access *access, struct err *err);
+
 /* Appends all that this process has got so far, as scheduler_client_ops.renew(). */
 void job_tokens_encode(struct str *tokens, struct str_list *names);
 

@@ -82,7 +82,7 @@ static int get_tokens(const struct job *job, struct err *err)
 	if (hdfs_access_read(&access, job->stores, NULL) < 0 || !access.needs_token)
 		return 1;
 	hdfs_ticket_trust(&access);
-	return job_tokens_get(&access, job, err);
+	return job_tokens_get(&access, job, err) < 0 ? -1 : job_tokens_try(&access, err);
 }
 
 static int preflight(struct job *job, struct share *given, struct err *err)

@@ -242,7 +242,8 @@ struct scheduler_container_ops {
 	bool (*is_here)(void);
 	int (*find)(struct scheduler_container *container, struct err *err);
 	/* With has_tokens: this container's processes find these from now on, as renew() has got
-	 * them, in place of those of the same services. -1: they are none for it. */
+	 * them, in place of those of the same services. 1: it had them all; -1: they are none for
+	 * it. */
 	int (*take_tokens)(const void *bytes, size_t length, struct err *err);
 };
 

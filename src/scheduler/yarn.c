@@ -365,8 +365,10 @@ static int take_tokens(struct scheduler *scheduler, const void *bytes, size_t le
 {
 	struct credentials own cleanup_credentials = {0};
 
-	return token_file_take(bytes, length, err) < 0 ||
-			       hadoop_container_credentials(&own, err) < 0
+	int result = token_file_take(bytes, length, err);
+	if (result != 0)
+		return result;
+	return hadoop_container_credentials(&own, err) < 0
 		       ? -1
 		       : make_task_tokens(yarn_of(scheduler), &own, err);
 }

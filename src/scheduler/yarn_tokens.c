@@ -126,7 +126,8 @@ int yarn_renew(const struct job *job, struct str *tokens, struct str_list *names
 			       "was submitted with tony.application.tls=true they can be renewed",
 			       job->id);
 	cluster->needs_timeline = false; /* a running job has more need of the others */
-	if (yarn_get_tokens(cluster, job, err) < 0 || job_tokens_get(&cluster->hdfs, job, err) < 0)
+	if (yarn_get_tokens(cluster, job, err) < 0 ||
+	    job_tokens_get(&cluster->hdfs, job, err) < 0 || job_tokens_try(&cluster->hdfs, err) < 0)
 		return -1;
 	job_tokens_encode(tokens, names);
 	return 0;

@@ -106,3 +106,28 @@ def test_cron_renews_what_a_ticket_submitted(own_cluster, own_tony):
     assert own_tony.run("renew").returncode == 0
     assert own_tony.run("renew", jobs[0].id, env={"TONY_STATE_DIR": str(own_tony.directory / "fresh")}).returncode == 0
     assert own_tony.run("kill", *(job.id for job in jobs)).returncode == 0
+
+
+def test_results_wait_for_new_tokens(own_cluster, own_tony):
+    """The program ends after its tokens."""
+    job = own_tony.submit({"tony.worker.instances": 1, "tony.worker.memory": "512m"}, "--executes",
+                          hadoop_client(own_cluster) + "while hdfs dfs -ls / >/dev/null 2>&1; do sleep 1; done; "
+                          "echo kept > $TONY_OUTPUT_DIR/result")
+    trouble = wait_until(lambda: job.task("worker:0").get("checkpoint_trouble"), "the results to be held back")
+    assert trouble.startswith("its results cannot be stored: ") and "run `tony renew JOB`" in trouble
+    renew(own_tony, job)
+    assert job.wait() == 0
+    assert own_cluster.get(f"/user/{own_cluster.user}/.tony/output/{job.id}/result") == b"kept\n"
+
+
+def test_the_jobs_own_tokens_are_no_new_ones(own_cluster, own_tony):
+    job = own_tony.submit({"tony.worker.instances": 1}, "--executes",
+                          f"cp $HADOOP_TOKEN_FILE_LOCATION {own_tony.directory}/first; sleep 1000")
+    job.wait_task("worker:0")
+    wait_until((own_tony.directory / "first").exists, "the file of tokens")
+    own_tony.env["HADOOP_TOKEN_FILE_LOCATION"] = str(own_tony.directory / "first")
+    same = own_tony.run("renew", job.id)
+    assert same.returncode != 0 and "the job has these very tokens" in same.stderr, same.stderr
+    own_tony.env.pop("HADOOP_TOKEN_FILE_LOCATION")
+    renew(own_tony, job)
+    assert own_tony.run("kill", job.id).returncode == 0
