@@ -198,19 +198,29 @@ static char *tell_waiting(const struct hadoop_cluster *cluster, const char *id,
 	return end ? mem_printf("%s; before, %s", waiting, end) : mem_steal(&waiting);
 }
 
-/* Why a job that lives has no description here, and what can be done without it. */
+static bool is_others(const struct hadoop_cluster *cluster, const report_proto *report)
+{
+	return report && report->user && !str_equal(report->user, cluster->user);
+}
+
+/* Why a job that lives, or is another user's, has no description here, and what can be done without
+ * it. */
 static void tell_undescribed(const struct hadoop_cluster *cluster, const char *id,
 			     const report_proto *report, const struct err *why, struct err *err)
 {
 	const char *page = yarn_known_text(report->trackingurl);
+	char *kill cleanup_free =
+		job_state_is_final(yarn_job_state(report))
+			? NULL
+			: mem_printf("; tony kill --force %s ends it for whom its modify ACL names",
+				     id);
 
-	if (report->user && !str_equal(report->user, cluster->user))
+	if (is_others(cluster, report))
 		err_set(err, ERR_DENIED,
 			"%s is %s's, and only he has its description; whom its view ACL names sees "
-			"its page%s%s, and its logs with yarn logs -applicationId %s; tony kill "
-			"--force %s ends it for whom its modify ACL names",
+			"its page%s%s, and its logs with yarn logs -applicationId %s%s",
 			id, report->user, page ? ": " : " in YARN's pages", page ? page : "", id,
-			id);
+			kill ? kill : "");
 	else
 		err_set(err, why->kind,
 			"%s; tony kill --force %s ends it, yarn logs -applicationId %s shows what "
@@ -262,7 +272,10 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 				       "no job \"%s\": the ResourceManager does not know it, and "
 				       "nothing of it is in %s",
 				       id, cluster->history_dir);
-		return err_copy(err, &why);
+		if (!is_others(cluster, report))
+			return err_copy(err, &why);
+		tell_undescribed(cluster, id, report, &why, err);
+		return -1;
 	}
 	made.ended = yarn_mirror_is_final(made.job_dir);
 	if (has_told_end(&made, report))
@@ -324,8 +337,10 @@ static int kill_application(const struct hadoop_cluster *cluster, const char *id
 
 	if (hadoop_application_id_parse(id, &application, err) < 0)
 		return -1;
+	char *text cleanup_free =
+		reason ? mem_strdup(reason) : mem_printf("killed by %s", cluster->user);
 	request.application_id = &application;
-	request.diagnostics = (char *)(reason ? reason : "killed by tony");
+	request.diagnostics = text;
 	for (;;) {
 		struct rpc_failure failure cleanup_rpc_failure = {0};
 		ProtobufCMessage *response cleanup_message = NULL;
@@ -333,6 +348,13 @@ static int kill_application(const struct hadoop_cluster *cluster, const char *id
 			      &failure, err) < 0) {
 			if (err && str_equal(failure.class, "ApplicationNotFoundException"))
 				err->kind = ERR_NOT_FOUND;
+			if (err && strstr(err_message(err), "AccessControlException"))
+				return err_set(
+					err, ERR_DENIED,
+					"%s may not end %s: besides its owner those may whom "
+					"tony.application.acl.modify named at its submission, "
+					"and administrators of its queue",
+					cluster->user, id);
 			return -1;
 		}
 		if (((const Hadoop__KillApplicationResponseProto *)response)->is_kill_completed)

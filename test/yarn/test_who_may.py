@@ -68,7 +68,8 @@ def alice(own_tony):
 
 def expect_no_kill(job):
     refused = job.run_as("bob", "kill", "--force")
-    assert refused.returncode != 0 and "bob" in refused.stderr and "MODIFY_APP" in refused.stderr, refused.stderr
+    assert refused.returncode == 6 and f"bob may not end {job.id}: " in refused.stderr, refused.stderr
+    assert "tony.application.acl.modify" in refused.stderr
     status, body = job.at_rm("bob", "/state", *KILL)
     assert status == 403 and "bob" in body
     assert job.job.status()["state"] == "running"
@@ -95,6 +96,8 @@ def test_nobody_but_the_owner(alice):
     submitted = job.audit()[0]
     assert (submitted["user"], submitted["action"], submitted["outcome"]) == ("alice", "submit", "done")
     job.end()
+    told = job.run_as("bob", "status")
+    assert told.returncode == 6 and f"{job.id} is alice's" in told.stderr and "kill" not in told.stderr, told.stderr
 
 
 @pytest.mark.promise("S75")
@@ -129,3 +132,4 @@ def test_a_user_who_may_kill(alice):
     killed = job.run_as("bob", "kill", "--force")
     assert killed.returncode == 0, killed.stderr
     job.job.wait_final("KILLED")
+    assert "killed by bob" in alice.run("status", job.id).stdout
