@@ -213,8 +213,7 @@ static int on_tokens(void *data, const void *bytes, size_t length, struct err *e
 	int result = am->scheduler_ops->take_tokens(am->scheduler, bytes, length, err);
 	if (result > 0)
 		return err_set(err, ERR_INPUT,
-			       "the job has these very tokens: get newer ones, or unset "
-			       "HADOOP_TOKEN_FILE_LOCATION to go by your Kerberos ticket");
+			       "the job has these very tokens: get newer ones first");
 	if (result < 0)
 		return -1;
 	log_info("%s", note);

@@ -255,12 +255,11 @@ static const struct key application_keys[] = {
 		"https addresses: PEM, PKCS #12 without a password, or Java's JKS. It travels "
 		"with the job. Unset: the store that ssl-client.xml names, if this machine has "
 		"it, or else what each machine trusts by itself."},
-	{"tony.kerberos.principal", KEY_TEXT, .since = OURS, .schedulers = YARN, .note = NO_HADOOP,
+	{"tony.kerberos.principal", KEY_TEXT, .since = OURS,
 	 .doc = "The principal that goes to a cluster with Kerberos, as user@REALM: one of several "
 		"tickets in the cache, or of the keys in tony.kerberos.keytab. Unset: that of the "
 		"default ticket, or of the first key."},
-	{"tony.kerberos.keytab", KEY_TEXT, .path = true, .since = OURS, .schedulers = YARN,
-	 .note = NO_HADOOP,
+	{"tony.kerberos.keytab", KEY_TEXT, .path = true, .since = OURS,
 	 .doc = "File with the principal's keys. tony gets tickets by it, in place of kinit, and "
 		"keeps them in its memory. It stays on the submitting machine."},
 	{"tony.cache.max-age", KEY_DURATION, "30d", .bare_ms = 1000, .since = OURS,

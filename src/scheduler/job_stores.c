@@ -295,9 +295,9 @@ static struct history_store *first_of(const struct job_stores *stores, const cha
 }
 
 /* One question for all stores: those of other file systems than the jobs' are rare. */
-static int ask_hdfs(int64_t within_ms, struct err *err)
+static int ask_hdfs(const struct job *job, int64_t within_ms, struct err *err)
 {
-	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(job, err);
 	struct webhdfs_file root cleanup_webhdfs_file = {0};
 
 	if (!cluster)
@@ -335,7 +335,7 @@ int job_stores_open_within(const char *location, int64_t within_ms, struct job_s
 	if (job_stores_open(location, stores, err) < 0)
 		return -1;
 	struct history_store *bucket = first_of(stores, "s3:");
-	if (first_of(stores, "hdfs:") && ask_hdfs(within_ms, &why) < 0 &&
+	if (first_of(stores, "hdfs:") && ask_hdfs(NULL, within_ms, &why) < 0 &&
 	    why.kind == ERR_UNREACHABLE)
 		leave_out(stores, "hdfs:", "HDFS", &why);
 	if (bucket && history_store_ask(bucket, &why_s3) < 0 && why_s3.kind == ERR_UNREACHABLE)
@@ -508,7 +508,7 @@ static int prepare_copied(struct job *job, const char *key, const char *text, st
 	if (result == 0 && store_location_is_remote(&location))
 		result = note_place(job, &location, text, err);
 	if (result == 0 && location.kind == STORE_HDFS)
-		result = ask_hdfs(SUBMIT_WAIT_MS, err);
+		result = ask_hdfs(job, SUBMIT_WAIT_MS, err);
 	return result < 0 ? err_wrap(err, "%s", key) : 0;
 }
 

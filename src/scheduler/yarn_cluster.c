@@ -378,6 +378,11 @@ int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *met
 
 	if (rpc_call_wait(&options, method, request, response, failure, err) == 0)
 		return 0;
+	if (!token.kind && token_file_path() && err && err->kind == ERR_EXPIRED)
+		return err_wrap(err,
+				"%s (HADOOP_TOKEN_FILE_LOCATION) has no " TOKEN_KIND_RM
+				" for the ResourceManager, and without a ticket it is needed",
+				token_file_path());
 	return token.kind && err && failure->kind == RPC_DENIED && err->kind == ERR_DENIED
 		       ? name_token(&token, failure, err)
 		       : -1;
