@@ -154,6 +154,10 @@ class Job:
         """How many tasks of elastic types are wanted from now on: job.scale(worker=8)."""
         run(_verbs.scale(self.id, counts))
 
+    def release(self) -> None:
+        """Lets a job begin that was submitted with hold=True."""
+        run(_verbs.release(self.id))
+
     def restart(self, task: str) -> None:
         """Ends the program of a task and starts it again in its container; no other task is disturbed."""
         run(_verbs.restart(self.id, task))

@@ -44,6 +44,14 @@ class Options(TypedDict, total=False):
     name: str
     tags: Sequence[str]
     """Words by which jobs are found: tony.jobs(tag=...)."""
+    after: Sequence[Any]
+    """Jobs that must succeed before this one begins: handles, ids or names; "JOB:any" waits for any end."""
+    begin: str
+    """When to begin: "now+1h", "22:00", "2026-11-21T06:14:11"."""
+    hold: bool
+    """Begin when job.release() is called."""
+    priority: int
+    """Larger ones go first in a queue."""
     scheduler: str
     """"local" or "yarn"; YARN if HADOOP_CONF_DIR says where it is."""
     queue: str
@@ -78,7 +86,7 @@ class Options(TypedDict, total=False):
 
 
 _VALUES = {"framework", "workers", "ps", "gpus", "memory", "vcores", "processes", "max_restarts", "retries", "timeout", "name",
-           "scheduler", "queue", "principal"}  # --NAME VALUE, with dashes
+           "begin", "priority", "scheduler", "queue", "principal"}  # --NAME VALUE, with dashes
 _AS_THEY_ARE = {"src_dir", "output", "conf_file", "python_venv", "keytab", "executes", "task_params", "python_binary_path",
                 "hdfs_classpath"}  # --NAME VALUE
 # Variables that mean something to `tony` itself: they are not set in its own environment on the way to the programs.
@@ -148,11 +156,11 @@ def words(options: Mapping[str, Any]) -> Tuple[List[str], Dict[str, str]]:
             arguments += ["--" + name.replace("_", "-"), _text(name, value)]
         elif name in _AS_THEY_ARE:
             arguments += ["--" + name, _text(name, value)]
-        elif name == "wait_for_capacity":
-            arguments += ["--wait-for-capacity"] * bool(value)
-        elif name == "tags":
-            for tag in [value] if isinstance(value, str) else value:
-                arguments += ["--tag", _text(name, tag)]
+        elif name in ("wait_for_capacity", "hold"):
+            arguments += ["--" + name.replace("_", "-")] * bool(value)
+        elif name in ("tags", "after"):
+            for item in value if isinstance(value, (list, tuple)) else [value]:
+                arguments += ["--tag" if name == "tags" else "--after", _text(name, getattr(item, "id", item))]
         elif name == "env":
             more, env = _environment(value)
             arguments += more

@@ -69,6 +69,10 @@ def scale(job: str, counts: Mapping[str, int]) -> Call[None]:
     return Call(["scale", "--", job, *(f"{name}={count}" for name, count in counts.items())], lambda text: None)
 
 
+def release(job: str) -> Call[None]:
+    return Call(["release", "--", job], lambda text: None)
+
+
 def restart(job: str, task: str) -> Call[None]:
     return Call(["restart", "--", job, task], lambda text: None)
 

@@ -132,6 +132,9 @@ class Job:
     async def scale(self, **counts: int) -> None:
         await run_async(_verbs.scale(self.id, counts))
 
+    async def release(self) -> None:
+        await run_async(_verbs.release(self.id))
+
     async def restart(self, task: str) -> None:
         await run_async(_verbs.restart(self.id, task))
 

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "am/api.h"
+#include "am/gate.h"
 #include "am/metrics_file.h"
 #include "am/summon.h"
 #include "base/guard.h"
@@ -32,6 +33,7 @@ struct am {
 	struct scheduler *scheduler;
 	struct api *api;
 	struct metrics_file *metrics_file; /* NULL: none is needed */
+	struct gate *gate;		   /* NULL: the job began at once, or long ago */
 	struct summons *summons;	   /* NULL: nobody is to be told where this AM is */
 	struct guard guard;
 	int ready_fd; /* an eventfd for the first AM that can be asked; 0: none */

@@ -221,6 +221,12 @@ static int on_tokens(void *data, const void *bytes, size_t length, struct err *e
 	return 0;
 }
 
+static bool on_release(void *data)
+{
+	const struct am *am = data;
+	return !am_is_over(am) && gate_release(am->gate);
+}
+
 static bool trusts_proxy(const struct am *am)
 {
 	const char *wanted = job_config(am->job, "tony.am.trust-proxy");
@@ -244,6 +250,7 @@ static int open_api(struct am *am, struct err *err)
 				      .used = am_on_used,
 				      .checkpoint_trouble = am_on_checkpoint_trouble,
 				      .take_tokens = on_tokens,
+				      .release = on_release,
 				      .log_path = on_log_path};
 	char *address cleanup_free = am->listener > 0 ? NULL : listen_address(am->place.host);
 	/* An AM at another address is none that the ring's processes would ask. */
@@ -357,6 +364,79 @@ static void audit_submission(const struct am *am, const struct job_view *view)
 	});
 }
 
+/* ---- the job's beginning ------------------------------------------------------------------ */
+
+/* An AM holds a connection for each executor. */
+static int check_open_files(size_t tasks, struct err *err)
+{
+	size_t needed = tasks + OPEN_FILES_BESIDES;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
+	    limit.rlim_cur >= needed)
+		return 0;
+	return err_set(err, ERR_INPUT,
+		       "the application master may have %llu files open, and for %zu task%s it "
+		       "needs %zu: raise the hard limit (ulimit -Hn) where it runs, or ask for "
+		       "fewer tasks",
+		       (unsigned long long)limit.rlim_cur, tasks, str_plural(tasks), needed);
+}
+
+/* What cannot go well is not begun. */
+static void submit(struct am *am)
+{
+	struct err err cleanup_err = {0};
+	struct cause cause = {.kind = CAUSE_AM_FAILED};
+
+	if (check_open_files(machine_task_count(am->machine), &err) < 0) {
+		cause.text = err_message(&err);
+		am_feed(am, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
+	} else {
+		am_feed(am, &(struct machine_event){.kind = EVENT_SUBMIT});
+	}
+}
+
+/* A kill may have come meanwhile. */
+static void on_gate_opened(void *data)
+{
+	struct am *am = data;
+	if (am_is_over(am))
+		return;
+	on_waiting(am, NULL);
+	submit(am);
+}
+
+static void on_gate_passed(void *data, bool released, const struct str_list *met)
+{
+	struct am *am = data;
+	if (!am_is_over(am))
+		am_record(am, record_start(released, met), true);
+}
+
+static void on_gate_canceled(void *data, const char *text)
+{
+	const struct cause cause = {.kind = CAUSE_CANCELED, .text = text};
+	am_feed(data, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
+}
+
+static void open_gate(struct am *am, const struct job_view *view)
+{
+	if (view->state != JOB_SUBMITTED)
+		return;
+	am->gate = gate_create(&(struct gate_options){.base = am->base,
+						      .job = am->job,
+						      .ops = am->scheduler_ops,
+						      .scheduler = am->scheduler,
+						      .waiting = on_waiting,
+						      .passed = on_gate_passed,
+						      .opened = on_gate_opened,
+						      .canceled = on_gate_canceled,
+						      .data = am},
+			       view);
+}
+
+/* ---- opening all -------------------------------------------------------------------------- */
+
 static int open_restored(struct am *am, const struct job_view *view, struct err *err)
 {
 	restore(am, view);
@@ -369,6 +449,7 @@ static int open_restored(struct am *am, const struct job_view *view, struct err 
 	restore_api(am, view);
 	if (open_scheduler(am, err) < 0)
 		return -1;
+	open_gate(am, view);
 	am_history_begin(am);
 	trust_proxies(am);
 	audit_submission(am, view);
@@ -398,6 +479,7 @@ static void close_all(struct am *am)
 {
 	metrics_file_destroy(am->metrics_file);
 	summons_destroy(am->summons);
+	gate_destroy(am->gate);
 	if (am->api)
 		api_destroy(am->api);
 	if (am->scheduler)
@@ -461,48 +543,18 @@ static void adopt(struct am *am)
 	});
 }
 
-/* An AM holds a connection for each executor. */
-static int check_open_files(size_t tasks, struct err *err)
-{
-	size_t needed = tasks + OPEN_FILES_BESIDES;
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
-	    limit.rlim_cur >= needed)
-		return 0;
-	return err_set(err, ERR_INPUT,
-		       "the application master may have %llu files open, and for %zu task%s it "
-		       "needs %zu: raise the hard limit (ulimit -Hn) where it runs, or ask for "
-		       "fewer tasks",
-		       (unsigned long long)limit.rlim_cur, tasks, str_plural(tasks), needed);
-}
-
-/* What cannot go well is not begun. */
-static void submit(struct am *am)
-{
-	struct err err cleanup_err = {0};
-	struct cause cause = {.kind = CAUSE_AM_FAILED};
-
-	if (check_open_files(machine_task_count(am->machine), &err) < 0) {
-		cause.text = err_message(&err);
-		am_feed(am, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
-	} else {
-		am_feed(am, &(struct machine_event){.kind = EVENT_SUBMIT});
-	}
-}
-
 static void begin(struct am *am)
 {
 	struct machine_status status;
 	machine_status(am->machine, &status);
 	if (am->place.am_attempt > 1)
 		adopt(am);
-	if (am->waiting)
+	if (am->waiting && !am->gate)
 		on_waiting(am, NULL); /* it will tell what is waited for now */
-	if (status.state == JOB_SUBMITTED)
-		submit(am);
-	else
+	if (status.state != JOB_SUBMITTED)
 		am_resume(am);
+	else if (!am->gate)
+		submit(am);
 }
 
 static int serve(struct am *am, struct err *err)

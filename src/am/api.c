@@ -56,6 +56,7 @@ static const struct http_route routes[] = {
 	{"*", "/ui/{name}/{path*}", api_handle_ui, READERS, .raw = true},
 	{"POST", "/v1/job/kill", api_handle_kill},
 	{"POST", "/v1/job/scale", api_handle_scale},
+	{"POST", "/v1/job/release", api_handle_release},
 	{"PUT", "/v1/job/tokens", api_handle_tokens},
 	{"POST", "/v1/tasks/{task}/restart", api_handle_restart},
 	{"POST", "/v1/tasks/{task}/exec", api_handle_exec, .raw = true},

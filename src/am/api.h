@@ -37,6 +37,8 @@ struct api_host {
 	/* Its checkpoints cannot be stored since then (wall-clock), `text` says why; NULL: they can
 	 * again, and could not since then. */
 	void (*checkpoint_trouble)(void *data, size_t task, const char *text, int64_t since_ms);
+	/* The job may begin, as far as its user held it. False: it was not held. */
+	bool (*release)(void *data);
 	/* The job's processes are to have these tokens: as scheduler_ops.take_tokens(). */
 	int (*take_tokens)(void *data, const void *bytes, size_t length, struct err *err);
 	/* Path of a task's "stdout" or "stderr" now, or NULL; the caller frees. */

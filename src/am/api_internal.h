@@ -323,6 +323,7 @@ void api_handle_task(void *data, struct http_request *request);
 void api_handle_attempts(void *data, struct http_request *request);
 void api_handle_kill(void *data, struct http_request *request);
 void api_handle_scale(void *data, struct http_request *request);
+void api_handle_release(void *data, struct http_request *request);
 void api_handle_restart(void *data, struct http_request *request);
 
 void api_handle_exec(void *data, struct http_request *request);

@@ -157,3 +157,15 @@ void api_handle_restart(void *data, struct http_request *request)
 			http_request_parameter(request, "task"),
 			task_state_name(machine_task(api->host.machine, task->number)->state));
 }
+
+void api_handle_release(void *data, struct http_request *request)
+{
+	struct api *api = data;
+	bool begins = api->host.release(api->host.data);
+
+	api_audit(api, request, "release", begins ? "done" : "conflict", NULL);
+	if (begins)
+		api_answer_when_kept(api, request, json_object());
+	else
+		http_answer_error(request, 409, "conflict", "the job is not held");
+}

@@ -211,6 +211,8 @@ void description_finish(struct description *description)
 	free(description->python_venv);
 	free(description->work_dir);
 	str_list_finish(&description->secret_files);
+	str_list_finish(&description->after);
+	free(description->array);
 	free(description->interpreter);
 	free(description->scheduler);
 	*description = (struct description){0};
@@ -228,6 +230,7 @@ static void describe_rest(struct describer *describer)
 	describe_order(describer);
 	describe_groups(describer);
 	describe_limits(describer);
+	describe_start(describer);
 	describe_notices(describer);
 	describe_effects(describer);
 	describe_record(describer);

@@ -17,6 +17,9 @@ struct description {
 	char *python_venv; /* absolute; an archive or a directory; NULL: none */
 	char *interpreter; /* --python_binary_path as a task sees it; NULL: none */
 	char *scheduler;   /* "local" */
+	struct str_list after;	      /* JOB:success and JOB:any, as the user names jobs */
+	int64_t *array;		      /* the numbers of an array, without those that are twice */
+	size_t array_count;	      /* 0: the job is none */
 	struct str_list secret_files; /* absolute: of --secret; no copy of the sources has them */
 	bool framework_is_default;    /* of a job with task types: the user has named none */
 };

@@ -64,6 +64,7 @@ int describe_find_type(const struct describer *describer, const char *name, char
 int describe_types(struct describer *describer);
 void describe_elastic(struct describer *describer); /* how far the types may shrink and grow */
 void describe_limits(struct describer *describer);
+void describe_start(struct describer *describer); /* describe_start.c: when it may begin */
 /* describe_environment.c */
 void describe_environment(const struct describer *describer, struct job_type *type);
 void describe_check_variables(const struct describer *describer);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "job/cause_json.h"
 
@@ -119,6 +120,18 @@ static void describe_notices(const json_t *notices, struct str *out)
 		text_of(notice, "of"), text_of(notice, "text"));
 }
 
+static void describe_start(const json_t *record, struct str *out)
+{
+	struct str_list met cleanup_str_list = {0};
+
+	json_read_list(record, "met", &met, NULL);
+	char *jobs cleanup_free = str_list_join(&met, ", ");
+	str_append_format(out, "%s%s%s%s",
+			  json_object_get(record, "released") ? "the job is released" : "",
+			  json_object_get(record, "released") && met.count > 0 ? "; " : "",
+			  met.count > 0 ? "not waited for any more: " : "", jobs);
+}
+
 static void describe_event(const json_t *record, struct str *out)
 {
 	const char *event = text_of(record, "ev");
@@ -130,6 +143,8 @@ static void describe_event(const json_t *record, struct str *out)
 		str_append_format(out, "application master at %s", text_of(record, "address"));
 	else if (str_equal(event, "avoid"))
 		str_append_format(out, "%s is avoided from now on", text_of(record, "host"));
+	else if (str_equal(event, "start"))
+		describe_start(record, out);
 	else if (json_object_get(record, "history_trouble"))
 		str_append_format(out, "warning: %s", text_of(record, "history_trouble"));
 	else if (json_object_get(record, "notices"))

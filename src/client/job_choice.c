@@ -4,13 +4,17 @@
 
 #include "base/mem.h"
 #include "client/exit_code.h"
+#include "client/job_array.h"
 #include "client/job_list.h"
 #include "client/report.h"
 #include "client/schedulers.h"
 
 bool job_choice_is_list(const struct job_choice *choice)
 {
-	return choice->operands->count > 1 || (choice->tags->count > 0);
+	const struct str_list *operands = choice->operands;
+
+	return operands->count > 1 || choice->tags->count > 0 ||
+	       (operands->count == 1 && job_array_is_whole(operands->items[0]));
 }
 
 static void add_once(struct str_list *jobs, const char *word)
@@ -175,6 +179,25 @@ static int choose_tagged(const struct job_choice *choice, const struct job_list 
 	return 0;
 }
 
+/* The user means all of it. To end it, the last one first: none begins meanwhile. */
+static int choose_array(const struct job_choice *choice, const struct job_list *list,
+			const char *word, struct str_list *jobs, struct err *err)
+{
+	size_t before = jobs->count;
+	bool is_change = choice->verb->jobs != OPT_JOBS_ALL;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct job_summary *job = &list->items[is_change ? i : list->count - 1 - i];
+		if (may_be_meant(choice->verb, job) && job_list_has_word(job, word))
+			add_once(jobs, job->id);
+	}
+	return jobs->count > before ? 0
+				    : err_set(err, ERR_NOT_FOUND, "%s has no %sjob", word,
+					      choice->verb->jobs == OPT_JOBS_LIVE    ? "live "
+					      : choice->verb->jobs == OPT_JOBS_ENDED ? "ended "
+										     : "");
+}
+
 /* ------------------------------------------------------------------------------------------- */
 
 /* For a word that can only be a whole id no other job is looked at. */
@@ -182,6 +205,8 @@ static bool needs_list(const struct job_choice *choice)
 {
 	bool needed = choice->tags->count > 0;
 
+	for (size_t i = 0; i < choice->operands->count; i++)
+		needed |= job_array_is_id(choice->operands->items[i]);
 	for (size_t i = 0; choice->verb->jobs != OPT_JOBS_ALL && i < choice->operands->count; i++)
 		needed |= *choice->operands->items[i] &&
 			  !scheduler_client_of_id(choice->operands->items[i], NULL);
@@ -228,10 +253,14 @@ int job_choice_find(const struct job_choice *choice, struct str_list *jobs, stru
 		return -1;
 	for (size_t i = 0; i < choice->operands->count; i++) {
 		const char *word = choice->operands->items[i];
-		if (choice->verb->jobs == OPT_JOBS_ALL || !*word)
+		if (job_array_is_id(word)) {
+			if (choose_array(choice, &list, word, jobs, err) < 0)
+				return -1;
+		} else if (choice->verb->jobs == OPT_JOBS_ALL || !*word) {
 			choose_newest(&list, word, jobs);
-		else if (choose_for_change(choice, &list, word, jobs, err) < 0)
+		} else if (choose_for_change(choice, &list, word, jobs, err) < 0) {
 			return -1;
+		}
 	}
 	return choice->tags->count > 0 ? choose_tagged(choice, &list, jobs, err) : 0;
 }

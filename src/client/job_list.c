@@ -2,6 +2,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "client/job_array.h"
 #include "client/schedulers.h"
 
 void job_list_finish(struct job_list *list)
@@ -58,7 +59,8 @@ static int add_stored(const struct job_list_filter *filter, struct job_list *lis
 
 bool job_list_has_word(const struct job_summary *job, const char *word)
 {
-	return scheduler_id_begins(job->id, word) || str_equal(job->name, word);
+	return scheduler_id_begins(job->id, word) || str_equal(job->name, word) ||
+	       (job_array_is_id(word) && has_tag(job, word));
 }
 
 /* None is any. */
@@ -116,4 +118,19 @@ int job_list_find(const struct job_list_filter *filter, struct job_list *list, s
 	}
 	keep_wanted(filter, list);
 	return 0;
+}
+
+int job_list_find_array(const char *word, struct str_list *ids, struct err *err)
+{
+	struct str_list words cleanup_str_list = {0};
+	const struct job_list_filter filter = {.own_only = true, .words = &words};
+	struct job_list list cleanup_job_list = {0};
+
+	str_list_add(&words, word);
+	if (job_list_find(&filter, &list, err) < 0)
+		return -1;
+	for (size_t i = list.count; i > 0; i--)
+		str_list_add(ids, list.items[i - 1].id);
+	return ids->count > 0 ? 0
+			      : err_set(err, ERR_NOT_FOUND, "there is no array or job \"%s\"", word);
 }

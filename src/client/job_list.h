@@ -33,7 +33,11 @@ void job_list_finish(struct job_list *list);
 /* A job that cannot be read is warned of, and passed over. */
 int job_list_find(const struct job_list_filter *filter, struct job_list *list, struct err *err);
 
-/* As struct job_list_filter has it. */
+/* The ids of an array's jobs, the first one first, or that of one of them (job_array.h). -1: there
+ * is none. */
+int job_list_find_array(const char *word, struct str_list *ids, struct err *err);
+
+/* As struct job_list_filter has it; a word may be an array's, too. */
 bool job_list_has_word(const struct job_summary *job, const char *word);
 /* A scheduler may keep tags in small letters, so these are the same in any case. */
 bool job_list_has_tags(const struct job_summary *job, const struct str_list *tags);

@@ -310,6 +310,10 @@ static void set_plain(const struct job_options *options, struct conf *conf)
 {
 	set(conf, "--name", "tony.application.name", options->name);
 	append_all(conf, "--tag", "tony.application.tags", &options->tags);
+	append_all(conf, "--after", "tony.application.after", &options->after);
+	set(conf, "--begin", "tony.application.begin", options->begin);
+	set(conf, "--hold", "tony.application.hold", options->hold ? "true" : NULL);
+	set(conf, "--priority", "tony.application.priority", options->priority);
 	set(conf, "--framework", "tony.application.framework", options->framework);
 	set(conf, "--scheduler", "tony.application.scheduler", options->scheduler);
 	set(conf, "--output", "tony.application.output-dir", options->output);

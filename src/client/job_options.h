@@ -34,7 +34,9 @@ struct job_options {
 	/* ours; numbers are text, because the key they stand for checks them */
 	char *name, *framework, *scheduler, *queue, *principal, *keytab;
 	bool wait_for_capacity;
-	struct str_list tags;
+	struct str_list tags, after;
+	char *begin, *priority, *array;
+	bool hold;
 	char *output;
 	char *workers, *ps;
 	struct str_list type;
@@ -94,6 +96,20 @@ struct job_options {
 			"a word by which tony list, kill and others find the job; may be "         \
 			"repeated",                                                                \
 			.argument = "TAG", .completion = OPT_COMPLETE_TAG),                        \
+		OPT_ROW("after", owner, member.after,                                              \
+			"begin when JOB has succeeded, or with :any when it has ended; may be "    \
+			"repeated",                                                                \
+			.argument = "JOB[:success|any]", .completion = OPT_COMPLETE_JOB),          \
+		OPT_ROW("begin", owner, member.begin,                                              \
+			"begin at this time: now+1h, 22:00 or 2026-11-21T06:14:11",                \
+			.argument = "TIME"),                                                       \
+		OPT_ROW("hold", owner, member.hold, "begin when tony release JOB says so"),        \
+		OPT_ROW("priority", owner, member.priority, "larger ones go first in a queue",     \
+			.argument = "N"),                                                          \
+		OPT_ROW("array", owner, member.array,                                              \
+			"submit the job once for each number, at most N of them to run at a "      \
+			"time: 1-10%3, 1,4,7, 0-20:5",                                             \
+			.argument = "NUMBERS[%N]"),                                                \
 		OPT_ROW("framework", owner, member.framework,                                      \
 			"what the programs are written for: pytorch, tensorflow, ...",             \
 			.completion = OPT_COMPLETE_FRAMEWORK, .argument = "NAME"),                 \

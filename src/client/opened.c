@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/follow.h"
+#include "client/job_array.h"
+#include "client/job_list.h"
 #include "client/schedulers.h"
 #include "job/record.h"
 #include "net/http_client.h"
@@ -59,8 +61,26 @@ static int read_first(struct opened *opened, struct err *err)
 	}
 }
 
+/* Of an array only one of its jobs is opened. */
+static int find_in_array(const char *word, struct str_list *ids, struct err *err)
+{
+	if (job_list_find_array(word, ids, err) < 0)
+		return -1;
+	return ids->count == 1 ? 0
+			       : err_set(err, ERR_USAGE,
+					 "%s has %zu jobs; name one: %s_N, see tony list %s", word,
+					 ids->count, word, word);
+}
+
 int opened_find(struct opened *opened, const char *id, struct err *err)
 {
+	struct str_list ids cleanup_str_list = {0};
+
+	if (id && job_array_is_id(id)) {
+		if (find_in_array(id, &ids, err) < 0)
+			return -1;
+		id = ids.items[0];
+	}
 	opened->ops = schedulers_find(id, &opened->door, &opened->id, err);
 	if (!opened->ops)
 		return -1;

@@ -5,6 +5,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "client/after.h"
 #include "client/job_verb.h"
 #include "client/module_check.h"
 #include "client/program.h"
@@ -187,11 +188,26 @@ static void check_scheduler(struct preflight *preflight, const struct descriptio
 	preflight_add(preflight, "capacity", text);
 }
 
+static void check_start(struct preflight *preflight, const struct description *description)
+{
+	struct err err cleanup_err = {0};
+	char *text = NULL;
+
+	if (description->after.count == 0)
+		return;
+	if (after_resolve(description, &text, &err) < 0)
+		preflight_add_problem(preflight, "after", &err);
+	else
+		preflight_add(preflight, "after", text);
+	free(text);
+}
+
 void preflight_job(struct preflight *preflight, const struct description *description,
 		   const struct stage *stage)
 {
 	check_programs(preflight, description, stage);
 	check_results(preflight, description);
+	check_start(preflight, description);
 	check_scheduler(preflight, description);
 }
 

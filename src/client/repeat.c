@@ -180,6 +180,10 @@ void repeat_note(const struct repeat *repeat, struct job *job)
 			json_object_set(job->config, key, before);
 	}
 	job->rerun_of = mem_strdup(repeat->opened->id);
+	if (!job->array) {
+		job->array = mem_strdup(repeat->opened->job->array);
+		job->array_index = repeat->opened->job->array_index;
+	}
 }
 
 bool repeat_has_sources(const struct repeat *repeat)

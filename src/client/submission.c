@@ -14,6 +14,7 @@
 #include "client/exit_code.h"
 #include "client/input.h"
 #include "client/job_answer.h"
+#include "client/job_array.h"
 #include "client/job_file.h"
 #include "client/job_verb.h"
 #include "client/preflight.h"
@@ -114,19 +115,26 @@ static int explain_failure(const struct err *err)
 	return EXIT_CODE_INTERRUPTED;
 }
 
-static void print_submitted(const struct job *job, const char *job_dir, bool as_json)
+static json_t *submitted_json(const struct job *job, const char *job_dir)
 {
-	if (!as_json) {
-		puts(job->id);
-		return;
-	}
 	json_t *object = json_object();
-	json_set_text(object, "id", job->id);
-	json_set_text(object, "job_dir", job_dir);
 	char *output cleanup_free =
 		job->results_dir ? fs_join(job->results_dir, job->id) : mem_strdup(job->output_dir);
+
+	json_set_text(object, "id", job->id);
+	json_set_text(object, "job_dir", job_dir);
 	json_set_text(object, "output", output);
-	report_json(object);
+	if (job->array)
+		json_set_int(object, "array_index", job->array_index);
+	return object;
+}
+
+static void print_submitted(const struct job *job, const char *job_dir, bool as_json)
+{
+	if (as_json)
+		report_json(submitted_json(job, job_dir));
+	else
+		puts(job->id);
 }
 
 /* A script may well read on where the job did not. */
@@ -196,6 +204,12 @@ static int check_options(const struct submission_options *chosen, struct err *er
 		return err_set(err, ERR_USAGE,
 			       "--stdin and --conf_file - both read standard input; give one a "
 			       "file");
+	if (chosen->job.array && (chosen->watch.follow || chosen->with_stdin))
+		return err_set(err, ERR_USAGE, "--array and --%s contradict; %s",
+			       chosen->with_stdin ? "stdin" : "follow",
+			       chosen->with_stdin
+				       ? "give the jobs a file"
+				       : "see tony logs --follow for one of its jobs");
 	return watch_choice_check(&chosen->watch, err);
 }
 
@@ -229,44 +243,144 @@ static int watch(const struct submission_options *chosen, struct opened *opened,
 	return code;
 }
 
+/* Of an array's jobs, as far as they are submitted. */
+struct array {
+	char *id;	     /* NULL: none is submitted yet */
+	size_t count, next;  /* of its numbers */
+	struct str_list ids; /* of those before the next one (job/awaited.h) */
+	json_t *answers;
+};
+
+static void array_finish(struct array *array)
+{
+	free(array->id);
+	str_list_finish(&array->ids);
+	json_decref(array->answers);
+}
+
+static void join_array(struct array *array, const struct description *description)
+{
+	struct job *job = description->job;
+
+	array->count = description->array_count;
+	if (array->id)
+		job_array_join(job, array->id, description->array[array->next], &array->ids);
+}
+
+static int describe(const struct submission_options *chosen, const struct str_list *operands,
+		    size_t dashdash, struct array *array, struct description *description,
+		    struct stage *stage, struct err *err)
+{
+	if (job_verb_describe(&chosen->job, operands, dashdash, description, stage, err) < 0)
+		return -1;
+	if (description->array_count > 0)
+		join_array(array, description);
+	if (chosen->repeat)
+		repeat_note(chosen->repeat, description->job);
+	if (chosen->with_stdin && stage_plan_stdin(description->job, stage, err) < 0)
+		return -1;
+	if (array->id)
+		return 0;
+	if (!chosen->repeat)
+		tell_framework(description);
+	tell_scheduler(description);
+	return 0;
+}
+
+static int describe_and_start(const struct submission_options *chosen,
+			      const struct str_list *operands, size_t dashdash, struct array *array,
+			      struct description *description, struct opened *opened,
+			      struct err *err)
+{
+	struct stage stage cleanup_stage = {0};
+	struct provenance provenance cleanup_provenance = {0};
+
+	if (describe(chosen, operands, dashdash, array, description, &stage, err) < 0)
+		return -1;
+	if (chosen->repeat && repeat_has_sources(chosen->repeat))
+		provenance_inherit(&provenance, chosen->repeat->opened, description->job);
+	else
+		provenance_begin(&provenance, description, &stage);
+	if (check(description, &stage, err) < 0)
+		return -1;
+	if (chosen->repeat)
+		repeat_warn_of_changes(chosen->repeat, description->job);
+	opened->ops = job_verb_scheduler(description);
+	if (start(opened->ops, &stage, &provenance, description->job, &opened->door, err) < 0)
+		return explain_failure(err);
+	if (chosen->repeat)
+		repeat_warn_of_commit(chosen->repeat, description->job);
+	opened->id = mem_strdup(description->job->id);
+	opened->journal_path = fs_join(opened->door.job_dir, "journal.jsonl");
+	opened->view = job_view_create(description->job);
+	/* An AM elsewhere may be there already, or have ended the job: it is looked for at once. */
+	opened->heard_ms = opened->ops->traits->remote_am ? 0 : clock_monotonic_ms();
+	return 0;
+}
+
+/* The array's id is told with its first job: a later one may not start. */
+static int submit_next(const struct submission_options *chosen, const struct str_list *operands,
+		       size_t dashdash, struct array *array, struct err *err)
+{
+	struct description description cleanup_description = {0};
+	struct opened opened cleanup_opened = {0};
+
+	int code = describe_and_start(chosen, operands, dashdash, array, &description, &opened, err);
+	if (code != 0)
+		return code;
+	const struct job *job = description.job;
+	const struct awaited self = {job->id, true, job->submitted_ms};
+	if (!array->id) {
+		array->id = mem_strdup(job->array);
+		upkeep_start(opened.ops, job);
+		if (!chosen->json)
+			puts(array->id);
+	}
+	if (chosen->json)
+		json_array_append_new(array->answers, submitted_json(job, opened.door.job_dir));
+	str_list_take(&array->ids, awaited_format(&self));
+	array->next++;
+	return 0;
+}
+
+static int submit_array(const struct submission_options *chosen, const struct str_list *operands,
+			size_t dashdash, struct err *err)
+{
+	struct array array __attribute__((cleanup(array_finish))) = {.answers = json_array()};
+	int code = 0;
+
+	do {
+		code = submit_next(chosen, operands, dashdash, &array, err);
+	} while (code == 0 && array.next < array.count);
+	if (code < 0 && array.id)
+		err_wrap(err,
+			 "%zu of %zu jobs of %s were submitted, and then none: tony kill %s ends "
+			 "them",
+			 array.next, array.count, array.id, array.id);
+	if (code == 0 && chosen->json)
+		report_json(json_pack("{s:s,s:O}", "array", array.id, "jobs", array.answers));
+	if (code != 0)
+		return code;
+	return report_flush_job(stdout, array.id, "was submitted and runs") < 0
+		       ? EXIT_CODE_INTERNAL
+		       : EXIT_CODE_OK;
+}
+
 int submission_run(const struct submission_options *chosen, const struct str_list *operands,
 		   size_t dashdash, struct err *err)
 {
 	struct description description cleanup_description = {0};
-	struct stage stage cleanup_stage = {0};
 	struct opened opened cleanup_opened = {0};
-	struct provenance provenance cleanup_provenance = {0};
+	struct array none = {0};
 
 	if (check_options(chosen, err) < 0)
 		return -1;
-	if (job_verb_describe(&chosen->job, operands, dashdash, &description, &stage, err) < 0)
-		return -1;
-	if (chosen->repeat)
-		repeat_note(chosen->repeat, description.job);
-	if (chosen->with_stdin && stage_plan_stdin(description.job, &stage, err) < 0)
-		return -1;
-	if (!chosen->repeat)
-		tell_framework(&description);
-	tell_scheduler(&description);
-	if (chosen->repeat && repeat_has_sources(chosen->repeat))
-		provenance_inherit(&provenance, chosen->repeat->opened, description.job);
-	else
-		provenance_begin(&provenance, &description, &stage);
-	if (check(&description, &stage, err) < 0)
-		return -1;
-	if (chosen->repeat)
-		repeat_warn_of_changes(chosen->repeat, description.job);
-	opened.ops = job_verb_scheduler(&description);
-	if (start(opened.ops, &stage, &provenance, description.job, &opened.door, err) < 0)
-		return explain_failure(err);
-	if (chosen->repeat)
-		repeat_warn_of_commit(chosen->repeat, description.job);
+	if (chosen->job.array)
+		return submit_array(chosen, operands, dashdash, err);
+	int code = describe_and_start(chosen, operands, dashdash, &none, &description, &opened, err);
+	if (code != 0)
+		return code;
 	warn_of_stdin(chosen);
-	opened.id = mem_strdup(description.job->id);
-	opened.journal_path = fs_join(opened.door.job_dir, "journal.jsonl");
-	opened.view = job_view_create(description.job);
-	/* An AM elsewhere may be there already, or have ended the job: it is looked for at once. */
-	opened.heard_ms = opened.ops->traits->remote_am ? 0 : clock_monotonic_ms();
 	bool has_started = !has_failed_to_start(&opened);
 	if (has_started)
 		upkeep_start(opened.ops, description.job);

@@ -59,6 +59,19 @@ static const struct key application_keys[] = {
 		"soon as it is registered, and gets no cluster spec."},
 	{"tony.application.timeout", KEY_DURATION, "0", .bare_ms = 1, .since = TONY_L,
 	 .doc = "The longest that the whole job may take; 0: no limit."},
+	{"tony.application.after", KEY_LIST, .since = OURS,
+	 .doc = "Jobs that this one waits for, before it asks for its first container: JOB or "
+		"JOB:success, one that must succeed; JOB:any, one that must end. When a job that must "
+		"succeed has not, this one is canceled."},
+	{"tony.application.begin", KEY_TEXT, .since = OURS,
+	 .doc = "The job asks for no container before this time: now+1h, 22:00 (the next one) or "
+		"2026-11-21T06:14:11, by the submitting machine's clock; with a Z behind it a date is "
+		"of UTC."},
+	{"tony.application.hold", KEY_BOOL, "false", .since = OURS,
+	 .doc = "Whether the job asks for no container before tony release lets it begin."},
+	{"tony.application.priority", KEY_INT, .max = INT32_MAX, .since = OURS,
+	 .doc = "Larger ones go first: of the user's jobs that wait for this machine, and of the "
+		"applications in a queue of YARN. Unset: 0, and on YARN the queue's default."},
 	{"tony.application.tags", KEY_LIST, .since = TONY_L,
 	 .doc = "Words by which people and other programs find the job."},
 	{"tony.application.prepare-stage", KEY_TYPES, .since = TONY_L,
@@ -227,10 +240,6 @@ static const struct key application_keys[] = {
 	 .doc = "Further file systems, hdfs://NAMESERVICE or hdfs://HOST:PORT, that programs read "
 		"or "
 		"write on a cluster with Kerberos: the job gets a delegation token of each."},
-	{"tony.yarn.priority", KEY_INT, .max = INT32_MAX, .since = OURS, .schedulers = YARN,
-	 .note = NO_YARN,
-	 .doc = "The application's priority within its queue; larger ones go first. Unset: the "
-		"queue's default."},
 	{"tony.yarn.log-include", KEY_TEXT, .since = OURS, .schedulers = YARN, .note = NO_YARN,
 	 .doc = "Regular expression (Java's) of the log files that YARN collects at the job's end. "
 		"Unset: all."},
@@ -669,6 +678,8 @@ const struct key key_aliases[] = {
 	{"tony.application.view-acl", KEY_ACL, .since = OURS,
 	 .alias_of = "tony.application.acl.view",
 	 .doc = "Users and groups that may look at the job."},
+	{"tony.yarn.priority", KEY_INT, .max = INT32_MAX, .since = OURS,
+	 .alias_of = "tony.application.priority", .doc = "Whose jobs go first in a queue."},
 	{"tony.yarn.view-acl", KEY_ACL, .since = OURS, .alias_of = "tony.application.acl.view",
 	 .doc = "Users and groups that may look at the job."},
 	{"tony.yarn.modify-acl", KEY_ACL, .since = OURS, .alias_of = "tony.application.acl.modify",

@@ -31,6 +31,11 @@ void variables_add_tony(const struct framework_task *task, struct environment *e
 	environment_set_format(environment, "TONY_EPOCH", "%d", task->cluster->epoch);
 	environment_set_format(environment, "TONY_TASK_ATTEMPT", "%d", task->attempt);
 	environment_set_format(environment, "TONY_RESTART", "%d", task->restart);
+	if (job->array) {
+		environment_set(environment, "TONY_ARRAY_ID", job->array);
+		environment_set_format(environment, "TONY_ARRAY_TASK_ID", "%lld",
+				       (long long)job->array_index);
+	}
 	set_text(environment, "TONY_CHECKPOINT_DIR", job->checkpoint_dir);
 	set_text(environment, "TONY_OUTPUT_DIR", job->output_dir);
 	set_text(environment, "TONY_CLUSTER_FILE", task->cluster_file);
@@ -49,7 +54,8 @@ void variables_add_tony(const struct framework_task *task, struct environment *e
 bool variables_is_tonys(const char *name)
 {
 	static const char *const names[] = {
-		"TONY_AGENT",	     "TONY_AM_URL",	   "TONY_CHECKPOINT_DIR",
+		"TONY_AGENT",	     "TONY_AM_URL",	   "TONY_ARRAY_ID",
+		"TONY_ARRAY_TASK_ID", "TONY_CHECKPOINT_DIR",
 		"TONY_CLUSTER_FILE", "TONY_CONTAINER",	   "TONY_EPOCH",
 		"TONY_FRAMEWORK",    "TONY_GUARDIAN_PID",  "TONY_HOST",
 		"TONY_JOB_ID",	     "TONY_JOB_NAME",	   "TONY_METRICS_FILE",

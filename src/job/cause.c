@@ -34,6 +34,7 @@ static const char *const names[CAUSE_KIND_COUNT] = {
 	[CAUSE_APPLICATION_TIMEOUT] = "application-timeout",
 	[CAUSE_GROUP_TIMEOUT] = "group-timeout",
 	[CAUSE_DEPENDENCY_FAILED] = "dependency-failed",
+	[CAUSE_CANCELED] = "canceled",
 	[CAUSE_KILLED_BY_USER] = "killed-by-user",
 	[CAUSE_RESTARTED_BY_USER] = "restarted-by-user",
 	[CAUSE_AM_FAILED] = "am-failed",

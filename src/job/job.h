@@ -118,6 +118,17 @@ struct job {
 	enum job_mode mode;
 	int64_t submitted_ms; /* wall clock */
 
+	/* It asks for no container before all of these are over. */
+	struct str_list after; /* jobs of the same engine and user (job/awaited.h) */
+	int64_t begin_ms;      /* wall clock; 0: at once */
+	bool hold;	       /* until its user releases it */
+	int64_t priority;      /* larger ones go first */
+	/* An array is jobs that were submitted together. */
+	char *array;			/* its id; NULL: the job is of none */
+	int64_t array_index;		/* the job's number in it */
+	int64_t array_limit;		/* how many of it may run at a time; 0: all */
+	struct str_list array_earlier;	/* with a limit: those before it, as `after` has them */
+
 	struct job_type *types;
 	size_t type_count;
 	struct job_group_timeout *group_timeouts;

@@ -3,6 +3,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "job/awaited.h"
 #include "job/exit_rules.h"
 #include "job/job_fields.h"
 
@@ -82,6 +83,19 @@ static int need_type(const struct job *job, const json_t *object, size_t *index,
 	if (json_need_text(object, "type", &name, err) < 0)
 		return -1;
 	return read_type_index(job, name, index, err);
+}
+
+static int check_awaited(const char *name, const struct str_list *list, struct err *err)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct awaited awaited cleanup_awaited = {0};
+		if (awaited_parse(list->items[i], &awaited, err) < 0)
+			return err_wrap(err, "%s[%zu]", name, i);
+		if (!is_id(awaited.id))
+			return err_set(err, ERR_INPUT, "%s[%zu]: \"%.64s\" is no job's id", name, i,
+				       awaited.id);
+	}
+	return 0;
 }
 
 /* ---- types -------------------------------------------------------------------------------- */
@@ -380,6 +394,9 @@ static int read_job(struct job *job, const json_t *root, struct err *err)
 		return err_set(err, ERR_INPUT, "id: is not of letters, digits, '.', '_' and '-'");
 	if (job->work_dir && job->work_dir[0] != '/')
 		return err_set(err, ERR_INPUT, "work_dir: is not an absolute path");
+	if (check_awaited("after", &job->after, err) < 0 ||
+	    check_awaited("array_earlier", &job->array_earlier, err) < 0)
+		return -1;
 	if (get_list(root, "types", &types, err) < 0 || read_types(job, types, err) < 0 ||
 	    read_all_dependencies(job, types, err) < 0 || read_group_timeouts(job, root, err) < 0)
 		return -1;

@@ -255,7 +255,8 @@ static bool kill_job(struct machine *m, const struct machine_event *event)
 	/* A kill overrides an earlier failure that was being lived with. */
 	cause_finish(&m->cause);
 	machine_blame(m, -1, cause);
-	machine_finish(m, cause->kind == CAUSE_KILLED_BY_USER ? JOB_KILLED : JOB_FAILED);
+	bool has_failed = cause->kind != CAUSE_KILLED_BY_USER && cause->kind != CAUSE_CANCELED;
+	machine_finish(m, has_failed ? JOB_FAILED : JOB_KILLED);
 	return true;
 }
 

@@ -87,6 +87,7 @@ enum cause_kind {
 	CAUSE_APPLICATION_TIMEOUT,
 	CAUSE_GROUP_TIMEOUT,
 	CAUSE_DEPENDENCY_FAILED, /* a type it waits for failed */
+	CAUSE_CANCELED,		 /* before it began: what it waited for can never come */
 	CAUSE_KILLED_BY_USER,
 	CAUSE_RESTARTED_BY_USER,
 	CAUSE_AM_FAILED, /* the AM itself could not go on (disk full, killed) */

@@ -223,6 +223,17 @@ json_t *record_waiting(const char *text)
 	return record;
 }
 
+json_t *record_start(bool released, const struct str_list *met)
+{
+	json_t *record = begin("start");
+
+	if (released)
+		json_set_bool(record, "released", true);
+	if (met->count > 0)
+		json_set_list(record, "met", met);
+	return record;
+}
+
 json_t *record_final(enum job_state state, const char *message, const struct cause *cause)
 {
 	json_t *record = begin("final");

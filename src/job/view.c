@@ -71,6 +71,7 @@ void job_view_destroy(struct job_view *view)
 	free(view->am_address);
 	cause_finish(&view->cause);
 	free(view->waiting);
+	str_list_finish(&view->met);
 	free(view->note);
 	free(view->store_trouble);
 	free(view->message);
@@ -423,6 +424,15 @@ static int fold_waiting(struct job_view *view, const struct view_record *record,
 	return read_text(record, "text", &view->waiting, err);
 }
 
+static int fold_start(struct job_view *view, const struct view_record *record, int64_t time_ms,
+		      struct err *err)
+{
+	str_list_finish(&view->met);
+	if (view_record_read_bool(record, "released", &view->released, err) < 0)
+		return -1;
+	return view_record_read_list(record, "met", &view->met, err);
+}
+
 /* An AM that was killed could not say so of its tasks: nothing of an ended job runs. */
 static void stop_the_rest(struct job_view *view, int64_t time_ms)
 {
@@ -506,7 +516,7 @@ static const struct {
 	{"am", fold_am},       {"job", fold_job},	{"task", fold_task},
 	{"avoid", fold_avoid}, {"note", fold_note},	{"waiting", fold_waiting},
 	{"final", fold_final}, {"output", fold_output}, {"checkpoints", fold_checkpoints},
-	{"store", fold_store},
+	{"store", fold_store}, {"start", fold_start},
 };
 
 /* ---- all of them -------------------------------------------------------------------------- */

@@ -81,6 +81,8 @@ struct job_view {
 	int64_t cause_task;  /* -1: the job's own, or none */
 	int cause_epoch;     /* before `epoch`: what the job re-forms for */
 	char *waiting;	     /* NULL: nothing is waited for */
+	bool released;	     /* by its user, if it was held */
+	struct str_list met; /* jobs that it need not wait for any more */
 	char *note;	     /* the newest; NULL: none */
 	char *store_trouble; /* why what is kept of the job cannot be written; NULL: it can */
 	int64_t store_trouble_since_ms;

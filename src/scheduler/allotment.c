@@ -12,6 +12,8 @@ static bool goes_before(const struct ledger_entry *other, const struct ledger_en
 		return false;
 	if ((other->containers > 0) != (own->containers > 0))
 		return other->containers > 0;
+	if (other->priority != own->priority)
+		return other->priority > own->priority;
 	return own->ticket == 0 || other->ticket < own->ticket;
 }
 

@@ -20,6 +20,7 @@ struct ledger_entry {
 	struct str_list gpus; /* names of the GPUs held: as many as holds.gpus */
 	int64_t ticket;	      /* place in the queue: lower came earlier; 0: waits for nothing */
 	struct share wants;   /* what it waits for */
+	int64_t priority;     /* larger ones go first */
 };
 
 struct ledger;

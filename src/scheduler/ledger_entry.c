@@ -39,6 +39,8 @@ char *ledger_format(const struct ledger_entry *entry)
 	json_set_list(object, "gpus", &entry->gpus);
 	json_set_int(object, "ticket", entry->ticket);
 	json_object_set_new(object, "wants", share_to_json(&entry->wants));
+	if (entry->priority > 0)
+		json_set_int(object, "priority", entry->priority);
 	return json_text(object);
 }
 
@@ -49,7 +51,8 @@ static int read_entry(const json_t *object, struct ledger_entry *entry, struct e
 	    read_share(object, "holds", &entry->holds, err) < 0 ||
 	    json_read_list(object, "gpus", &entry->gpus, err) < 0 ||
 	    json_need_int(object, "ticket", 0, SHARE_LIMIT, &entry->ticket, err) < 0 ||
-	    read_share(object, "wants", &entry->wants, err) < 0)
+	    read_share(object, "wants", &entry->wants, err) < 0 ||
+	    json_read_int(object, "priority", 0, INT32_MAX, &entry->priority, err) < 0)
 		return -1;
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include "scheduler/local_end.h"
 #include "scheduler/local_history.h"
 #include "scheduler/local_internal.h"
+#include "scheduler/local_other.h"
 #include "scheduler/state_dir.h"
 
 static struct local *local_of(struct scheduler *scheduler)
@@ -324,6 +325,15 @@ static char *log_path(struct scheduler *scheduler, size_t task, const char *name
 	return fs_is_directory(directory) ? fs_join(directory, name) : NULL;
 }
 
+static bool look_at(struct scheduler *scheduler, const struct awaited *awaited,
+		    struct scheduler_other *other, scheduler_on_other *done, void *data)
+{
+	const struct local *local = local_of(scheduler);
+
+	local_other_look(local->job, local->job_dir, state_dir_is_held, awaited, other);
+	return true;
+}
+
 /* The AM and all executors have one file, which its AM has replaced by then. */
 static int ignore_tokens(const void *bytes, size_t length, struct err *err)
 {
@@ -355,6 +365,7 @@ const struct scheduler_ops local_scheduler = {
 	.find_place = local_find_place,
 	.open = open_local,
 	.adopt = local_adopt,
+	.look_at = look_at,
 	.request = request_containers,
 	.cancel = cancel,
 	.launch = launch,

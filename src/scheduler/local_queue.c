@@ -231,6 +231,7 @@ static char *allocate_what_fits(struct local *local)
 	struct err fault cleanup_err = {0};
 
 	allotment.others = ledger_others(local->ledger, &allotment.count);
+	own->priority = local->job->priority;
 	count_holdings(local, own);
 	int result = allocate_due(local, &allotment, &fault);
 	local->contended = result > 0;

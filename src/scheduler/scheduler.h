@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "history/layout.h"
+#include "job/awaited.h"
 #include "job/job.h"
 #include "job/machine.h"
 
@@ -204,6 +205,22 @@ enum scheduler_standing {
 	SCHEDULER_DISMISSED, /* see scheduler_listener.dismissed */
 };
 
+/* How another job of the same user stands on the same engine. */
+struct scheduler_other {
+	enum {
+		SCHEDULER_OTHER_NOT_KNOWN, /* the engine does not answer: ask again */
+		SCHEDULER_OTHER_LIVES,
+		SCHEDULER_OTHER_ENDED,
+		/* Nothing runs it, or nothing is known of it. Just after its submission, and while
+		 * another AM follows, that may be so for moments. */
+		SCHEDULER_OTHER_GONE,
+	} standing;
+	enum job_state state; /* of one that has ended */
+	char *message;	      /* likewise: one line; NULL: none is known */
+};
+void scheduler_other_finish(struct scheduler_other *other);
+typedef void scheduler_on_other(void *data, const struct scheduler_other *other);
+
 /* How the job ended. */
 struct scheduler_end {
 	enum job_state state;
@@ -277,6 +294,10 @@ struct scheduler_ops {
 	/* Whether this AM may still do what only one AM of a job may. With restarts_am. An answer
 	 * of the engine's that changes it wakes the loop. */
 	enum scheduler_standing (*standing)(const struct scheduler *scheduler);
+	/* How the job stands that this one waits for. True: *other says it, which the caller
+	 * finishes. False: `done` is called, from the loop. One question at a time. */
+	bool (*look_at)(struct scheduler *scheduler, const struct awaited *awaited,
+			struct scheduler_other *other, scheduler_on_other *done, void *data);
 	/* Asks for all of these; with JOB_MODE_GANG none is allocated before all can be that are
 	 * not optional. */
 	void (*request)(struct scheduler *scheduler, const struct scheduler_request *requests,

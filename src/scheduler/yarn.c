@@ -10,6 +10,7 @@
 #include "hadoop/id.h"
 #include "hadoop/message.h"
 #include "hadoop/placement.h"
+#include "hadoop/methods.h"
 #include "hadoop/token_file.h"
 #include "hadoop/webhdfs.h"
 #include "scheduler/gang.h"
@@ -104,6 +105,19 @@ static struct rpc_options rpc_options(const struct yarn *yarn)
 	};
 }
 
+/* It connects when it is asked first. An AM has no ticket for it. */
+static struct rpc_client *find_clients_service(const struct yarn *yarn)
+{
+	struct rpc_options options = rpc_options(yarn);
+
+	options.service = &RM_CLIENT;
+	options.addresses = yarn->cluster->rm;
+	options.token = NULL; /* it is for the scheduler alone */
+	options.require_sasl = false;
+	return yarn->cluster->require_sasl ? NULL
+					   : rpc_client_create(yarn->base, &options, NULL);
+}
+
 static void on_registered(void *data,
 			  const Hadoop__RegisterApplicationMasterResponseProto *response)
 {
@@ -117,10 +131,9 @@ static void on_registered(void *data,
 		yarn_inherit_all(yarn);
 	yarn_await_inheritance(yarn);
 	yarn_gang_judge_all(yarn);
-	if (yarn->follows && !yarn->rm) {
-		const struct rpc_options options = rpc_options(yarn);
-		yarn_leaving_ask(yarn, &options);
-	}
+	if (yarn->follows && !yarn->leaving_is_asked)
+		yarn_leaving_ask(yarn);
+	yarn->leaving_is_asked = true;
 }
 
 static void on_forgotten(void *data)
@@ -507,6 +520,7 @@ static struct scheduler *open_yarn(const struct scheduler_setup *setup, struct e
 		close_yarn(&yarn->scheduler);
 		return NULL;
 	}
+	yarn->rm = find_clients_service(yarn);
 	open_nodes(yarn);
 	yarn_open_copies(yarn, setup->place);
 	yarn_diff_open(yarn);
@@ -593,6 +607,7 @@ const struct scheduler_ops yarn_scheduler = {
 	.web_proxies = web_proxies,
 	.take_tokens = take_tokens,
 	.standing = yarn_standing,
+	.look_at = yarn_look_at,
 	.await_files = yarn_diff_await,
 	.finish = yarn_finish,
 	.close = close_yarn,

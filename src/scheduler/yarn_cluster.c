@@ -557,28 +557,6 @@ char *yarn_am_address(const Hadoop__ApplicationReportProto *report)
 	return mem_printf("%s:%d", report->host, report->rpc_port);
 }
 
-enum job_state yarn_job_state(const Hadoop__ApplicationReportProto *report)
-{
-	switch (report->yarn_application_state) {
-	case HADOOP__YARN_APPLICATION_STATE_PROTO__RUNNING:
-		return JOB_RUNNING;
-	case HADOOP__YARN_APPLICATION_STATE_PROTO__FINISHED:
-		if (report->final_application_status ==
-		    HADOOP__FINAL_APPLICATION_STATUS_PROTO__APP_SUCCEEDED)
-			return JOB_SUCCEEDED;
-		return report->final_application_status ==
-				       HADOOP__FINAL_APPLICATION_STATUS_PROTO__APP_KILLED
-			       ? JOB_KILLED
-			       : JOB_FAILED;
-	case HADOOP__YARN_APPLICATION_STATE_PROTO__FAILED:
-		return JOB_FAILED;
-	case HADOOP__YARN_APPLICATION_STATE_PROTO__KILLED:
-		return JOB_KILLED;
-	default:
-		return JOB_SUBMITTED;
-	}
-}
-
 char *yarn_diagnose(const Hadoop__ApplicationReportProto *report, bool has_begun,
 		    struct cause *cause)
 {

@@ -10,6 +10,7 @@
 #include "job/machine.h"
 #include "proto/yarn.pb-c.h"
 #include "scheduler/share.h"
+#include "scheduler/yarn_state.h"
 
 struct hadoop_site;
 struct webhdfs_client;
@@ -57,7 +58,6 @@ Hadoop__GetApplicationReportResponseProto *yarn_report(const struct hadoop_clust
 /* Likewise of one attempt of it; NULL: the ResourceManager does not tell. */
 Hadoop__GetApplicationAttemptReportResponseProto *
 yarn_attempt_report(const struct hadoop_cluster *cluster, const char *id, int attempt);
-enum job_state yarn_job_state(const Hadoop__ApplicationReportProto *report);
 /* A text of a report; NULL: it says nothing ("", "N/A"). */
 const char *yarn_known_text(const char *text);
 /* The number of the newest AM; 0: none has begun, or it is not told. `report` may be NULL. */

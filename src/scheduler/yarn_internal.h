@@ -9,6 +9,7 @@
  *   yarn_adopt.c      containers of the AM before
  *   yarn_avoid.c      machines that no further container should be on
  *   yarn_leaving.c    machines that are being decommissioned
+ *   yarn_other.c      other jobs, which this one waits for
  *   yarn_place.c      what the AM finds in its own container
  *   yarn_keep.c       journal and metrics in HDFS (journal_copy.h), and those of the AM before
  *   yarn_resource.c   files as NodeManagers are told of them
@@ -136,7 +137,10 @@ struct yarn {
 	struct map *bad_nodes;	 /* "host:port": what is wrong with it, in words */
 	struct map *leaving;	 /* "host:port" of those that are being decommissioned */
 	bool follows;		 /* another AM */
-	struct rpc_client *rm;	 /* its service for clients; NULL: not asked */
+	bool leaving_is_asked;
+	struct rpc_client *rm;	 /* its service for clients; NULL: on a cluster with Kerberos */
+	scheduler_on_other *on_other; /* of the question under way */
+	void *on_other_data;
 
 	struct yarn_finish *finish; /* NULL: the job has not ended */
 };
@@ -219,10 +223,13 @@ void yarn_avoid_fewer(struct yarn *yarn); /* as the cluster's size allows */
  * gone. */
 void yarn_node_leaves(struct yarn *yarn, const char *name, const Hadoop__NodeReportProto *node);
 void yarn_node_left(struct yarn *yarn, const char *name, bool stays);
-/* Of an AM that follows another one: of which nodes was that one told? `options`: of the
- * scheduler's service; how the one for clients is tried. */
-void yarn_leaving_ask(struct yarn *yarn, const struct rpc_options *options);
+/* Of an AM that follows another one: of which nodes was that one told? */
+void yarn_leaving_ask(struct yarn *yarn);
 void yarn_leaving_free(void *value);
+
+/* ---- yarn_other.c ---- */
+bool yarn_look_at(struct scheduler *scheduler, const struct awaited *awaited,
+		  struct scheduler_other *other, scheduler_on_other *done, void *data);
 
 /* ---- yarn_proxy.c ---- */
 /* Of an AM in its container: scheduler_place.proxy_tls. */

@@ -253,24 +253,17 @@ static void on_nodes(void *data, const ProtobufCMessage *message, const struct r
 	}
 }
 
-void yarn_leaving_ask(struct yarn *yarn, const struct rpc_options *options)
+void yarn_leaving_ask(struct yarn *yarn)
 {
 	Hadoop__GetClusterNodesRequestProto request = HADOOP__GET_CLUSTER_NODES_REQUEST_PROTO__INIT;
 	Hadoop__NodeStateProto states[] = {HADOOP__NODE_STATE_PROTO__NS_DECOMMISSIONING};
-	struct rpc_options clients = *options;
 
-	if (yarn->cluster->require_sasl) {
+	if (!yarn->rm) {
 		log_info("the ResourceManager is not asked which nodes are being decommissioned: "
 			 "the cluster uses Kerberos, and an application master has no ticket");
 		return;
 	}
-	clients.service = &RM_CLIENT;
-	clients.addresses = yarn->cluster->rm;
-	clients.token = NULL; /* it is for the scheduler alone */
-	clients.require_sasl = false;
 	request.n_nodestates = array_length(states);
 	request.nodestates = states;
-	yarn->rm = rpc_client_create(yarn->base, &clients, NULL);
-	if (yarn->rm)
-		rpc_call_start(yarn->rm, &RM_GET_CLUSTER_NODES, &request.base, on_nodes, yarn);
+	rpc_call_start(yarn->rm, &RM_GET_CLUSTER_NODES, &request.base, on_nodes, yarn);
 }

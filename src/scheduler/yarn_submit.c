@@ -252,9 +252,9 @@ static void fill_context(struct submission *submission)
 	context->keep_containers_across_application_attempts = true;
 	context->has_maxappattempts = true;
 	context->maxappattempts = (int32_t)number_of(job, "tony.am.max-attempts");
-	if (job_config(job, "tony.yarn.priority")) {
+	if (job_config(job, "tony.application.priority")) {
 		submission->priority.has_priority = true;
-		submission->priority.priority = (int32_t)number_of(job, "tony.yarn.priority");
+		submission->priority.priority = (int32_t)job->priority;
 		context->priority = &submission->priority;
 	}
 	fill_tags(submission);

@@ -9,6 +9,7 @@
 #include "base/timer.h"
 #include "scheduler/local_history.h"
 #include "scheduler/local_internal.h"
+#include "scheduler/local_other.h"
 
 enum { LOOK_MS = 10, TEXT_CAP = 4096 };
 
@@ -187,6 +188,22 @@ static char *log_path(struct scheduler *scheduler, size_t task, const char *name
 		      : NULL;
 }
 
+bool null_is_held(const char *job_dir)
+{
+	char *over cleanup_free = null_path(job_dir, "over", "");
+
+	return !fs_exists(over);
+}
+
+static bool look_at(struct scheduler *scheduler, const struct awaited *awaited,
+		    struct scheduler_other *other, scheduler_on_other *done, void *data)
+{
+	const struct scheduler_setup *setup = &((struct null *)scheduler)->setup;
+
+	local_other_look(setup->job, setup->job_dir, null_is_held, awaited, other);
+	return true;
+}
+
 /* The engine kills what is left of an AM before it starts another one. */
 static enum scheduler_standing standing(const struct scheduler *scheduler)
 {
@@ -230,6 +247,7 @@ const struct scheduler_ops null_scheduler = {
 	.find_place = local_find_place,
 	.open = open_null,
 	.adopt = adopt,
+	.look_at = look_at,
 	.request = request_all,
 	.cancel = cancel,
 	.release = release,

@@ -16,6 +16,7 @@ extern const struct scheduler_ops null_scheduler;
 
 /* The path of such a file. The caller frees. */
 char *null_path(const char *job_dir, const char *verb, const char *container);
+bool null_is_held(const char *job_dir); /* see struct local_engine */
 int null_write(const char *job_dir, const char *verb, const char *container, const char *text,
 	       struct err *err);
 

@@ -14,14 +14,7 @@
 
 enum { LOOK_MS = 10, PATIENCE_MS = 60000 };
 
-static bool is_held(const char *job_dir)
-{
-	char *over cleanup_free = null_path(job_dir, "over", "");
-
-	return !fs_exists(over);
-}
-
-static const struct local_engine engine = {&null_traits, is_held};
+static const struct local_engine engine = {&null_traits, null_is_held};
 
 static bool is_id(const char *id, struct history_days *days)
 {
@@ -46,7 +39,7 @@ static int preflight(struct job *job, struct share *given, struct err *err)
 /* Until the job is over, or `file` is there. */
 static int wait_for(const char *job_dir, const char *file, struct err *err)
 {
-	for (int ms = 0; is_held(job_dir) && !(file && fs_exists(file)); ms += LOOK_MS) {
+	for (int ms = 0; null_is_held(job_dir) && !(file && fs_exists(file)); ms += LOOK_MS) {
 		if (ms >= PATIENCE_MS)
 			return err_set(err, ERR_UNREACHABLE, "%s: no engine is there", job_dir);
 		poll(NULL, 0, LOOK_MS);

@@ -122,7 +122,7 @@ static void bash_completes_verbs(void **state)
 {
 	run_completion(state, "bash", "script");
 	assert_bash(state, "tony sub", "submit\n");
-	assert_bash(state, "tony re", "rerun\nrestart\nresults\nrenew\nrender\n");
+	assert_bash(state, "tony re", "rerun\nrestart\nresults\nrelease\nrenew\nrender\n");
 	assert_bash(state, "tony --h", "--help\n");
 	assert_bash(state, "tony help ver", "version\n");
 	char *all cleanup_free = complete_bash(state, "tony \"\"");

@@ -666,19 +666,19 @@ static void test_older_names(void **state)
 /* A site file is for the jobs of all schedulers. */
 static void test_site_file_may_name_another_scheduler(void **state)
 {
-	fixture_write("site/tony-site.xml", XML(PROPERTY("tony.yarn.priority", "3") PROPERTY(
+	fixture_write("site/tony-site.xml", XML(PROPERTY("tony.yarn.log-include", "3") PROPERTY(
 						    "tony.application.scheduler", "local")));
 	fixture_write("tony.xml", XML(PROPERTY("tony.application.name", "any")));
 	struct conf *conf cleanup_conf = fixture_load();
 	conf_resolve(conf, false);
 	assert_no_lines(&conf_problems(conf)->warnings);
 
-	fixture_write("tony.xml", XML(PROPERTY("tony.yarn.priority", "3")));
+	fixture_write("tony.xml", XML(PROPERTY("tony.yarn.log-include", "3")));
 	struct conf *other cleanup_conf = fixture_load();
 	conf_resolve(other, false);
 	assert_int_equal(conf_problems(other)->warnings.count, 1);
 	assert_line_has(&conf_problems(other)->warnings,
-			"tony.yarn.priority: has no effect on the local scheduler");
+			"tony.yarn.log-include: has no effect on the local scheduler");
 	assert_int_equal(unlink("site/tony-site.xml"), 0);
 }
 

@@ -921,7 +921,8 @@ static void what_the_user_asks_for_is_passed_on(void **state)
 	struct job *job = make_job();
 
 	configure(job, "tony.application.type", "TENSORFLOW");
-	configure(job, "tony.yarn.priority", "5");
+	configure(job, "tony.application.priority", "5");
+	job->priority = 5;
 	configure(job, "tony.application.acl.view", "*");
 	configure(job, "tony.application.acl.modify", "bob ops");
 	configure(job, "tony.yarn.rolled-log-include", "std.*");

@@ -1,0 +1,74 @@
+#include "scheduler/local_other.h"
+
+#include <stdlib.h>
+
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "history/layout.h"
+#include "history/summary.h"
+#include "job/journal.h"
+#include "job/record.h"
+#include "scheduler/local_history.h"
+#include "store/location.h"
+
+static void take_end(const json_t *final, struct scheduler_other *other)
+{
+	char *state cleanup_free = NULL;
+
+	other->standing = SCHEDULER_OTHER_ENDED;
+	other->state = JOB_FAILED;
+	if (json_read_text(final, "state", &state, NULL) == 0 && state &&
+	    job_state_parse(state) >= 0)
+		other->state = (enum job_state)job_state_parse(state);
+	json_read_text(final, "message", &other->message, NULL);
+}
+
+static bool look_at_journal(const char *directory, struct scheduler_other *other)
+{
+	char *path cleanup_free = fs_join(directory, "journal.jsonl");
+	char *text cleanup_free = NULL;
+	struct journal_line line;
+
+	if (!journal_read_last(path, &text, &line) || !record_is_final(&line))
+		return false;
+	json_t *final cleanup_json = journal_line_record(&line, NULL);
+	if (final)
+		take_end(final, other);
+	return final != NULL;
+}
+
+/* A remote history is not asked: job directories outlive their jobs by days. */
+static void look_at_history(const struct job *job, const char *job_dir,
+			    const struct awaited *awaited, struct scheduler_other *other)
+{
+	char *text cleanup_free = local_history_location(job, job_dir);
+	char *day cleanup_free = history_path(awaited->submitted_ms, awaited->id);
+	struct store_location location cleanup_store_location = {0};
+	size_t length;
+
+	if (store_location_parse(text, &location, NULL) < 0 || store_location_is_remote(&location))
+		return;
+	char *path cleanup_free =
+		mem_printf("%s/%s/" HISTORY_SUMMARY, location.path, day);
+	char *bytes cleanup_free = fs_read_file(path, HISTORY_SUMMARY_CAP, &length, NULL);
+	json_t *summary cleanup_json = bytes ? json_parse(bytes, length, NULL) : NULL;
+	if (summary)
+		take_end(summary, other);
+}
+
+void local_other_look(const struct job *job, const char *job_dir,
+		      bool (*is_held)(const char *job_dir), const struct awaited *awaited,
+		      struct scheduler_other *other)
+{
+	char *jobs cleanup_free = fs_dirname(job_dir);
+	char *directory cleanup_free = fs_join(jobs, awaited->id);
+
+	*other = (struct scheduler_other){.standing = SCHEDULER_OTHER_GONE};
+	if (look_at_journal(directory, other))
+		return;
+	if (!fs_is_directory(directory))
+		look_at_history(job, job_dir, awaited, other);
+	else if (is_held(directory))
+		other->standing = SCHEDULER_OTHER_LIVES;
+}
