@@ -24,6 +24,10 @@ static int release_one(void *data, const char *job, struct err *err)
 
 	if (opened_find(&opened, job, err) < 0)
 		return -1;
+	if (opened.view->is_final)
+		return opened_say_ended(&opened, err);
+	if (!opened.job->hold || opened.view->released || opened.view->state != JOB_SUBMITTED)
+		return err_set(err, ERR_USAGE, "%s is not held", opened.id);
 	json_t *answer cleanup_json =
 		opened_ask_soon(&opened, "POST", "/v1/job/release", NULL, err);
 	if (!answer)

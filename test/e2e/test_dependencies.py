@@ -117,7 +117,7 @@ def test_a_held_job_begins_when_it_is_released_and_only_once(tony):
     assert tony.run("release", job.id).returncode == 4, "it has ended"
     running = sleeper(tony)
     answer = tony.run("release", running.id)
-    assert answer.returncode != 0 and "the job is not held" in answer.stderr
+    assert answer.returncode == 2 and f"{running.id} is not held" in answer.stderr
     go(tony)
     assert running.wait() == 0
 
