@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "base/user.h"
 #include "client/describe_internal.h"
+#include "client/framework_file.h"
 #include "framework/framework.h"
 #include "job/job_fields.h"
 #include "net/trust_store.h"
@@ -80,8 +81,10 @@ static void describe_identity(struct describer *describer)
 	if (!conf_text(conf, "tony.application.name"))
 		mem_replace(&job->name, mem_strdup("unnamed"));
 	job->framework = describe_framework(describer);
+	framework_file_describe(describer);
 	describer->out->framework_is_default =
-		!describer->single_node && !describe_is_users(conf, "tony.application.framework");
+		!describer->single_node && !job->framework_file &&
+		!describe_is_users(conf, "tony.application.framework");
 	describer->out->scheduler = mem_strdup(job->scheduler);
 	const char *checkpoint = conf_text(conf, "tony.application.checkpoint-dir");
 	job->checkpoint_dir = absolute(describer, "tony.application.checkpoint-dir", checkpoint);
@@ -150,7 +153,6 @@ static void tell_place(const struct describer *describer, const char *message)
 static void describe_policy(struct describer *describer)
 {
 	static const char chief_key[] = "tony.application.stop-after-chief";
-	const struct framework_ops *ops = framework_find(describer->job->framework);
 	struct job *job = describer->job;
 	struct err err cleanup_err = {0};
 
@@ -161,7 +163,7 @@ static void describe_policy(struct describer *describer)
 	job->live_elastic = framework_lives_through_changes(job);
 	/* On "auto" the cluster's own check has the last word. */
 	job->tls = str_equal(conf_text(describer->conf, "tony.application.tls"), "true");
-	if (ops->check && ops->check(job, &err) < 0)
+	if (framework_check(job, &err) < 0)
 		tell_place(describer, err_message(&err));
 	else
 		check_chiefs(describer);

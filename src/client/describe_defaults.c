@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "client/describe_internal.h"
+#include "client/framework_file.h"
 #include "framework/framework.h"
 
 static void add_pair(struct conf *conf, const char *origin, const char *pair)
@@ -48,13 +49,15 @@ void describe_defaults(struct conf *conf, const struct job_options *options)
 {
 	static const char key[] = "tony.application.framework";
 	const char *name = conf_text(conf, key);
+	struct definition *definition cleanup_definition = NULL;
+	char *file cleanup_free = framework_file_read(conf, options, &definition, NULL);
 	const struct framework_ops *ops = name ? framework_find(name) : NULL;
 	struct str_list all cleanup_str_list = {0}, types cleanup_str_list = {0};
 	struct str_list timed cleanup_str_list = {0}, pairs cleanup_str_list = {0};
 	char *python cleanup_free = describe_python(options);
 
 	add_tensorboard(conf, python);
-	if (!ops)
+	if (!ops && !file)
 		return; /* told when the job is described */
 	describe_find_types(conf, &all);
 	find_timed(conf, &timed);
@@ -66,8 +69,9 @@ void describe_defaults(struct conf *conf, const struct job_options *options)
 	shape.mode = describe_mode(conf);
 	if (!conf_text(conf, "tony.containers.command"))
 		shape.worker_command = conf_text(conf, "tony.worker.command");
-	ops->defaults(&shape, &pairs);
-	char *origin cleanup_free = mem_printf("framework %s", ops->name);
+	framework_defaults(ops, file, &shape, &pairs);
+	char *origin cleanup_free =
+		mem_printf("framework %s", definition ? definition->name : ops->name);
 	for (size_t i = 0; i < pairs.count; i++)
 		add_pair(conf, origin, pairs.items[i]);
 }

@@ -115,28 +115,30 @@ static void check_common_command(const struct describer *describer)
  */
 static void check_role(const struct describer *describer, const struct job_type *type)
 {
-	const struct framework_ops *ops = framework_find(describer->job->framework);
-	size_t count = 0;
+	const char *framework = describer->job->framework;
+	struct str_list roles cleanup_str_list = {0};
 
-	if (!ops || !ops->roles || type->instances == 0)
+	if (type->instances == 0)
 		return;
-	for (; ops->roles[count]; count++)
-		if (str_ends_with(type->name, ops->roles[count]))
+	framework_roles(describer->job, &roles);
+	for (size_t i = 0; i < roles.count; i++)
+		if (str_ends_with(type->name, roles.items[i]))
 			return;
-	const char *nearest = str_nearest(type->name, ops->roles, count);
+	const char *nearest =
+		str_nearest(type->name, (const char *const *)roles.items, roles.count);
 	if (!nearest)
 		return;
 	char *where cleanup_free = conf_locate(describer->conf, "tony.%s.instances", type->name);
 	problems_warning(describer->problems,
 			 "%s: \"%s\" is no role that %s knows; did you mean %s?", where, type->name,
-			 ops->name, nearest);
+			 framework, nearest);
 }
 
 /* Without it each program would be alone, and say nothing of that. */
 static void check_launcher(const struct describer *describer, const struct job_type *type)
 {
 	struct module_program program cleanup_module_program = {0};
-	const struct framework_ops *ops = framework_find(describer->job->framework);
+	const struct framework_ops *ops = framework_of(describer->job);
 
 	if (!ops || !ops->launcher || type->instances == 0 || !type->command ||
 	    !module_find_program(type->command, &program))

@@ -49,6 +49,7 @@ struct job_options {
 	 * `config`, and what messages call it. NULL: there is none. Borrowed. */
 	const json_t *earlier;
 	const char *earlier_name;
+	const char *earlier_framework;		   /* its framework_file; borrowed, NULL: none */
 	const struct job_secrets *earlier_secrets; /* of that job; borrowed, NULL: none */
 };
 

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "client/program.h"
+#include "framework/framework.h"
 #include "scheduler/state_dir.h"
 
 #define REMEMBERED_MS 86400000
@@ -192,7 +193,7 @@ bool module_check(const struct job *job, size_t type, const struct stage_files *
 	struct module_program program cleanup_module_program = {0};
 	struct module_program words cleanup_module_program = {0};
 	struct environment environment cleanup_environment = {0};
-	const char *module = module_of(job);
+	char *module cleanup_free = framework_module(job);
 
 	*text = NULL;
 	if (!module ||

@@ -163,6 +163,7 @@ int repeat_plan(struct repeat *repeat, const struct opened *opened,
 		return -1;
 	options->earlier = repeat->config;
 	options->earlier_name = opened->id;
+	options->earlier_framework = job->framework_file;
 	options->earlier_secrets = &job->secrets;
 	return repeat_place_sources(repeat, options, err);
 }

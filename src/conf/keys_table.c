@@ -49,6 +49,12 @@ static const struct key application_keys[] = {
 		"tony.xml, --conf_file or --executes says what to run. A command after -- alone "
 		"is generic. Of a job with task types submit says which it took when none was "
 		"named."},
+	{"tony.framework.file", KEY_TEXT, .path = true, .since = OURS,
+	 .doc = "A file of XML that says what a framework needs that tony does not know: its task "
+		"types, its chief, what follows a failure, and the variables of its programs. It "
+		"is "
+		"taken in place of tony.application.framework, and travels with the job. See "
+		"docs/frameworks.md."},
 	{"tony.application.elastic-settle-time", KEY_DURATION, "10s", .bare_ms = 1, .max = 86400000,
 	 .since = OURS,
 	 .doc = "When a type has its tony.<type>.min-instances, but not yet all that are wanted, "
@@ -61,11 +67,13 @@ static const struct key application_keys[] = {
 	 .doc = "The longest that the whole job may take; 0: no limit."},
 	{"tony.application.after", KEY_LIST, .since = OURS,
 	 .doc = "Jobs that this one waits for, before it asks for its first container: JOB or "
-		"JOB:success, one that must succeed; JOB:any, one that must end. When a job that must "
+		"JOB:success, one that must succeed; JOB:any, one that must end. When a job that "
+		"must "
 		"succeed has not, this one is canceled."},
 	{"tony.application.begin", KEY_TEXT, .since = OURS,
 	 .doc = "The job asks for no container before this time: now+1h, 22:00 (the next one) or "
-		"2026-11-21T06:14:11, by the submitting machine's clock; with a Z behind it a date is "
+		"2026-11-21T06:14:11, by the submitting machine's clock; with a Z behind it a date "
+		"is "
 		"of UTC."},
 	{"tony.application.hold", KEY_BOOL, "false", .since = OURS,
 	 .doc = "Whether the job asks for no container before tony release lets it begin."},

@@ -4,6 +4,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "framework/framework.h"
 #include "framework/module.h"
 
 static int check(const struct module_program *program, const char *module, const char *work_dir,
@@ -33,7 +34,7 @@ int imports_check(const struct settings *settings, struct err *err)
 	const struct job_type *type = &settings->job->types[settings->type];
 	struct module_program program cleanup_module_program = {0};
 	struct environment environment cleanup_environment = {0};
-	const char *module = module_of(settings->job);
+	char *module cleanup_free = framework_module(settings->job);
 
 	if (!module || !type->command || !module_find_program(type->command, &program))
 		return 0;

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/secret.h"
+#include "framework/definition.h"
 #include "framework/environment.h"
 #include "framework/implementations.h"
 #include "framework/variables.h"
@@ -29,13 +30,94 @@ void framework_names(struct str_list *names)
 		str_list_add(names, table[i]->name);
 }
 
+/* Of a file that a job brings: all of it is in the definition. */
+static const struct framework_ops of_file = {.name = "file"};
+
+const struct framework_ops *framework_of(const struct job *job)
+{
+	return job->framework_file ? &of_file : framework_find(job->framework);
+}
+
 static const struct framework_ops *ops_of(const struct job *job)
 {
-	const struct framework_ops *ops = framework_find(job->framework);
+	const struct framework_ops *ops = framework_of(job);
 
 	if (!ops)
 		BUG("framework %s of a checked job", job->framework);
 	return ops;
+}
+
+/* NULL: the framework is not written as a file, or `err`. */
+static struct definition *definition_of(const struct job *job, struct err *err)
+{
+	const struct framework_ops *ops = ops_of(job);
+	const char *text = job->framework_file ? job->framework_file : ops->definition;
+
+	return text ? definition_parse(text, job->framework, err) : NULL;
+}
+
+void framework_defaults(const struct framework_ops *ops, const char *file,
+			const struct framework_shape *shape, struct str_list *pairs)
+{
+	const char *text = file ? file : ops->definition;
+	struct definition *definition cleanup_definition =
+		text ? definition_parse(text, "framework", NULL) : NULL;
+
+	if (definition)
+		definition_defaults(definition, shape, pairs);
+	else if (!text)
+		ops->defaults(shape, pairs);
+}
+
+int framework_check(const struct job *job, struct err *err)
+{
+	const struct framework_ops *ops = ops_of(job);
+	struct definition *definition cleanup_definition = definition_of(job, NULL);
+
+	if (definition)
+		return definition_check(definition, job, err);
+	return ops->check ? ops->check(job, err) : 0;
+}
+
+void framework_roles(const struct job *job, struct str_list *names)
+{
+	const char *const *roles = ops_of(job)->roles;
+	struct definition *definition cleanup_definition = definition_of(job, NULL);
+
+	if (definition)
+		str_list_copy(names, &definition->types);
+	for (size_t i = 0; roles && roles[i]; i++)
+		str_list_add(names, roles[i]);
+}
+
+char *framework_module(const struct job *job)
+{
+	struct definition *definition cleanup_definition = definition_of(job, NULL);
+
+	return mem_strdup(definition ? definition->module : ops_of(job)->module);
+}
+
+static bool has_identity(const struct definition *definition, const char *name)
+{
+	for (size_t i = 0; i < definition->variable_count; i++) {
+		const struct definition_variable *variable = &definition->variables[i];
+		if (variable->is_identity &&
+		    str_equal(variable->name ? variable->name : "CLUSTER_SPEC", name))
+			return true;
+	}
+	return false;
+}
+
+static int add_environment(const struct framework_task *task, struct environment *environment,
+			   struct err *err)
+{
+	const struct framework_ops *ops = ops_of(task->job);
+	struct definition *definition cleanup_definition = NULL;
+
+	if (!task->job->framework_file && !ops->definition)
+		return ops->environment(task, environment, err);
+	definition = definition_of(task->job, err);
+	return definition ? definition_environment(definition, task, environment, err) : -1;
 }
 
 /* Not the token itself: the framework may show it about, and send it where it likes. */
@@ -98,7 +180,7 @@ const char *const *framework_noise(const struct job *job)
 
 const struct policy_row *framework_failures(const struct job *job)
 {
-	const struct framework_ops *ops = framework_find(job->framework);
+	const struct framework_ops *ops = framework_of(job);
 
 	return ops ? ops->failures : NULL;
 }
@@ -107,9 +189,12 @@ bool framework_sets_identity(const struct job *job, const struct job_type *type,
 {
 	const struct framework_ops *ops = ops_of(job);
 
-	if (job->mode != JOB_MODE_GANG || type->role == JOB_ROLE_SIDECAR || !ops->identity)
+	if (job->mode != JOB_MODE_GANG || type->role == JOB_ROLE_SIDECAR)
 		return false;
-	for (size_t i = 0; ops->identity[i]; i++)
+	struct definition *definition cleanup_definition = definition_of(job, NULL);
+	if (definition)
+		return has_identity(definition, name);
+	for (size_t i = 0; ops->identity && ops->identity[i]; i++)
 		if (str_equal(ops->identity[i], name))
 			return true;
 	return false;
@@ -155,7 +240,7 @@ int framework_environment(const struct framework_task *task, struct environment 
 	environment_remove(environment, "MALLOC_ARENA_MAX");
 	variables_add_tony(task, environment);
 	variables_add_compatible(task, environment);
-	if (ops_of(task->job)->environment(task, environment, err) < 0)
+	if (add_environment(task, environment, err) < 0)
 		return -1;
 	return add_user_environment(task, environment, err);
 }

@@ -86,6 +86,9 @@ struct policy_row; /* job/policy.h */
 
 struct framework_ops {
 	const char *name;
+	/* The framework is written as a file (definition.h): its text, and no other member is set.
+	 * NULL: it is not. */
+	const char *definition;
 	const char *module; /* by which Python programs import it; NULL: none */
 	/* The program that forms the cluster, as a task's command begins with it: a Python program
 	 * that is started without it runs alone. NULL: tony forms it. */
@@ -130,6 +133,17 @@ struct framework_ops {
 };
 
 const struct framework_ops *framework_find(const char *name); /* any case; NULL: none */
+/* That of a file, job->framework_file, which knows its own name. */
+const struct framework_ops *framework_of(const struct job *job);
+
+/* The functions of framework_ops by these names, also of a framework that is written as a file.
+ * `file`: its text; NULL: `ops` is one of the table. */
+void framework_defaults(const struct framework_ops *ops, const char *file,
+			const struct framework_shape *shape, struct str_list *pairs);
+int framework_check(const struct job *job, struct err *err);
+/* The members by these names, likewise; the caller finishes `names` and frees. */
+void framework_roles(const struct job *job, struct str_list *names);
+char *framework_module(const struct job *job);
 void framework_names(struct str_list *names);
 
 /* The framework's secret (framework_ops.secret) in the job of this token; NULL: it wants none. The
@@ -178,5 +192,8 @@ bool framework_lives_through_changes(const struct job *job);
 /* "{{task.index}}" and its siblings (docs: tony-env(7)); an unknown template is an error. The
  * caller frees. */
 char *framework_expand(const struct framework_task *task, const char *text, struct err *err);
+
+/* Whether there are such templates, for any job; ERR_CONFIG names one that is not. */
+int framework_check_templates(const char *text, struct err *err);
 
 #endif

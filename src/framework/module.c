@@ -26,11 +26,6 @@ static const char question[] =
 	"import sys; from importlib.util import find_spec; sys.exit(0 if find_spec(sys.argv[1]) "
 	"else 7)";
 
-const char *module_of(const struct job *job)
-{
-	return framework_find(job->framework)->module;
-}
-
 /* ---- the program -------------------------------------------------------------------------- */
 
 static bool is_python(const char *word)

@@ -21,9 +21,6 @@ bool module_find_program(const char *command, struct module_program *program);
 void module_program_finish(struct module_program *program);
 #define cleanup_module_program __attribute__((cleanup(module_program_finish)))
 
-/* By which name programs of the job's framework import it; NULL: there is none. */
-const char *module_of(const struct job *job);
-
 /* The first place where the script finds modules: its directory, behind symbolic links. The caller
  * frees. */
 char *module_directory(const char *script);

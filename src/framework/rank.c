@@ -13,7 +13,7 @@ static bool is_counted(const struct job *job, const struct cluster *cluster, siz
 /* The type of rank 0, or type_count when there is none. */
 static size_t first_type(const struct job *job, const struct cluster *cluster)
 {
-	static const char *const preferred[] = {"chief", "worker"};
+	const char *const preferred[] = {job->chief ? job->chief : "chief", "worker"};
 	size_t type = 0;
 
 	for (size_t i = 0; i < sizeof(preferred) / sizeof(*preferred); i++) {

@@ -1,7 +1,8 @@
 /*
  * A number for every training process of the formation, unique over all tracked types. Rank 0 is
- * the chief: the chief's type comes first (type "chief", else "worker", else the first tracked
- * one), then the others in the job's order; within a type by index, within a task by process.
+ * the chief: the chief's type comes first (job->chief, else "chief", else "worker", else the first
+ * tracked one), then the others in the job's order; within a type by index, within a task by
+ * process.
  */
 #ifndef TONY_FRAMEWORK_RANK_H
 #define TONY_FRAMEWORK_RANK_H

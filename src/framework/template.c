@@ -6,11 +6,14 @@
 #include "base/mem.h"
 #include "framework/address.h"
 #include "framework/framework.h"
+#include "framework/rank.h"
 
 static const char *const known =
 	"task.name, task.type, task.index, task.count, task.process, task.processes, task.memory, "
 	"task.vcores, task.gpus, task.attempt, task.restart, task.host, task.port, job.id, "
-	"job.name, job.user, epoch, am.url, cluster.file, cluster.TYPE, cluster.TYPE.INDEX, "
+	"job.name, job.user, job.restarts, job.max-restarts, rank, world, group.rank, group.world, "
+	"role.rank, role.world, master, master.host, master.port, epoch, am.url, cluster.file, "
+	"cluster.TYPE, cluster.TYPE.INDEX, "
 	"checkpoint.dir, work.dir, ui.port";
 
 struct value {
@@ -40,6 +43,8 @@ static bool expand_simple(const struct framework_task *task, const char *name, s
 		{"job.id", job->id},
 		{"job.name", job->name ? job->name : ""},
 		{"job.user", job->user ? job->user : ""},
+		{"job.restarts", NULL, task->cluster->epoch - 1 + task->restart},
+		{"job.max-restarts", NULL, job->retry_count + type->max_restarts},
 		{"epoch", NULL, task->cluster->epoch},
 		{"am.url", task->am_url ? task->am_url : ""},
 		{"cluster.file", task->cluster_file ? task->cluster_file : ""},
@@ -61,6 +66,56 @@ static bool expand_simple(const struct framework_task *task, const char *name, s
 		return false;
 	str_append_format(out, "%s:%d", type->name, task->slot);
 	return true;
+}
+
+static bool is_rank(const char *name)
+{
+	static const char *const names[] = {"rank",	   "world",	  "group.rank",
+					    "group.world", "role.rank",	  "role.world",
+					    "master",	   "master.host", "master.port"};
+
+	for (size_t i = 0; i < array_length(names); i++)
+		if (str_equal(names[i], name))
+			return true;
+	return false;
+}
+
+static int append_master(const struct cluster_address *master, const char *name, struct str *out,
+			 struct err *err)
+{
+	if (!master || !master->host)
+		return err_set(err, ERR_INPUT, "the cluster spec has no address for rank 0");
+	char *address cleanup_free = address_text(master);
+	if (str_equal(name, "master.port"))
+		str_append_format(out, "%d", master->port);
+	else
+		str_append(out, str_equal(name, "master") ? address : master->host);
+	return 0;
+}
+
+/* Of what processes number themselves by (rank.h). */
+static int expand_rank(const struct framework_task *task, const char *name, struct str *out,
+		       struct err *err)
+{
+	struct rank rank;
+	bool is_counted = rank_find(task, &rank);
+	const struct value values[] = {
+		{"rank", NULL, rank.rank},	  {"world", NULL, rank.world},
+		{"group.rank", NULL, rank.group}, {"group.world", NULL, rank.group_world},
+		{"role.rank", NULL, rank.role},	  {"role.world", NULL, rank.role_world},
+	};
+
+	if (str_starts_with(name, "master"))
+		return append_master(rank.master, name, out, err);
+	if (!is_counted && !str_equal(name, "world"))
+		return err_set(err, ERR_CONFIG,
+			       "{{%s}}: the task has no rank: its type is untracked, or has none "
+			       "in this formation",
+			       name);
+	for (size_t i = 0; i < array_length(values); i++)
+		if (str_equal(values[i].name, name))
+			str_append_format(out, "%lld", (long long)values[i].number);
+	return 0;
 }
 
 static int append_address(const struct cluster_type *type, size_t index, struct str *out,
@@ -100,19 +155,26 @@ static int expand_cluster(const struct framework_task *task, const char *what, s
 	return 0;
 }
 
+static int refuse_unknown(const char *name, struct err *err)
+{
+	return err_set(err, ERR_CONFIG,
+		       "unknown template {{%s}}; known are %s (write {{{{ for a literal {{)", name,
+		       known);
+}
+
 static int expand_one(const struct framework_task *task, const char *name, struct str *out,
 		      struct err *err)
 {
 	if (expand_simple(task, name, out))
 		return 0;
+	if (is_rank(name))
+		return expand_rank(task, name, out, err);
 	if (str_starts_with(name, "cluster.")) {
 		if (expand_cluster(task, name + strlen("cluster."), out, err) < 0)
 			return err_wrap(err, "{{%s}}", name);
 		return 0;
 	}
-	return err_set(err, ERR_CONFIG,
-		       "unknown template {{%s}}; known are %s (write {{{{ for a literal {{)", name,
-		       known);
+	return refuse_unknown(name, err);
 }
 
 /* The name within "{{ name }}" at `text`, and its end; NULL when this is not of a template's form:
@@ -135,29 +197,56 @@ static char *read_name(const char *text, const char **end)
 	return mem_strndup(begin, (size_t)(stop - begin));
 }
 
+/* The next template at or behind *text, which moves behind it; NULL: there is none. The text before
+ * it goes to `out` (NULL: nowhere). The caller frees. */
+static char *next_template(const char **text, struct str *out)
+{
+	while (**text) {
+		const char *brace = strstr(*text, "{{"), *end;
+		size_t plain = brace ? (size_t)(brace - *text) : strlen(*text);
+		if (out)
+			str_append_bytes(out, *text, plain);
+		*text += plain;
+		if (!brace)
+			break;
+		bool is_escaped = str_starts_with(*text, "{{{{");
+		char *name = is_escaped ? NULL : read_name(*text, &end);
+		if (name) {
+			*text = end;
+			return name;
+		}
+		if (out)
+			str_append(out, "{{");
+		*text += is_escaped ? 4 : 2;
+	}
+	return NULL;
+}
+
 char *framework_expand(const struct framework_task *task, const char *text, struct err *err)
 {
 	struct str out cleanup_str = {0};
+	char *name;
 
-	while (*text) {
-		const char *brace = strstr(text, "{{");
-		size_t plain = brace ? (size_t)(brace - text) : strlen(text);
-		str_append_bytes(&out, text, plain);
-		text += plain;
-		if (!brace)
-			break;
-		if (str_starts_with(text, "{{{{")) {
-			str_append(&out, "{{");
-			text += 4;
-			continue;
-		}
-		const char *end = text + 2;
-		char *name cleanup_free = read_name(text, &end);
-		if (!name)
-			str_append(&out, "{{");
-		else if (expand_one(task, name, &out, err) < 0)
+	while ((name = next_template(&text, &out))) {
+		int result = expand_one(task, name, &out, err);
+		free(name);
+		if (result < 0)
 			return NULL;
-		text = end;
 	}
 	return str_steal(&out);
+}
+
+int framework_check_templates(const char *text, struct err *err)
+{
+	struct str_list names cleanup_str_list = {0};
+	char *name;
+	int result = 0;
+
+	str_split(&names, known, ',');
+	while (result == 0 && (name = next_template(&text, NULL))) {
+		if (!str_list_has(&names, name) && !str_starts_with(name, "cluster."))
+			result = refuse_unknown(name, err);
+		free(name);
+	}
+	return result;
 }

@@ -216,6 +216,8 @@ bool job_is_chief(const struct job *job, size_t type, int index)
 {
 	const char *name = job->types[type].name;
 
+	if (job->chief)
+		return strcmp(name, job->chief) == 0 && index == 0;
 	if (has_tasks_of(job, "chief"))
 		return strcmp(name, "chief") == 0;
 	if (has_tasks_of(job, "worker"))

@@ -110,8 +110,11 @@ struct job {
 	char *id;   /* "tony-20261121-061400-1f3a09c4"; unique, sorts by time, safe in a path */
 	char *name; /* tony.application.name */
 	char *user;
-	char *framework; /* lower case: a name that framework_find() knows */
-	char *scheduler; /* a name that scheduler_find() knows; NULL: the local one */
+	char *framework;      /* lower case: a name that framework_find() knows */
+	char *framework_file; /* text of framework/definition.h: a framework of the user's own,
+				 whose name `framework` is; NULL: it is one of tony's */
+	char *chief;	      /* likewise: the type of the chief; NULL: as job_is_chief() has it */
+	char *scheduler;      /* a name that scheduler_find() knows; NULL: the local one */
 	char *queue;
 	char *rerun_of; /* the id of the job that this one repeats; NULL: none */
 	struct str_list tags;
@@ -124,10 +127,10 @@ struct job {
 	bool hold;	       /* until its user releases it */
 	int64_t priority;      /* larger ones go first */
 	/* An array is jobs that were submitted together. */
-	char *array;			/* its id; NULL: the job is of none */
-	int64_t array_index;		/* the job's number in it */
-	int64_t array_limit;		/* how many of it may run at a time; 0: all */
-	struct str_list array_earlier;	/* with a limit: those before it, as `after` has them */
+	char *array;		       /* its id; NULL: the job is of none */
+	int64_t array_index;	       /* the job's number in it */
+	int64_t array_limit;	       /* how many of it may run at a time; 0: all */
+	struct str_list array_earlier; /* with a limit: those before it, as `after` has them */
 
 	struct job_type *types;
 	size_t type_count;

@@ -26,6 +26,8 @@ const struct job_field job_fields[] = {
 	{JOB(name), FIELD_TEXT, TEXT_CAP, "tony.application.name"},
 	{JOB(user), FIELD_TEXT, 256},
 	{JOB(framework), FIELD_TEXT, 64, .min = 1},
+	{JOB(framework_file), FIELD_OPTIONAL_TEXT, 256 << 10, .min = 1},
+	{JOB(chief), FIELD_OPTIONAL_TEXT, 64, .min = 1},
 	{JOB(scheduler), FIELD_OPTIONAL_TEXT, 64, "tony.application.scheduler"},
 	{JOB(queue), FIELD_OPTIONAL_TEXT, TEXT_CAP, "tony.application.queue"},
 	{JOB(rerun_of), FIELD_OPTIONAL_TEXT, 128},

@@ -114,7 +114,7 @@ static void test_every_default_is_valid(void **state)
 				.worker_command = "python3 train.py",
 				.timed = &timed,
 			};
-			framework_find(names.items[i])->defaults(&shape, &pairs);
+			framework_defaults(framework_find(names.items[i]), NULL, &shape, &pairs);
 			for (size_t p = 0; p < pairs.count; p++) {
 				struct err err cleanup_err = {0};
 				const char *equals = strchr(pairs.items[p], '=');

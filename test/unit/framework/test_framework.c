@@ -315,10 +315,9 @@ static int check(const char *framework, const char *shape, enum job_mode mode)
 {
 	struct err err cleanup_err = {0};
 	struct job *job = fixture_job(framework, shape);
-	const struct framework_ops *ops = framework_find(framework);
 
 	job->mode = mode;
-	int result = ops->check ? ops->check(job, &err) : 0;
+	int result = framework_check(job, &err);
 	assert_true(result == 0 || err.kind == ERR_CONFIG);
 	job_destroy(job);
 	return result;
@@ -341,7 +340,7 @@ static void a_job_in_which_nobody_trains_is_refused(void **state)
 	struct job *job = fixture_job("pytorch", "workers");
 
 	job->types[0].role = JOB_ROLE_UNTRACKED;
-	assert_int_equal(framework_find("pytorch")->check(job, &err), -1);
+	assert_int_equal(framework_check(job, &err), -1);
 	job_destroy(job);
 }
 

@@ -1,0 +1,404 @@
+#include "framework/definition.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/xml.h"
+#include "framework/rank.h"
+#include "framework/variables.h"
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+struct reader {
+	struct definition *out;
+	struct err *err;
+};
+
+static int refuse(const struct reader *reader, const struct xml_node *node, const char *text)
+{
+	return err_set(reader->err, ERR_CONFIG, "%s:%d: %s", reader->out->place, node->line, text);
+}
+
+static int refuse_taken(const struct reader *reader, const struct xml_node *node, char *text)
+{
+	refuse(reader, node, text);
+	free(text);
+	return -1;
+}
+
+/* `known`: NULL-terminated. */
+static int check_attributes(const struct reader *reader, const struct xml_node *node,
+			    const char *const *known)
+{
+	for (char **name = node->attributes; name && *name; name += 2) {
+		bool found = false;
+		for (size_t i = 0; known[i] && !found; i++)
+			found = str_equal(known[i], *name);
+		if (!found)
+			return refuse_taken(
+				reader, node,
+				mem_printf("<%s> has no attribute \"%s\"", node->name, *name));
+	}
+	return 0;
+}
+
+static int need(const struct reader *reader, const struct xml_node *node, const char *name,
+		const char **value)
+{
+	*value = xml_attribute(node, name);
+	return *value && **value ? 0
+				 : refuse_taken(reader, node,
+						mem_printf("<%s> needs the attribute \"%s\"",
+							   node->name, name));
+}
+
+/* A word of two: whether it is the first one. */
+static int read_choice(const struct reader *reader, const struct xml_node *node, const char *name,
+		       const char *yes, const char *no, bool *value)
+{
+	const char *text = xml_attribute(node, name);
+
+	if (text && !str_equal(text, yes) && !(no && str_equal(text, no)))
+		return refuse_taken(reader, node,
+				    mem_printf("<%s>: %s=\"%s\" is neither \"%s\" nor %s%s%s",
+					       node->name, name, text, yes, no ? "\"" : "",
+					       no ? no : "absent", no ? "\"" : ""));
+	*value = text && str_equal(text, yes);
+	return 0;
+}
+
+static int read_chief(struct reader *reader, const struct xml_node *node)
+{
+	static const char *const known[] = {"types", NULL};
+	const char *types;
+
+	if (check_attributes(reader, node, known) < 0 || need(reader, node, "types", &types) < 0)
+		return -1;
+	str_split(&reader->out->chief, types, ' ');
+	return 0;
+}
+
+static void add_setting(struct definition *out, char *pair, int line)
+{
+	out->settings =
+		mem_realloc_array(out->settings, out->setting_count + 1, sizeof(*out->settings));
+	out->settings[out->setting_count++] = (struct definition_setting){pair, line};
+}
+
+/* Each attribute but two is a key of the type's: describe checks it as any other. */
+static int read_type(struct reader *reader, const struct xml_node *node)
+{
+	struct definition *out = reader->out;
+	const char *type, *role = xml_attribute(node, "role");
+
+	if (need(reader, node, "name", &type) < 0)
+		return -1;
+	if (str_list_has(&out->types, type))
+		return refuse_taken(reader, node,
+				    mem_printf("<type>: \"%s\" is there twice", type));
+	if (role && !str_equal(role, "untracked") && !str_equal(role, "tracked"))
+		return refuse_taken(
+			reader, node,
+			mem_printf("<type>: role=\"%s\" is neither \"tracked\" nor \"untracked\"",
+				   role));
+	str_list_add(&out->types, type);
+	if (str_equal(role, "untracked"))
+		str_list_add(&out->untracked, type);
+	for (char **name = node->attributes; name && *name; name += 2)
+		if (!str_equal(*name, "name") && !str_equal(*name, "role"))
+			add_setting(out, mem_printf("tony.%s.%s=%s", type, *name, name[1]),
+				    node->line);
+	return 0;
+}
+
+static int read_ranks(struct reader *reader, const struct xml_node *node)
+{
+	static const char *const known[] = {"who", NULL};
+	const char *who = xml_attribute(node, "who");
+
+	if (check_attributes(reader, node, known) < 0)
+		return -1;
+	mem_replace(&reader->out->ranks, who ? mem_strdup(who) : mem_strdup("the processes"));
+	return 0;
+}
+
+static int read_tasks(struct reader *reader, const struct xml_node *node)
+{
+	static const char *const known[] = {"exactly", NULL};
+	const char *text;
+
+	if (check_attributes(reader, node, known) < 0 || need(reader, node, "exactly", &text) < 0)
+		return -1;
+	return str_parse_int(text, 1, JOB_MAX_TASKS, &reader->out->exact_tasks) == 0
+		       ? 0
+		       : refuse_taken(reader, node,
+				      mem_printf("<tasks>: exactly=\"%s\" is no number", text));
+}
+
+static int read_failure(struct reader *reader, const struct xml_node *node)
+{
+	static const char *const known[] = {"others", NULL};
+	const char *others;
+
+	return check_attributes(reader, node, known) < 0 ||
+			       need(reader, node, "others", &others) < 0 ||
+			       read_choice(reader, node, "others", "stop", "go-on",
+					   &reader->out->stops_others) < 0
+		       ? -1
+		       : 0;
+}
+
+/* ---- variables ---------------------------------------------------------------------------- */
+
+static bool is_name(const char *name)
+{
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+
+	return *name && name[strspn(name, letters)] == '\0' && !(*name >= '0' && *name <= '9');
+}
+
+static int read_value(const struct reader *reader, const struct xml_node *node,
+		      struct definition_variable *variable)
+{
+	struct err flaw cleanup_err = {0};
+	const char *name;
+
+	if (need(reader, node, "name", &name) < 0)
+		return -1;
+	variable->name = mem_strdup(name);
+	variable->value = xml_text(node);
+	if (!is_name(name))
+		return refuse_taken(reader, node,
+				    mem_printf("<variable>: \"%s\" is no variable's name", name));
+	if (variables_is_tonys(name))
+		return refuse_taken(
+			reader, node,
+			mem_printf("<variable>: %s is tony's own name; choose another", name));
+	if (framework_check_templates(variable->value, &flaw) < 0)
+		return refuse_taken(reader, node,
+				    mem_printf("variable %s: %s", name, err_message(&flaw)));
+	return 0;
+}
+
+static int read_variable(struct reader *reader, const struct xml_node *node,
+			 const struct definition_variable *of)
+{
+	static const char *const known[] = {"name", "identity", "when", "unless-set", NULL};
+	struct definition *out = reader->out;
+	bool is_spec = str_equal(node->name, "cluster-spec");
+
+	if (!is_spec && !str_equal(node->name, "variable"))
+		return refuse_taken(reader, node,
+				    mem_printf("<%s> is no element of <environment>; known are "
+					       "variable, cluster-spec",
+					       node->name));
+	out->variables =
+		mem_realloc_array(out->variables, out->variable_count + 1, sizeof(*out->variables));
+	struct definition_variable *variable = &out->variables[out->variable_count++];
+	*variable = (struct definition_variable){.line = node->line, .of_ranks = of->of_ranks};
+	str_list_copy(&variable->types, &of->types);
+	if (check_attributes(reader, node, is_spec ? known + 1 : known) < 0 ||
+	    read_choice(reader, node, "identity", "true", "false", &variable->is_identity) < 0 ||
+	    read_choice(reader, node, "unless-set", "true", "false", &variable->unless_set) < 0 ||
+	    read_choice(reader, node, "when", "several-processes", NULL, &variable->of_several) < 0)
+		return -1;
+	return is_spec ? 0 : read_value(reader, node, variable);
+}
+
+static int read_environment(struct reader *reader, const struct xml_node *node)
+{
+	static const char *const known[] = {"of", NULL};
+	const char *text = xml_attribute(node, "of");
+	struct definition_variable of = {.of_ranks = str_equal(text, "ranks")};
+	int result = check_attributes(reader, node, known);
+
+	if (text && !of.of_ranks)
+		str_split(&of.types, text, ' ');
+	for (const struct xml_node *child = node->children; child && result == 0;
+	     child = child->next)
+		result = read_variable(reader, child, &of);
+	str_list_finish(&of.types);
+	return result;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	int (*read)(struct reader *reader, const struct xml_node *node);
+} elements[] = {
+	{"chief", read_chief}, {"type", read_type},	  {"ranks", read_ranks},
+	{"tasks", read_tasks}, {"failure", read_failure}, {"environment", read_environment},
+};
+
+static int read_element(struct reader *reader, const struct xml_node *node)
+{
+	for (size_t i = 0; i < array_length(elements); i++)
+		if (str_equal(elements[i].name, node->name))
+			return elements[i].read(reader, node);
+	return refuse_taken(reader, node,
+			    mem_printf("<%s> is no element of <framework>; known are chief, type, "
+				       "ranks, tasks, failure, environment",
+				       node->name));
+}
+
+/* The types that are named elsewhere are those of the file, if it names any. */
+static int check_types(const struct reader *reader, const struct xml_node *root,
+		       const struct str_list *names, const char *what)
+{
+	for (size_t i = 0; reader->out->types.count > 0 && i < names->count; i++)
+		if (!str_list_has(&reader->out->types, names->items[i]))
+			return refuse_taken(reader, root,
+					    mem_printf("%s \"%s\": there is no <type> of that name",
+						       what, names->items[i]));
+	return 0;
+}
+
+static int read_root(struct reader *reader, const struct xml_node *root)
+{
+	static const char *const known[] = {"name", "module", NULL};
+	struct definition *out = reader->out;
+	const char *name;
+
+	if (!str_equal(root->name, "framework"))
+		return refuse_taken(reader, root,
+				    mem_printf("<%s> is not <framework>", root->name));
+	if (check_attributes(reader, root, known) < 0 || need(reader, root, "name", &name) < 0)
+		return -1;
+	if (strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != strlen(name) ||
+	    strlen(name) > 63)
+		return refuse_taken(reader, root,
+				    mem_printf("name=\"%s\" is not of small letters, digits, - and "
+					       "_, 63 at most",
+					       name));
+	out->name = mem_strdup(name);
+	out->module = mem_strdup(xml_attribute(root, "module"));
+	for (const struct xml_node *node = root->children; node; node = node->next)
+		if (read_element(reader, node) < 0)
+			return -1;
+	if (out->chief.count == 0)
+		return refuse(reader, root,
+			      "<chief> is missing; write <chief types=\"TYPE\"/>, whose first task "
+			      "is rank 0 and has TB_PORT");
+	if (check_types(reader, root, &out->chief, "chief") < 0)
+		return -1;
+	for (size_t i = 0; i < out->variable_count; i++)
+		if (check_types(reader, root, &out->variables[i].types, "environment of") < 0)
+			return -1;
+	return 0;
+}
+
+struct definition *definition_parse(const char *text, const char *place, struct err *err)
+{
+	struct xml_flaw flaw = {0};
+	struct definition *definition = mem_alloc(sizeof(*definition));
+	struct reader reader = {definition, err};
+
+	definition->place = mem_strdup(place);
+	struct xml_node *root = xml_parse(text, strlen(text), XML_DOCTYPE_REFUSED, &flaw);
+	int result = root ? read_root(&reader, root)
+			  : err_set(err, ERR_CONFIG, "%s:%d: %s", place, flaw.line, flaw.text);
+	xml_free(root);
+	free(flaw.text);
+	if (result == 0)
+		return definition;
+	definition_free(definition);
+	return NULL;
+}
+
+void definition_free(struct definition *definition)
+{
+	if (!definition)
+		return;
+	for (size_t i = 0; i < definition->variable_count; i++) {
+		free(definition->variables[i].name);
+		free(definition->variables[i].value);
+		str_list_finish(&definition->variables[i].types);
+	}
+	for (size_t i = 0; i < definition->setting_count; i++)
+		free(definition->settings[i].pair);
+	free(definition->settings);
+	free(definition->variables);
+	free(definition->place);
+	free(definition->name);
+	free(definition->module);
+	free(definition->ranks);
+	str_list_finish(&definition->chief);
+	str_list_finish(&definition->types);
+	str_list_finish(&definition->untracked);
+	free(definition);
+}
+
+void definition_cleanup(struct definition **definition)
+{
+	definition_free(*definition);
+}
+
+/* ---- what it is for ----------------------------------------------------------------------- */
+
+void definition_defaults(const struct definition *definition, const struct framework_shape *shape,
+			 struct str_list *pairs)
+{
+	char *untracked cleanup_free = str_list_join(&definition->untracked, ",");
+
+	str_list_add_format(pairs, "tony.application.fail-on-worker-failure-enabled=%s",
+			    definition->stops_others ? "true" : "false");
+	if (shape->types->count == 0)
+		return; /* a single program */
+	if (*untracked)
+		str_list_add_format(pairs, "tony.application.untracked.jobtypes=%s", untracked);
+	for (size_t i = 0; i < definition->setting_count; i++)
+		str_list_add(pairs, definition->settings[i].pair);
+}
+
+int definition_check(const struct definition *definition, const struct job *job, struct err *err)
+{
+	size_t tasks = job_task_count(job);
+
+	if (definition->exact_tasks > 0 && (int64_t)tasks != definition->exact_tasks)
+		return err_set(err, ERR_CONFIG,
+			       "tony.application.framework: %s runs exactly %s task%s, and "
+			       "this job has %zu; set one type's instances to %lld, or use the "
+			       "framework generic",
+			       definition->name, definition->exact_tasks == 1 ? "one" : "so many",
+			       str_plural((size_t)definition->exact_tasks), tasks,
+			       (long long)definition->exact_tasks);
+	return definition->ranks ? rank_check(job, definition->ranks, NULL, err) : 0;
+}
+
+static bool is_meant(const struct definition_variable *variable, const struct framework_task *task,
+		     bool has_rank, const struct environment *environment)
+{
+	const struct job_type *type = &task->job->types[task->type];
+
+	return (!variable->of_ranks || has_rank) &&
+	       (!variable->of_several || type->processes > 1) &&
+	       (variable->types.count == 0 || str_list_has(&variable->types, type->name)) &&
+	       !(variable->unless_set && environment_get(environment, variable->name));
+}
+
+int definition_environment(const struct definition *definition, const struct framework_task *task,
+			   struct environment *environment, struct err *err)
+{
+	struct rank rank;
+	bool has_rank = rank_find(task, &rank);
+
+	for (size_t i = 0; i < definition->variable_count; i++) {
+		const struct definition_variable *variable = &definition->variables[i];
+		if (!is_meant(variable, task, has_rank, environment))
+			continue;
+		if (!variable->name) {
+			if (task->job->mode == JOB_MODE_GANG)
+				variables_add_cluster_spec(task, environment);
+			continue;
+		}
+		char *value cleanup_free = framework_expand(task, variable->value, err);
+		if (!value)
+			return err_wrap(err, "%s:%d: variable %s", definition->place,
+					variable->line, variable->name);
+		environment_set(environment, variable->name, value);
+	}
+	return 0;
+}

@@ -1,0 +1,121 @@
+"""A framework of the user's own, written as a file: the example of docs/frameworks.md, and what is wrong with others."""
+
+import json
+import os
+import re
+import signal
+
+import pytest
+from conftest import ROOT, wait_until
+
+JOB = ["--type", "lead=1", "--type", "worker=2", "--memory", "512m", "--executes", "python3 average.py"]
+FILE = ["--conf", "tony.framework.file=averaging.xml"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with both files as the document has them."""
+    text = (ROOT / "docs/frameworks.md").read_text(encoding="utf-8").split("## A framework of your own")[1]
+    directory = tmp_path / "own"
+    directory.mkdir()
+    for name, language in (("averaging.xml", "xml"), ("average.py", "python")):
+        block = re.search(f"```{language}\n(.*?)```", text, re.DOTALL)
+        (directory / name).write_text(block.group(1), encoding="utf-8")
+    return directory
+
+
+def submit(tony, folder, *options):
+    answer = tony.run("submit", "--detach", *FILE, *options, *JOB, cwd=folder)
+    assert answer.returncode == 0, answer.stderr
+    return tony.job_class(tony, answer.stdout.strip())
+
+
+def said(job, epoch):
+    tasks = ("lead:0", "worker:0", "worker:1")
+    for rank, task in enumerate(tasks):
+        assert f"epoch {epoch} rank {rank} of 3 mean 1.0\n" in job.logs(task)
+    return True
+
+
+def test_the_example_of_the_document_runs_and_needs_its_file_only_at_submission(tony, folder):
+    job = submit(tony, folder, "--hold")
+    (folder / "averaging.xml").rename(folder / "gone.xml")
+    wait_until(lambda: "is held" in job.status().get("waiting", ""), "it to wait")
+    os.kill(job.am()[0], signal.SIGKILL)
+    wait_until(lambda: job.status()["am_attempt"] == 2, "the next AM")
+    assert tony.run("release", job.id).returncode == 0
+    assert job.wait() == 0
+    assert said(job, 1)
+    assert job.status()["framework"] == "averaging"
+    again = tony.run("rerun", job.id, "--detach", "--conf", "tony.application.hold=false",
+                     cwd=folder)
+    assert again.returncode == 0, again.stderr
+    rerun = tony.job_class(tony, again.stdout.strip())
+    assert rerun.wait() == 0
+    assert said(rerun, 1)
+
+
+def test_all_begin_anew_when_one_dies(tony, folder):
+    job = submit(tony, folder, "--env", "FAIL_ONCE=1", "--retries", "1", "--conf", "tony.am.retry-delay=10ms")
+    assert job.wait() == 0
+    assert said(job, 2)
+    assert job.status()["epoch"] == 2
+
+
+def rendered(tony, folder, *options):
+    answer = tony.run("render", "--json", *FILE, *options, *JOB, cwd=folder)
+    assert answer.returncode == 0, answer.stderr
+    return {process["task"]: process["environment"] for process in json.loads(answer.stdout)["processes"]}
+
+
+def test_render_and_config_show_what_the_file_gives_each_task(tony, folder):
+    tasks = rendered(tony, folder)
+    assert [tasks[name]["AVERAGING_RANK"] for name in ("lead:0", "worker:0", "worker:1")] == ["0", "1", "2"]
+    assert {task["AVERAGING_LEAD"] for task in tasks.values()} == {
+        json.loads(tasks["lead:0"]["CLUSTER_SPEC"])["lead"][0]}
+    assert tasks["lead:0"]["AVERAGING_BACKLOG"] == "64" and "AVERAGING_BACKLOG" not in tasks["worker:0"]
+    assert tasks["lead:0"]["TONY_FRAMEWORK"] == "averaging" and tasks["lead:0"]["IS_CHIEF"] == "true"
+    assert "IS_CHIEF" not in tasks["worker:0"]
+    shown = tony.run("config", "show", *FILE, *JOB, cwd=folder).stdout
+    assert re.search(r"tony.application.fail-on-worker-failure-enabled\s.*true.*framework averaging", shown)
+
+
+CHANGES = [
+    ("<chief", "<boss", ':2: <boss> is no element of <framework>; known are chief, type, ranks, tasks, failure'),
+    ('  <chief types="lead"/>\n', "", ':1: <chief> is missing; write <chief types="TYPE"/>'),
+    ('<chief types="lead"/>', '<chief types="boss"/>', ':1: chief "boss": there is no <type> of that name'),
+    ("{{rank}}", "{{rang}}", ":12: variable AVERAGING_RANK: unknown template {{rang}}; known are "),
+    ('others="stop"', 'others="wait"', ':6: <failure>: others="wait" is neither "stop" nor "go-on"'),
+    ('name="AVERAGING_RANK"', 'name="TONY_TASK"', ":12: <variable>: TONY_TASK is tony's own name"),
+    ('name="AVERAGING_RANK"', 'title="AVERAGING_RANK"', ':12: <variable> has no attribute "title"'),
+    ("<cluster-spec/>", "<cluster/>", ":8: <cluster> is no element of <environment>"),
+    ("</framework>", "", ":"),
+    ('memory="512m"', 'memroy="512m"', ":3: <type>: there is no key tony.lead.memroy that it could set"),
+    ('memory="512m"', 'memory="much"', ':3: <type>: tony.lead.memory: "much" is not a size'),
+    ('name="averaging"', 'name="pytorch"', ': name="pytorch" is a framework of tony\'s own; choose another name'),
+    ('of="lead"', 'of="leader"', ':1: environment of "leader": there is no <type> of that name'),
+]
+
+
+@pytest.mark.parametrize("old, new, told", CHANGES, ids=[told.strip(": ")[:40] for _, _, told in CHANGES])
+def test_a_flaw_is_told_with_file_and_line(tony, folder, old, new, told):
+    path = folder / "averaging.xml"
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    answer = tony.run("submit", *FILE, *JOB, cwd=folder)
+    assert answer.returncode in (2, 3), answer.stderr
+    assert f"averaging.xml{told}" in answer.stderr
+
+
+def test_what_contradicts_the_file_is_refused(tony, folder):
+    def refused(words, *options, job=tuple(JOB)):
+        answer = tony.run("submit", *options, *job, cwd=folder)
+        assert answer.returncode in (2, 3) and words in answer.stderr, answer.stderr
+    refused("contradict; give one", *FILE, "--framework", "pytorch")
+    refused("No such file", "--conf", "tony.framework.file=nowhere.xml")
+    refused("AVERAGING_RANK", *FILE, "--env", "AVERAGING_RANK=7")
+    refused("The averaging processes need the address of rank 0", *FILE, "--conf",
+            "tony.application.distributed-mode=FCFS")
+    refused("the job has no chief: it has no task of the type lead", *FILE,
+            job=("--workers", "2", "--conf", "tony.lead.instances=0", "--executes", "python3 average.py"))
