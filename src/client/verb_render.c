@@ -113,6 +113,49 @@ static void print_process(const json_t *process)
 		printf("    %s=%s\n", key, json_string_value(value));
 }
 
+/* When the job would begin, and how often it would be submitted; empty: at once, and once. */
+static json_t *start_json(const struct description *description)
+{
+	const struct job *job = description->job;
+	json_t *object = json_object();
+
+	if (description->after.count > 0)
+		json_set_list(object, "after", &description->after);
+	if (job->begin_ms > 0)
+		json_set_int(object, "begin_ms", job->begin_ms);
+	if (job->hold)
+		json_set_bool(object, "hold", true);
+	if (job->priority > 0)
+		json_set_int(object, "priority", job->priority);
+	if (description->array_count > 0)
+		json_set_int(object, "array_jobs", (int64_t)description->array_count);
+	if (job->array_limit > 0)
+		json_set_int(object, "array_limit", job->array_limit);
+	return object;
+}
+
+static void print_start(const struct description *description)
+{
+	const struct job *job = description->job;
+	char *after cleanup_free = str_list_join(&description->after, ", ");
+	char *begin cleanup_free = str_format_time(job->begin_ms);
+
+	if (*after)
+		printf("after: %s\n", after);
+	if (job->begin_ms > 0)
+		printf("begin: %s\n", begin);
+	if (job->hold)
+		puts("hold: until tony release");
+	if (job->priority > 0)
+		printf("priority: %lld\n", (long long)job->priority);
+	if (description->array_count > 0)
+		printf("array: %zu jobs", description->array_count);
+	if (job->array_limit > 0)
+		printf(", at most %lld at a time", (long long)job->array_limit);
+	if (description->array_count > 0)
+		putchar('\n');
+}
+
 static bool is_chosen(const char *chosen, const char *type, int index)
 {
 	char *name cleanup_free = mem_printf("%s:%d", type, index);
@@ -178,10 +221,15 @@ static int render(void *data, const struct verb_call *call, struct err *err)
 	if (!description.job->checkpoint_dir)
 		description.job->checkpoint_dir = mem_strdup("/.../checkpoint");
 	mem_replace(&description.job->output_dir, mem_strdup("/.../output"));
+	json_t *start cleanup_json = start_json(&description);
+	if (!list)
+		print_start(&description);
 	if (render_tasks(description.job, &stage, chosen->task, list, err) < 0)
 		return -1;
 	if (list) {
 		json_t *object = json_object();
+		if (json_object_size(start) > 0)
+			json_object_set(object, "start", start);
 		json_object_set(object, "processes", list);
 		report_json(object);
 	}

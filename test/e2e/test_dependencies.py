@@ -98,6 +98,16 @@ def test_what_can_never_be_is_refused_at_once(tony):
     assert "after: " in tony.run("check", "--after", "failed:any", "--", "true").stdout
 
 
+def test_render_shows_when_a_job_would_begin(tony):
+    options = ["--after", "first:any", "--begin", "2030-01-01T00:00:00Z", "--hold", "--priority", "4", "--array", "1-9%2"]
+    shown = tony.run("render", *options, "--", "true").stdout
+    assert shown.startswith("after: first:any\nbegin: 2030-01-01T00:00:00.000Z\nhold: until tony release\npriority: 4\n"
+                            "array: 9 jobs, at most 2 at a time\n")
+    start = schemas.check("render", json.loads(tony.run("render", "--json", *options, "--", "true").stdout))["start"]
+    assert start == {"after": ["first:any"], "begin_ms": 1893456000000, "hold": True, "priority": 4, "array_jobs": 9,
+                     "array_limit": 2}
+
+
 def test_a_job_begins_at_its_time(tony):
     now_ms = int(time.time() * 1000)
     job = submit(tony, "--begin", "now+2s")

@@ -73,6 +73,15 @@ def test_logs_and_events_come_while_the_job_runs(home):
     assert [str(line) for line in lines] == ["second"]
 
 
+def test_jobs_wait_for_each_other_and_to_be_released(home):
+    first = tony.submit(["true"], hold=True, priority=3, **SMALL)
+    second = tony.submit(["true"], after=[first], **SMALL)
+    third = tony.submit(["true"], after=f"{second.id}:any", begin="now+1s", **SMALL)
+    assert first.status().state == second.status().state == "submitted"
+    first.release()
+    assert third.wait().state == "succeeded"
+
+
 def test_a_job_is_scaled_restarted_and_killed(home):
     job = tony.submit(ENDLESS, workers=1, conf={"tony.worker.min-instances": 1, "tony.worker.max-instances": 2}, **SMALL)
     wait_task(job, "worker:0")
