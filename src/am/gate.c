@@ -74,9 +74,8 @@ static void describe(const struct gate *gate, struct str *text)
 					     awaited->any_end ? "end" : "succeed"));
 	}
 	if (is_behind(gate))
-		add(text,
-		    mem_printf("waits for its turn in %s, of which %lld run at a time", job->array,
-			       (long long)job->array_limit));
+		add(text, mem_printf("waits for its turn in %s, of which %lld run at a time",
+				     job->array, (long long)job->array_limit));
 }
 
 static void tell_passed(const struct gate *gate)
@@ -95,9 +94,9 @@ static void fail(struct gate *gate, const struct other *other, const char *how, 
 {
 	if (gate->failure)
 		return;
-	gate->failure = mem_printf("canceled: job %s, after which it was to begin, %s%s%s",
-				   other->awaited.id, how, message ? ": " : "",
-				   message ? message : "");
+	gate->failure =
+		mem_printf("canceled: job %s, after which it was to begin, %s%s%s",
+			   other->awaited.id, how, message ? ": " : "", message ? message : "");
 }
 
 static void settle(struct gate *gate, struct other *other)

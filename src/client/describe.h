@@ -12,14 +12,14 @@
 struct description {
 	struct job *job;		 /* `checkpoint_dir` is NULL unless the user chose one */
 	struct resource_list *resources; /* one per type: the type's own, then all containers' */
-	char *src_dir;	   /* absolute, or a URI; a directory or an archive; NULL: none */
-	char *work_dir;	   /* absolute: where it runs if it names no files; NULL: here */
-	char *python_venv; /* absolute; an archive or a directory; NULL: none */
-	char *interpreter; /* --python_binary_path as a task sees it; NULL: none */
-	char *scheduler;   /* "local" */
-	struct str_list after;	      /* JOB:success and JOB:any, as the user names jobs */
-	int64_t *array;		      /* the numbers of an array, without those that are twice */
-	size_t array_count;	      /* 0: the job is none */
+	char *src_dir;	       /* absolute, or a URI; a directory or an archive; NULL: none */
+	char *work_dir;	       /* absolute: where it runs if it names no files; NULL: here */
+	char *python_venv;     /* absolute; an archive or a directory; NULL: none */
+	char *interpreter;     /* --python_binary_path as a task sees it; NULL: none */
+	char *scheduler;       /* "local" */
+	struct str_list after; /* JOB:success and JOB:any, as the user names jobs */
+	int64_t *array;	       /* the numbers of an array, without those that are twice */
+	size_t array_count;    /* 0: the job is none */
 	struct str_list secret_files; /* absolute: of --secret; no copy of the sources has them */
 	bool framework_is_default;    /* of a job with task types: the user has named none */
 };

@@ -15,8 +15,7 @@ int job_array_parse(const char *text, int64_t **numbers, size_t *count, int64_t 
 /* Makes a job that was just described the first one of a new array: id, name and tags. */
 void job_array_begin(struct job *job, int64_t number);
 /* The same for one after it; `ids`: of those before it (job/awaited.h as text). */
-void job_array_join(struct job *job, const char *array, int64_t number,
-		    const struct str_list *ids);
+void job_array_join(struct job *job, const char *array, int64_t number, const struct str_list *ids);
 
 /* Is the word the id of an array, or of one of its jobs? */
 bool job_array_is_id(const char *word);

@@ -131,6 +131,7 @@ int job_list_find_array(const char *word, struct str_list *ids, struct err *err)
 		return -1;
 	for (size_t i = list.count; i > 0; i--)
 		str_list_add(ids, list.items[i - 1].id);
-	return ids->count > 0 ? 0
-			      : err_set(err, ERR_NOT_FOUND, "there is no array or job \"%s\"", word);
+	return ids->count > 0
+		       ? 0
+		       : err_set(err, ERR_NOT_FOUND, "there is no array or job \"%s\"", word);
 }

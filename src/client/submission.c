@@ -207,9 +207,8 @@ static int check_options(const struct submission_options *chosen, struct err *er
 	if (chosen->job.array && (chosen->watch.follow || chosen->with_stdin))
 		return err_set(err, ERR_USAGE, "--array and --%s contradict; %s",
 			       chosen->with_stdin ? "stdin" : "follow",
-			       chosen->with_stdin
-				       ? "give the jobs a file"
-				       : "see tony logs --follow for one of its jobs");
+			       chosen->with_stdin ? "give the jobs a file"
+						  : "see tony logs --follow for one of its jobs");
 	return watch_choice_check(&chosen->watch, err);
 }
 
@@ -325,7 +324,8 @@ static int submit_next(const struct submission_options *chosen, const struct str
 	struct description description cleanup_description = {0};
 	struct opened opened cleanup_opened = {0};
 
-	int code = describe_and_start(chosen, operands, dashdash, array, &description, &opened, err);
+	int code =
+		describe_and_start(chosen, operands, dashdash, array, &description, &opened, err);
 	if (code != 0)
 		return code;
 	const struct job *job = description.job;
@@ -361,9 +361,8 @@ static int submit_array(const struct submission_options *chosen, const struct st
 		report_json(json_pack("{s:s,s:O}", "array", array.id, "jobs", array.answers));
 	if (code != 0)
 		return code;
-	return report_flush_job(stdout, array.id, "was submitted and runs") < 0
-		       ? EXIT_CODE_INTERNAL
-		       : EXIT_CODE_OK;
+	return report_flush_job(stdout, array.id, "was submitted and runs") < 0 ? EXIT_CODE_INTERNAL
+										: EXIT_CODE_OK;
 }
 
 int submission_run(const struct submission_options *chosen, const struct str_list *operands,
@@ -377,7 +376,8 @@ int submission_run(const struct submission_options *chosen, const struct str_lis
 		return -1;
 	if (chosen->job.array)
 		return submit_array(chosen, operands, dashdash, err);
-	int code = describe_and_start(chosen, operands, dashdash, &none, &description, &opened, err);
+	int code =
+		describe_and_start(chosen, operands, dashdash, &none, &description, &opened, err);
 	if (code != 0)
 		return code;
 	warn_of_stdin(chosen);

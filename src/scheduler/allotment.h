@@ -2,10 +2,10 @@
  * Who may take how much when: the rules of the ledger, as arithmetic without I/O.
  *
  * First come, first served, and strictly: a job waits behind every job that waits longer, also when
- * what it needs would fit, so that small jobs cannot starve a large gang. Of those that hold nothing
- * a higher priority goes first. One exception: a job that
- * holds containers goes before those that hold none, and never waits behind others in its state,
- * because it must get what it misses before it can end and give anything back.
+ * what it needs would fit, so that small jobs cannot starve a large gang. Of those that hold
+ * nothing a higher priority goes first. One exception: a job that holds containers goes before
+ * those that hold none, and never waits behind others in its state, because it must get what it
+ * misses before it can end and give anything back.
  *
  * Of the jobs of other users only the GPUs count.
  */

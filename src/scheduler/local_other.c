@@ -49,8 +49,7 @@ static void look_at_history(const struct job *job, const char *job_dir,
 
 	if (store_location_parse(text, &location, NULL) < 0 || store_location_is_remote(&location))
 		return;
-	char *path cleanup_free =
-		mem_printf("%s/%s/" HISTORY_SUMMARY, location.path, day);
+	char *path cleanup_free = mem_printf("%s/%s/" HISTORY_SUMMARY, location.path, day);
 	char *bytes cleanup_free = fs_read_file(path, HISTORY_SUMMARY_CAP, &length, NULL);
 	json_t *summary cleanup_json = bytes ? json_parse(bytes, length, NULL) : NULL;
 	if (summary)

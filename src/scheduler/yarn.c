@@ -9,8 +9,8 @@
 #include "hadoop/container.h"
 #include "hadoop/id.h"
 #include "hadoop/message.h"
-#include "hadoop/placement.h"
 #include "hadoop/methods.h"
+#include "hadoop/placement.h"
 #include "hadoop/token_file.h"
 #include "hadoop/webhdfs.h"
 #include "scheduler/gang.h"
@@ -114,8 +114,7 @@ static struct rpc_client *find_clients_service(const struct yarn *yarn)
 	options.addresses = yarn->cluster->rm;
 	options.token = NULL; /* it is for the scheduler alone */
 	options.require_sasl = false;
-	return yarn->cluster->require_sasl ? NULL
-					   : rpc_client_create(yarn->base, &options, NULL);
+	return yarn->cluster->require_sasl ? NULL : rpc_client_create(yarn->base, &options, NULL);
 }
 
 static void on_registered(void *data,

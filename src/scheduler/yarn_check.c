@@ -324,9 +324,9 @@ int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct share
 		HADOOP__GET_NEW_APPLICATION_REQUEST_PROTO__INIT;
 	ProtobufCMessage *response cleanup_message = NULL;
 
-	if (check_start(cluster, job, err) < 0 || check_tags(job, err) < 0 || check_placements(job, err) < 0 ||
-	    yarn_get_tokens(cluster, job, err) < 0 || yarn_check_staging(cluster, err) < 0 ||
-	    resolve_checkpoint_dir(cluster, job, err) < 0 ||
+	if (check_start(cluster, job, err) < 0 || check_tags(job, err) < 0 ||
+	    check_placements(job, err) < 0 || yarn_get_tokens(cluster, job, err) < 0 ||
+	    yarn_check_staging(cluster, err) < 0 || resolve_checkpoint_dir(cluster, job, err) < 0 ||
 	    yarn_history_prepare(cluster, job, err) < 0 || describe(cluster, job, err) < 0 ||
 	    yarn_call(cluster, &RM_GET_NEW_APPLICATION, &request.base, &response, NULL, err) < 0)
 		return -1;

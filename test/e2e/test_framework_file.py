@@ -90,7 +90,7 @@ CHANGES = [
     ('name="AVERAGING_RANK"', 'title="AVERAGING_RANK"', ':12: <variable> has no attribute "title"'),
     ("<cluster-spec/>", "<cluster/>", ":8: <cluster> is no element of <environment>"),
     ("</framework>", "", ":"),
-    ('memory="512m"', 'memroy="512m"', ":3: <type>: there is no key tony.lead.memroy that it could set"),
+    ('memory="512m"', 'memory-size="512m"', ":3: <type>: there is no key tony.lead.memory-size that it could set"),
     ('memory="512m"', 'memory="much"', ':3: <type>: tony.lead.memory: "much" is not a size'),
     ('name="averaging"', 'name="pytorch"', ': name="pytorch" is a framework of tony\'s own; choose another name'),
     ('of="lead"', 'of="leader"', ':1: environment of "leader": there is no <type> of that name'),
