@@ -26,6 +26,7 @@ export function recordWords(record) {
 	case 'task': return taskWords(record);
 	case 'avoid': return `${record.host} is avoided from now on`;
 	case 'waiting': return record.text ? `Waiting: ${record.text}` : 'Nothing is waited for any more';
+	case 'start': return startWords(record);
 	case 'final': return finalWords(record);
 	case 'note':
 	case 'output':
@@ -33,6 +34,11 @@ export function recordWords(record) {
 	case 'store': return String(record.text ?? '');
 	default: return String(record.ev ?? '');
 	}
+}
+
+/** Of what a job waits for before it begins. */
+function startWords({released, met}) {
+	return [released && 'The job is released', met && `Not waited for any more: ${met.join(', ')}`].filter(Boolean).join('; ');
 }
 
 /** It is repeated with what is known only after the end. */
