@@ -44,7 +44,7 @@ void web_login_open(struct http_request *request, struct web_sessions *sessions,
 					 : NULL;
 	if (!cookie) {
 		char *text cleanup_free =
-			mem_printf("This link is not good, or not any more: each is good once, "
+			mem_printf("This link has expired or was used already: each is good once, "
 				   "within a minute. %s",
 				   another);
 		web_answer_text(request, 403, text, 0);

@@ -439,7 +439,7 @@ def test_behind_a_proxy_each_sees_what_the_acl_allows(tony):
             expected = 200 if job.id in seen else 404
             assert portal.call(f"v1/jobs/{job.id}/job", headers=headers)[0] == expected
         assert portal.get("v1/server", headers)["viewer"] == user
-    assert portal.call(f"v1/compare?a={own.id}&b={shared.id}", headers={"X-Forwarded-User": "ada"})[0] == 404
+    assert portal.call(f"v1/compare?jobs={own.id},{shared.id}", headers={"X-Forwarded-User": "ada"})[0] == 404
     assert portal.call("v1/jobs", headers={})[0] == 401
     for users in ((owner, "ada"), ("ada", owner), (owner, owner)):
         assert portal.status_of_two("v1/jobs", "X-Forwarded-User", users) == 401

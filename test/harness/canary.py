@@ -177,7 +177,7 @@ class Canary:
             self.search(f"AM {path}", body)
 
     def search_portal(self, portal, job):
-        for path in ["", "v1/server", "v1/jobs", "metrics", f"v1/compare?a={job.id}&b={job.id}",
+        for path in ["", "v1/server", "v1/jobs", "metrics", f"v1/compare?jobs={job.id},{job.id}",
                      *(f"v1/jobs/{job.id}/{call}" for call in PORTAL_CALLS)]:
             status, body, headers = portal.call(path)
             assert status in (200, 204, 404), (path, status, body)

@@ -174,7 +174,7 @@ def test_ended_jobs_are_found_in_the_portal_and_compared(tony, page, orders, por
     page.wait_for_rows(lambda rows: len(rows) == 2)
     for number in range(2):
         page.run("document.querySelectorAll('.grid-item input')[arguments[0]].click()", number)
-    page.button("Compare")
+    page.button("Compare 2 jobs")
     page.wait_for_text("tony.application.tags", ".compare .differs")
     assert first.id in page.text(".compare") and second.id in page.text(".compare")
     assert_accessible(page, ["#/", f"#/jobs/{first.id}", f"#/jobs/{first.id}/tasks/worker:1"])
