@@ -24,8 +24,8 @@ struct map {
 	void (*free_value)(void *value);
 };
 
-/* Strangers may choose keys: without the numbers of this process they do not know which of them meet
- * in one slot. */
+/* Strangers may choose keys: without the numbers of this process they do not know which of them
+ * meet in one slot. */
 static uint64_t hash_key(const char *key)
 {
 	static uint64_t seed, factor; /* odd: 0 is none yet */

@@ -40,8 +40,8 @@ int archive_unpack(const char *path, const char *target, const struct archive_li
 int archive_unpack_bytes(const void *bytes, size_t length, const char *target,
 			 const struct archive_limits *limits, struct err *err);
 
-/* The same of a tar that is read from a descriptor, as a copy: the modes of files stay as they stand
- * there, and a symbolic link that leads out is left out, and logged as a warning. */
+/* The same of a tar that is read from a descriptor, as a copy: the modes of files stay as they
+ * stand there, and a symbolic link that leads out is left out, and logged as a warning. */
 int archive_unpack_stream(int fd, const char *target, const struct archive_limits *limits,
 			  struct err *err);
 

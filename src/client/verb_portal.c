@@ -340,7 +340,7 @@ static int sign_out(const struct portal_verb *chosen, const struct portal_site *
 	    net_address_parse(choose_listen(chosen, site), &address, err) < 0)
 		return -1;
 	char *where cleanup_free = net_address_text(&address);
-	char *link cleanup_secret = link_socket_ask(folder, where, NULL);
+	mem_free_secret(link_socket_ask(folder, where, NULL));
 	puts("All sessions of browsers have ended. tony portal --link prints a link for another "
 	     "one.");
 	return 0;

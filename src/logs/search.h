@@ -26,8 +26,8 @@ bool log_search_is_same(const struct log_search *left, const struct log_search *
 
 /* Makes it ready to look for its texts; returns how many they are. */
 size_t log_search_prepare(struct log_search *search);
-/* `search` was prepared. `line`: at most LOG_LINE_CAP bytes. A text is found as a terminal shows it,
- * too, without the sequences that colour it. */
+/* `search` was prepared. `line`: at most LOG_LINE_CAP bytes. A text is found as a terminal shows
+ * it, too, without the sequences that colour it. */
 bool log_search_finds(const struct log_search *search, const char *line, size_t length);
 
 #endif
