@@ -270,7 +270,10 @@ char *auth_to_local(const char *rules, const char *default_realm, const char *pr
 	parts_finish(&parts);
 	if (result < 0 || (name && *name && !strpbrk(name, "/@")))
 		return name;
-	err_set(err, ERR_CONFIG, KEY ": no rule gives %s a name; add RULE:[%d:$1]", principal,
+	err_set(err, ERR_CONFIG,
+		KEY ": no rule gives %s a name, and the default realm of krb5.conf is %s; set "
+		    "default_realm there to the cluster's, or add RULE:[%d:$1]",
+		principal, default_realm && *default_realm ? default_realm : "not set",
 		strchr(principal, '/') ? 2 : 1);
 	free(name);
 	return NULL;

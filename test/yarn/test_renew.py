@@ -111,7 +111,7 @@ def test_cron_renews_what_a_ticket_submitted(own_cluster, own_tony):
 def test_results_wait_for_new_tokens(own_cluster, own_tony):
     """The program ends after its tokens."""
     job = own_tony.submit({"tony.worker.instances": 1, "tony.worker.memory": "512m"}, "--executes",
-                          hadoop_client(own_cluster) + "while hdfs dfs -ls / >/dev/null 2>&1; do sleep 1; done; "
+                          hadoop_client(own_cluster) + "until hdfs -ls / 2>&1 | grep -q InvalidToken; do sleep 1; done; "
                           "echo kept > $TONY_OUTPUT_DIR/result")
     trouble = wait_until(lambda: job.task("worker:0").get("checkpoint_trouble"), "the results to be held back")
     assert trouble.startswith("its results cannot be stored: ") and "run `tony renew JOB`" in trouble

@@ -64,9 +64,22 @@ static void test_names(void **state)
 	}
 }
 
+static void the_default_realm_is_told(void **state)
+{
+	static const char *const realms[][2] = {
+		{"R", "is R;"}, {"", "is not set;"}, {NULL, "is not set;"}};
+
+	for (size_t i = 0; i < array_length(realms); i++) {
+		struct err err cleanup_err = {0};
+		assert_null(auth_to_local("DEFAULT", realms[i][0], "alice@OTHER", &err));
+		assert_non_null(strstr(err_message(&err), realms[i][1]));
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_names)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_names),
+					   cmocka_unit_test(the_default_realm_is_told)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
