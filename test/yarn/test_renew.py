@@ -117,7 +117,7 @@ def test_results_wait_for_new_tokens(own_cluster, own_tony):
     assert trouble.startswith("its results cannot be stored: ") and "run `tony renew JOB`" in trouble
     renew(own_tony, job)
     assert job.wait() == 0
-    assert own_cluster.get(f"/user/{own_cluster.user}/.tony/output/{job.id}/result") == b"kept\n"
+    assert own_cluster.get(f"/user/{own_cluster.user}/.tony/output/{job.id}/worker-0/result") == b"kept\n"
 
 
 def test_the_jobs_own_tokens_are_no_new_ones(own_cluster, own_tony):
