@@ -605,7 +605,9 @@ int yarn_mirror_settle(const char *mirror, const struct hadoop_cluster *cluster,
 	if (!job_dir)
 		return -1;
 	if (yarn_kept_description(job_dir, cluster, mirror, report, err) < 0)
-		return err_wrap(err, "%s has no description any more", id);
+		return err_wrap(err, "%s %s", id,
+				err && err->kind == ERR_EXPIRED ? "cannot be looked at"
+								: "has no description any more");
 	if (report && !job_state_is_final(yarn_job_state(report))) {
 		read_before(cluster, mirror, report);
 		return 0;
