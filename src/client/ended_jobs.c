@@ -117,19 +117,23 @@ static int search_stores(struct search *search, struct err *err)
 
 /* ---- of schedulers ------------------------------------------------------------------------ */
 
-/* One whose AM died gets its end, and its history, by being looked at. */
-static void add_scheduled(struct search *search, const char *id)
+/* One whose AM died gets its end, and its history, by being looked at. False: nor can any other be,
+ * since a ticket or token has ended. */
+static bool add_scheduled(struct search *search, const char *id)
 {
 	struct opened opened cleanup_opened = {0};
 	struct history_summary summary;
 	struct err err cleanup_err = {0};
 
 	if (opened_find(&opened, id, &err) < 0) {
-		log_warning("%s is passed over: %s", id, err_message(&err));
+		log_warning("%s%s is passed over: %s", id,
+			    err.kind == ERR_EXPIRED ? ", with all others there," : "",
+			    err_message(&err));
 	} else if (opened.view->is_final) {
 		history_summary_of(opened.view, &summary);
 		add(search, &summary);
 	}
+	return err.kind != ERR_EXPIRED;
 }
 
 /* Its history may be in a store by the name that the store has for this user. */
@@ -152,8 +156,8 @@ static int search_schedulers(struct search *search, struct err *err)
 	for (size_t i = 0; i < count && (most == 0 || seen < most); i++) {
 		if (!job_state_is_final(jobs[i].state))
 			continue;
-		if (!is_known(search, &jobs[i]))
-			add_scheduled(search, jobs[i].id);
+		if (!is_known(search, &jobs[i]) && !add_scheduled(search, jobs[i].id))
+			break;
 		seen += is_known(search, &jobs[i]);
 	}
 	job_summaries_free(jobs, count);
