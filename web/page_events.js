@@ -18,22 +18,26 @@ const VIEWS = {timeline: 'Timeline', table: 'Table', list: 'Journal'};
 const SHOWN_STATES = ['requested', 'allocated', 'launching', 'registered', 'running', 'stopping',
 	'succeeded', 'failed', 'lost', 'stopped'];
 
+const textWords = ({text}) => String(text ?? '');
+
+/* By the kind of a line. */
+const WORDS = {
+	am: ({attempt}) => `The application master has begun, attempt ${attempt}`,
+	job: jobWords,
+	task: taskWords,
+	avoid: ({host}) => `${host} is avoided from now on`,
+	waiting: ({text}) => text ? `Waiting: ${text}` : 'Nothing is waited for any more',
+	start: startWords,
+	final: finalWords,
+	note: textWords,
+	output: textWords,
+	checkpoints: textWords,
+	store: textWords,
+};
+
 /** A journal's line in words. Pure. @param {any} record */
 export function recordWords(record) {
-	switch (record.ev) {
-	case 'am': return `The application master has begun, attempt ${record.attempt}`;
-	case 'job': return jobWords(record);
-	case 'task': return taskWords(record);
-	case 'avoid': return `${record.host} is avoided from now on`;
-	case 'waiting': return record.text ? `Waiting: ${record.text}` : 'Nothing is waited for any more';
-	case 'start': return startWords(record);
-	case 'final': return finalWords(record);
-	case 'note':
-	case 'output':
-	case 'checkpoints':
-	case 'store': return String(record.text ?? '');
-	default: return String(record.ev ?? '');
-	}
+	return Object.hasOwn(WORDS, record.ev) ? WORDS[record.ev](record) : String(record.ev ?? '');
 }
 
 /** Of what a job waits for before it begins. */
