@@ -15,7 +15,7 @@
 #include "portal/index_internal.h"
 
 enum {
-	VERSION = 4,
+	VERSION = 5,
 	BUSY_MS = 10000,
 	TEXT_MESSAGE = 300, /* bytes of a message that are looked through */
 };
@@ -30,14 +30,15 @@ static const char schema[] =
 	"CREATE TABLE jobs (submitted_ms INTEGER NOT NULL, id TEXT NOT NULL, name TEXT, user TEXT,"
 	" framework TEXT, queue TEXT, state TEXT, tags TEXT, types TEXT, task_count INTEGER,"
 	" view_acl TEXT, folder INTEGER NOT NULL, modified_ms INTEGER NOT NULL, text TEXT,"
-	" PRIMARY KEY (submitted_ms DESC, id)) WITHOUT ROWID;"
-	"CREATE UNIQUE INDEX jobs_id ON jobs (id);"
+	" PRIMARY KEY (submitted_ms DESC, id, user)) WITHOUT ROWID;"
+	"CREATE UNIQUE INDEX jobs_id ON jobs (id, user);"
 	"CREATE INDEX jobs_folder ON jobs (folder);"
 	"CREATE INDEX jobs_state ON jobs (state);"
-	"CREATE TABLE summaries (id TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;"
+	"CREATE TABLE summaries (id TEXT, user TEXT, json TEXT NOT NULL, PRIMARY KEY (id, user))"
+	" WITHOUT ROWID;"
 	"CREATE TABLE age (ms INTEGER NOT NULL);"
 	"INSERT INTO age VALUES (0);"
-	"PRAGMA user_version = 4;";
+	"PRAGMA user_version = 5;";
 
 static const char settings[] = "PRAGMA synchronous = OFF; PRAGMA cache_size = -4096;"
 			       "PRAGMA temp_store = MEMORY;";
@@ -278,7 +279,8 @@ int portal_index_set_folder(struct portal_index *index, const struct portal_fold
 static int forget_folder(struct portal_index *index, int64_t number, struct err *err)
 {
 	static const char *const orders[] = {
-		"DELETE FROM summaries WHERE id IN (SELECT id FROM jobs WHERE folder = :n)",
+		"DELETE FROM summaries WHERE (id, user) IN "
+		"(SELECT id, user FROM jobs WHERE folder = :n)",
 		"DELETE FROM jobs WHERE folder = :n",
 		"DELETE FROM folders WHERE number = :n",
 	};
@@ -438,55 +440,71 @@ static int insert_summary(struct portal_index *index, const struct history_summa
 	json_t *json cleanup_json = history_summary_to_json(summary);
 	json_set_text(json, "state", state);
 	char *text cleanup_free = json_text(json);
-	sqlite3_stmt *insert cleanup_statement =
-		index_prepare(index, "INSERT OR REPLACE INTO summaries VALUES (:id, :json)", err);
+	sqlite3_stmt *insert cleanup_statement = index_prepare(
+		index, "INSERT OR REPLACE INTO summaries VALUES (:id, :user, :json)", err);
 
 	if (!insert)
 		return -1;
 	index_bind(insert, ":id", summary->id);
+	index_bind(insert, ":user", summary->user);
 	index_bind(insert, ":json", text);
 	return run(index, insert, err);
 }
 
-/* Whether what is known of the job is another user's. Jobs that only a scheduler knows (folder 0)
- * are this process's user's, whatever it called itself when it submitted them. */
-static bool is_of_another(struct portal_index *index, const struct history_summary *summary)
+/* Forgets what is known of a job, where `which` is so; it may speak of :user, :me and :folder. */
+static int forget(struct portal_index *index, const char *which, const char *id, const char *user,
+		  int64_t folder, struct err *err)
 {
-	sqlite3_stmt *find cleanup_statement = index_prepare(
-		index,
-		"SELECT 1 FROM jobs WHERE id = :id AND user != :user AND state != :state AND NOT "
-		"(folder = 0 AND :user = :me)",
-		NULL);
+	static const char *const orders[] = {
+		"DELETE FROM summaries WHERE (id, user) IN "
+		"(SELECT id, user FROM jobs WHERE id = :id AND %s)",
+		"DELETE FROM jobs WHERE id = :id AND %s",
+	};
+	char *me cleanup_free = user_name_of(geteuid());
+
+	for (size_t i = 0; i < array_length(orders); i++) {
+		char *sql cleanup_free = mem_printf(orders[i], which);
+		sqlite3_stmt *order cleanup_statement = index_prepare(index, sql, err);
+		if (!order)
+			return -1;
+		index_bind(order, ":id", id);
+		index_bind(order, ":user", user);
+		index_bind(order, ":me", me);
+		index_bind_int(order, ":folder", folder);
+		if (run(index, order, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static bool is_known(struct portal_index *index, const char *which, const char *id,
+		     const char *user, int64_t folder)
+{
+	char *sql cleanup_free = mem_printf("SELECT 1 FROM jobs WHERE id = :id AND %s", which);
+	sqlite3_stmt *find cleanup_statement = index_prepare(index, sql, NULL);
 	char *me cleanup_free = user_name_of(geteuid());
 
 	if (!find)
 		return false;
-	index_bind(find, ":id", summary->id);
-	index_bind(find, ":user", summary->user);
-	index_bind(find, ":state", PORTAL_DAMAGED);
+	index_bind(find, ":id", id);
+	index_bind(find, ":user", user);
 	index_bind(find, ":me", me);
+	index_bind_int(find, ":folder", folder);
 	return sqlite3_step(find) == SQLITE_ROW;
 }
 
-/* -1: it is not known. */
-static int64_t folder_of(struct portal_index *index, const char *id)
-{
-	sqlite3_stmt *find cleanup_statement =
-		index_prepare(index, "SELECT folder FROM jobs WHERE id = :id", NULL);
-
-	if (!find)
-		return -1;
-	index_bind(find, ":id", id);
-	return sqlite3_step(find) == SQLITE_ROW ? sqlite3_column_int64(find, 0) : -1;
-}
-
+/* Jobs that only a scheduler knows (folder 0) are this process's user's, whatever it called itself
+ * when it submitted them. */
 static int put(struct portal_index *index, const struct history_summary *summary, const char *state,
 	       int64_t folder, int64_t modified_ms, struct err *err)
 {
 	char *view_acl cleanup_free =
 		folder == 0 ? known_acl(index, summary->id) : mem_strdup(summary->view_acl);
 
-	if (portal_index_remove(index, summary->id, err) < 0 ||
+	if (forget(index,
+		   "(user = :user OR state = '" PORTAL_DAMAGED "' OR (folder = 0 AND "
+		   "(:folder = 0 OR :user = :me)))",
+		   summary->id, summary->user, folder, err) < 0 ||
 	    insert_job(index, summary, state, view_acl, folder, modified_ms, err) < 0)
 		return -1;
 	return insert_summary(index, summary, state, err);
@@ -495,10 +513,10 @@ static int put(struct portal_index *index, const struct history_summary *summary
 int portal_index_put(struct portal_index *index, const struct history_summary *summary,
 		     int64_t folder, int64_t modified_ms, struct err *err)
 {
-	if (folder == 0 && folder_of(index, summary->id) > 0)
+	if (folder == 0 &&
+	    is_known(index, "folder > 0 AND user IN (:user, :me) AND state != '" PORTAL_DAMAGED "'",
+		     summary->id, summary->user, folder))
 		return 0;
-	if (folder_of(index, summary->id) != folder && is_of_another(index, summary))
-		return 1;
 	return put(index, summary, job_state_name(summary->state), folder, modified_ms, err);
 }
 
@@ -537,27 +555,15 @@ int portal_index_put_damaged(struct portal_index *index, const char *id, const c
 						.framework = "",
 						.message = (char *)reason,
 						.submitted_ms = submitted_ms};
-	int64_t before = folder_of(index, id);
 
-	if (before >= 0 && before != folder)
+	if (is_known(index, "folder != :folder", id, "", folder))
 		return 0;
 	return put(index, &summary, PORTAL_DAMAGED, folder, PORTAL_DAMAGED_MS, err);
 }
 
-int portal_index_remove(struct portal_index *index, const char *id, struct err *err)
+int portal_index_remove(struct portal_index *index, const char *id, int64_t folder, struct err *err)
 {
-	static const char *const orders[] = {"DELETE FROM jobs WHERE id = :id",
-					     "DELETE FROM summaries WHERE id = :id"};
-
-	for (size_t i = 0; i < array_length(orders); i++) {
-		sqlite3_stmt *order cleanup_statement = index_prepare(index, orders[i], err);
-		if (!order)
-			return -1;
-		index_bind(order, ":id", id);
-		if (run(index, order, err) < 0)
-			return -1;
-	}
-	return 0;
+	return forget(index, "folder = :folder", id, "", folder, err);
 }
 
 int portal_index_set_age(struct portal_index *index, int64_t now_ms, struct err *err)

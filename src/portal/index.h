@@ -52,9 +52,9 @@ int portal_index_visit(struct portal_index *index, int64_t folder,
 		       void (*visit)(void *data, const char *id, int64_t modified_ms), void *data,
 		       struct err *err);
 
-/* Folder 0: of a job that only its scheduler knows. It replaces what is known of the same id, but
- * what a store has is left alone by what a scheduler knows. 1: nothing is replaced, since another
- * user's job with this id is known from elsewhere. */
+/* Folder 0: of a job that only its scheduler knows. It replaces what is known of the same id and
+ * user, but what a store has is left alone by what a scheduler knows. An id is no secret, and
+ * anybody may give it to an entry of his: each user's stands beside the others'. */
 int portal_index_put(struct portal_index *index, const struct history_summary *summary,
 		     int64_t folder, int64_t modified_ms, struct err *err);
 /* The view ACL of a job in folder 0 is told apart, once (NULL: it has none), and stays with it:
@@ -69,7 +69,8 @@ int portal_index_set_acl(struct portal_index *index, const char *id, const char 
 #define PORTAL_DAMAGED_MS -1	    /* its `modified_ms` */
 int portal_index_put_damaged(struct portal_index *index, const char *id, const char *reason,
 			     int64_t submitted_ms, int64_t folder, struct err *err);
-int portal_index_remove(struct portal_index *index, const char *id, struct err *err);
+int portal_index_remove(struct portal_index *index, const char *id, int64_t folder,
+			struct err *err);
 
 /* When all was looked at last, wall-clock ms. */
 int portal_index_set_age(struct portal_index *index, int64_t now_ms, struct err *err);

@@ -1,6 +1,8 @@
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
+#include "base/user.h"
 #include "portal/index_internal.h"
 
 /* ---- which -------------------------------------------------------------------------------- */
@@ -140,7 +142,8 @@ static int64_t append_page(struct portal_index *index, const struct portal_query
 			 "task_count, framework FROM jobs");
 	append_conditions(&sql, query);
 	append_order(&sql, query);
-	str_append(&sql, ") AS page CROSS JOIN summaries ON summaries.id = page.id");
+	str_append(&sql, ") AS page CROSS JOIN summaries ON summaries.id = page.id AND "
+			 "summaries.user = page.user");
 	sqlite3_stmt *find cleanup_statement = index_prepare(index, sql.text, err);
 	if (!find)
 		return -1;
@@ -210,18 +213,24 @@ int portal_index_find(struct portal_index *index, const char *id,
 		      const struct portal_viewer *viewer, struct portal_job *job, struct err *err)
 {
 	struct str sql cleanup_str = {0};
+	char *me cleanup_free = user_name_of(geteuid());
 
 	*job = (struct portal_job){0};
 	index->viewer = viewer;
-	str_append(&sql, "SELECT user, view_acl, json, location, path || '/' || jobs.id FROM jobs "
-			 "JOIN summaries ON summaries.id = jobs.id "
-			 "LEFT JOIN folders ON folders.number = jobs.folder WHERE jobs.id = :id");
+	str_append(&sql,
+		   "SELECT jobs.user, view_acl, json, location, path || '/' || jobs.id FROM jobs "
+		   "JOIN summaries ON summaries.id = jobs.id AND summaries.user = jobs.user "
+		   "LEFT JOIN folders ON folders.number = jobs.folder WHERE jobs.id = :id");
 	if (viewer)
-		str_append(&sql, " AND may_see(user, view_acl)");
+		str_append(&sql, " AND may_see(jobs.user, view_acl)");
+	str_append(&sql, " ORDER BY jobs.user = :viewer DESC, jobs.user = :me DESC, "
+			 "jobs.folder = 0 DESC LIMIT 1");
 	sqlite3_stmt *find cleanup_statement = index_prepare(index, sql.text, err);
 	if (!find)
 		return -1;
 	index_bind(find, ":id", id);
+	index_bind(find, ":viewer", viewer && viewer->user.name ? viewer->user.name : "");
+	index_bind(find, ":me", me);
 	int got = sqlite3_step(find);
 	if (got == SQLITE_DONE)
 		return err_set(err, ERR_NOT_FOUND, "there is no job \"%.256s\"", id);
@@ -241,11 +250,12 @@ int portal_index_runs(struct portal_index *index, const struct portal_runs *runs
 {
 	sqlite3_stmt *find cleanup_statement = index_prepare(
 		index,
-		"SELECT json FROM (SELECT id FROM jobs WHERE submitted_ms >= :since AND user = "
+		"SELECT json FROM (SELECT id, user FROM jobs WHERE submitted_ms >= :since AND user "
+		"= "
 		":user "
 		"AND name = :name AND view_acl IS :acl AND folder > 0 AND state != '" PORTAL_DAMAGED
 		"' ORDER BY submitted_ms DESC LIMIT :most) AS runs "
-		"CROSS JOIN summaries ON summaries.id = runs.id",
+		"CROSS JOIN summaries ON summaries.id = runs.id AND summaries.user = runs.user",
 		err);
 	int got;
 

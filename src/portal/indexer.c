@@ -90,11 +90,8 @@ static int read_job(struct folder_look *look, const struct history_job *job, str
 	struct err flaw cleanup_err = {0};
 
 	if (read_summary(look, job, &summary, &flaw) == 0) {
-		int result = portal_index_put(look->index, &summary, look->folder->number,
-					      job->modified_ms, err);
-		if (result > 0)
-			look_again(look);
-		return result < 0 ? -1 : 0;
+		return portal_index_put(look->index, &summary, look->folder->number,
+					job->modified_ms, err);
 	}
 	/* In a bucket, which tells no time, the summary comes last. */
 	if (flaw.kind == ERR_NOT_FOUND && job->modified_ms == 0)
@@ -137,13 +134,14 @@ static int read_strays(struct folder_look *look, const struct history_jobs *jobs
 }
 
 /* Those that were known and are not there any more. */
-static int forget_jobs(struct portal_index *index, const struct map *known, struct err *err)
+static int forget_jobs(struct portal_index *index, int64_t folder, const struct map *known,
+		       struct err *err)
 {
 	const char *id;
 	void *value;
 
 	for (size_t i = 0; map_next(known, &i, &id, &value);)
-		if (portal_index_remove(index, id, err) < 0)
+		if (portal_index_remove(index, id, folder, err) < 0)
 			return -1;
 	return 0;
 }
@@ -159,7 +157,7 @@ static int update_folder(struct folder_look *look, struct err *err)
 	if (history_store_jobs(look->store, from->path, &jobs, err) < 0 ||
 	    portal_index_visit(look->index, look->folder->number, on_known, look->known, err) < 0 ||
 	    read_jobs(look, &jobs, err) < 0 || read_strays(look, &jobs, err) < 0 ||
-	    forget_jobs(look->index, look->known, err) < 0)
+	    forget_jobs(look->index, look->folder->number, look->known, err) < 0)
 		return -1;
 	return portal_index_set_folder(look->index, look->folder, err);
 }
@@ -237,7 +235,7 @@ static int update_live(struct portal_index *index, const struct job_summary *job
 		if (is_shown(&jobs[i]))
 			result = put_live(index, &jobs[i], known, err);
 	if (result == 0)
-		result = forget_jobs(index, known, err);
+		result = forget_jobs(index, 0, known, err);
 	map_destroy(known);
 	return result;
 }

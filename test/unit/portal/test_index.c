@@ -275,9 +275,11 @@ static void a_flawed_index_is_made_anew(void **state)
 	portal_index_close(index);
 }
 
+/* Whichever of them is read first. */
 static void another_user_takes_no_place_of_a_job(void **state)
 {
 	struct portal_index *index = fill_index(state);
+	struct portal_viewer viewer;
 	struct history_type type = {.name = (char *)"worker"};
 	const struct history_summary summary = {.id = (char *)"tony-1",
 						.name = (char *)"forged",
@@ -287,7 +289,22 @@ static void another_user_takes_no_place_of_a_job(void **state)
 						.types = &type,
 						.type_count = 1};
 
-	assert_int_equal(portal_index_put(index, &summary, 77, 1, NULL), 1);
+	assert_int_equal(portal_index_put(index, &summary, 77, 1, NULL), 0);
+	expect(index, (struct portal_query){.name = "forged"}, "1");
+	expect(index, (struct portal_query){.user = "alice"}, "1");
+	put(index, &rows[0], 78);
+	for (size_t i = 0; i < 2; i++) {
+		struct portal_job job cleanup_portal_job = {0};
+		const char *user = i == 0 ? "alice" : "mallory";
+		expect(index,
+		       (struct portal_query){.viewer = named(&viewer, user, ""), .user = user},
+		       "1");
+		assert_int_equal(
+			portal_index_find(index, "tony-1", named(&viewer, user, ""), &job, NULL),
+			0);
+		assert_string_equal(job.user, user);
+	}
+	assert_int_equal(portal_index_remove(index, "tony-1", 77, NULL), 0);
 	expect(index, (struct portal_query){.name = "forged"}, "");
 	expect(index, (struct portal_query){.user = "alice"}, "1");
 	portal_index_close(index);
