@@ -279,8 +279,8 @@ int portal_index_set_folder(struct portal_index *index, const struct portal_fold
 static int forget_folder(struct portal_index *index, int64_t number, struct err *err)
 {
 	static const char *const orders[] = {
-		"DELETE FROM summaries WHERE (id, user) IN "
-		"(SELECT id, user FROM jobs WHERE folder = :n)",
+		("DELETE FROM summaries WHERE (id, user) IN "
+		 "(SELECT id, user FROM jobs WHERE folder = :n)"),
 		"DELETE FROM jobs WHERE folder = :n",
 		"DELETE FROM folders WHERE number = :n",
 	};
@@ -456,8 +456,8 @@ static int forget(struct portal_index *index, const char *which, const char *id,
 		  int64_t folder, struct err *err)
 {
 	static const char *const orders[] = {
-		"DELETE FROM summaries WHERE (id, user) IN "
-		"(SELECT id, user FROM jobs WHERE id = :id AND %s)",
+		("DELETE FROM summaries WHERE (id, user) IN "
+		 "(SELECT id, user FROM jobs WHERE id = :id AND %s)"),
 		"DELETE FROM jobs WHERE id = :id AND %s",
 	};
 	char *me cleanup_free = user_name_of(geteuid());

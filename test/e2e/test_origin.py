@@ -105,7 +105,7 @@ def test_a_programs_page_reads_nothing_of_the_dashboard(tony, page):  # noqa: F8
     assert_unread(page, f"{root}v1/events", "window")   # where it would be a download
     assert ask(page, "WebSocket", f"{root}ui/tensorboard/ws") == "failed: closed"
     for path in ("v1/job/kill", "v1/links"):
-        assert "unauthorized" in post_form(page, root + path)
+        assert "send the token of the job" in post_form(page, root + path)
     # At the program's own address is the program.
     assert "no such path" in ask(page, "fetch", own.replace("ui/tensorboard/", "v1/job"))
     assert '"path": "/a"' in ask(page, "fetch", own + "a")
