@@ -126,56 +126,58 @@ static void put_config(struct table *table, size_t run, const json_t *config)
 	}
 }
 
-/* Every type of the run has the variable, with the same value. */
-static bool is_common(const json_t *types, const char *name, const json_t *value)
+/* Adds the variables of a run that not each of its types has, with the same value. */
+static void add_differing(const json_t *types, json_t *differing)
 {
-	const char *type;
-	json_t *variables;
-
-	json_object_foreach((json_t *)types, type, variables)
-	{
-		json_t *other = json_object_get(variables, name);
-		if (!other || !json_equal(other, value))
-			return false;
-	}
-	return true;
-}
-
-/* By its name alone where all types of all runs that have it agree; else also by type. */
-static bool is_common_everywhere(const json_t *runs, const char *name)
-{
-	const json_t *run;
-	size_t i;
-
-	json_array_foreach(runs, i, run)
-	{
-		const json_t *types = json_object_get(run, "environment");
-		json_t *variables;
-		const char *type;
-		json_object_foreach((json_t *)types, type, variables)
-		{
-			json_t *value = json_object_get(variables, name);
-			if (value && !is_common(types, name, value))
-				return false;
-		}
-	}
-	return true;
-}
-
-static void put_environment(struct table *table, size_t run, const json_t *runs)
-{
-	const json_t *types = json_object_get(json_array_get(runs, run), "environment");
-	json_t *variables, *value;
+	json_t *first cleanup_json = json_object(), *counts cleanup_json = json_object();
+	json_t *variables, *value, *count;
 	const char *type, *name;
 
 	json_object_foreach((json_t *)types, type, variables)
 	{
 		json_object_foreach(variables, name, value)
 		{
-			char *key cleanup_free = is_common_everywhere(runs, name)
-							 ? mem_strdup(name)
-							 : mem_printf("%s: %s", type, name);
-			put(table, ENVIRONMENT, key, NULL, run, value);
+			json_t *before = json_object_get(first, name);
+			if (!before)
+				json_object_set(first, name, value);
+			else if (!json_equal(before, value))
+				json_object_set_new(differing, name, json_true());
+			json_object_set_new(
+				counts, name,
+				json_integer(json_integer_value(json_object_get(counts, name)) +
+					     1));
+		}
+	}
+	json_object_foreach(counts, name, count)
+	{
+		if ((size_t)json_integer_value(count) < json_object_size(types))
+			json_object_set_new(differing, name, json_true());
+	}
+}
+
+/* By its name alone where all types of all runs that have it agree; else also by type. */
+static void put_environments(struct table *table, const json_t *runs)
+{
+	json_t *differing cleanup_json = json_object();
+	json_t *run, *variables, *value;
+	const char *type, *name;
+	size_t i;
+
+	json_array_foreach(runs, i, run)
+	{
+		add_differing(json_object_get(run, "environment"), differing);
+	}
+	json_array_foreach(runs, i, run)
+	{
+		json_object_foreach(json_object_get(run, "environment"), type, variables)
+		{
+			json_object_foreach(variables, name, value)
+			{
+				char *key cleanup_free = json_object_get(differing, name)
+								 ? mem_printf("%s: %s", type, name)
+								 : mem_strdup(name);
+				put(table, ENVIRONMENT, key, NULL, i, value);
+			}
 		}
 	}
 }
@@ -298,10 +300,10 @@ json_t *comparison_make(const json_t *runs)
 		put_summary(&table, i, job);
 		put_types(&table, i, json_object_get(job, "types"));
 		put_types(&table, i, json_object_get(json_object_get(run, "summary"), "types"));
-		put_environment(&table, i, runs);
 		put_config(&table, i, json_object_get(run, "config"));
 		put_metrics(&table, i, json_object_get(run, "metrics"));
 	}
+	put_environments(&table, runs);
 	for (size_t i = 0; i < GROUPS; i++) {
 		add_group(rows, table.groups[i], i == ENVIRONMENT || i == CONFIGURATION);
 		json_decref(table.groups[i]);

@@ -420,7 +420,7 @@ static int insert_job(struct portal_index *index, const struct history_summary *
 	index_bind_int(insert, ":submitted", summary->submitted_ms);
 	index_bind(insert, ":id", summary->id);
 	index_bind(insert, ":name", summary->name);
-	index_bind(insert, ":user", summary->user);
+	index_bind(insert, ":user", summary->user ? summary->user : "");
 	index_bind(insert, ":framework", summary->framework);
 	index_bind(insert, ":queue", summary->queue);
 	index_bind(insert, ":state", state);
@@ -446,7 +446,7 @@ static int insert_summary(struct portal_index *index, const struct history_summa
 	if (!insert)
 		return -1;
 	index_bind(insert, ":id", summary->id);
-	index_bind(insert, ":user", summary->user);
+	index_bind(insert, ":user", summary->user ? summary->user : "");
 	index_bind(insert, ":json", text);
 	return run(index, insert, err);
 }
@@ -502,9 +502,9 @@ static int put(struct portal_index *index, const struct history_summary *summary
 		folder == 0 ? known_acl(index, summary->id) : mem_strdup(summary->view_acl);
 
 	if (forget(index,
-		   "(user = :user OR state = '" PORTAL_DAMAGED "' OR (folder = 0 AND "
-		   "(:folder = 0 OR :user = :me)))",
-		   summary->id, summary->user, folder, err) < 0 ||
+		   "(user = :user OR folder = :folder OR state = '" PORTAL_DAMAGED "' OR "
+		   "(folder = 0 AND :user = :me))",
+		   summary->id, summary->user ? summary->user : "", folder, err) < 0 ||
 	    insert_job(index, summary, state, view_acl, folder, modified_ms, err) < 0)
 		return -1;
 	return insert_summary(index, summary, state, err);

@@ -32,7 +32,7 @@
 #include "web/serve.h"
 #include "web/ui_door.h"
 
-enum { RESTART_MS = 5000, TICKET_HEAD_BYTES = 64 * 1024 };
+enum { RESTART_MS = 5000, TICKET_HEAD_BYTES = 64 * 1024, KEY_LOOK_MS = 2000 };
 
 /* ---- the page, and the way in ------------------------------------------------------------- */
 
@@ -493,6 +493,12 @@ static int serve(struct portal *portal, struct err *err)
 	return 0;
 }
 
+/* Doors of programs and streams that are open ask for no session again. */
+static void on_key_look(evutil_socket_t fd, short what, void *data)
+{
+	portal_take_session_key(data);
+}
+
 int portal_run(const struct portal_options *options, struct err *err)
 {
 	char *token cleanup_free = secret_create();
@@ -507,6 +513,8 @@ int portal_run(const struct portal_options *options, struct err *err)
 	portal.readers = readers_create(portal.base, &portal.reader);
 	portal.session_key.folder = options->folder;
 	portal_take_session_key(&portal);
+	struct event *key_look = event_new(portal.base, -1, EV_PERSIST, on_key_look, &portal);
+	timer_start(key_look, KEY_LOOK_MS);
 	portal.groups = group_cache_create(portal_ask_groups, &portal);
 	portal.refusals = audit_refusals_create();
 	int result = serve(&portal, err);
@@ -518,6 +526,7 @@ int portal_run(const struct portal_options *options, struct err *err)
 	audit_refusals_destroy(portal.refusals);
 	child_kill(&portal.indexer);
 	event_free(portal.restart);
+	event_free(key_look);
 	portal_index_close(portal.index);
 	web_sessions_destroy(portal.sessions);
 	event_base_free(portal.base);

@@ -25,10 +25,11 @@ struct running {
 	TAILQ_ENTRY(running) link;
 	struct readers *readers;
 	struct child child;
-	char *id, *path, *address;
-	int64_t used_ms;      /* monotonic */
-	size_t requests;      /* on their way */
-	struct ui_door *door; /* to its program's pages; NULL: nobody has asked for it */
+	char *id, *address;
+	struct portal_job job; /* without its summary: whose it is, where, and who may view it */
+	int64_t used_ms;       /* monotonic */
+	size_t requests;       /* on their way */
+	struct ui_door *door;  /* to its program's pages; NULL: nobody has asked for it */
 };
 
 struct readers {
@@ -43,7 +44,7 @@ struct readers {
 static void free_running(struct running *running)
 {
 	free(running->id);
-	free(running->path);
+	portal_job_finish(&running->job);
 	free(running->address);
 	free(running);
 }
@@ -225,7 +226,12 @@ static struct running *start(struct readers *readers, const char *id, const stru
 		make_room(readers);
 	running->readers = readers;
 	running->id = mem_strdup(id);
-	running->path = mem_strdup(job->path);
+	running->job = (struct portal_job){
+		.user = mem_strdup(job->user),
+		.view_acl = mem_strdup(job->view_acl),
+		.location = mem_strdup(job->location),
+		.path = mem_strdup(job->path),
+	};
 	if (start_process(running, job, err) < 0) {
 		free_running(running);
 		return NULL;
@@ -235,6 +241,18 @@ static struct running *start(struct readers *readers, const char *id, const stru
 	return running;
 }
 
+/* Another user may have an entry with the same id. */
+static bool is_of(const struct running *running, const char *id, const struct portal_job *job)
+{
+	return str_equal(running->id, id) && str_equal(running->job.user, job->user);
+}
+
+static bool is_same(const struct portal_job *a, const struct portal_job *b)
+{
+	return str_equal(a->location, b->location) && str_equal(a->path, b->path) &&
+	       str_equal(a->view_acl, b->view_acl);
+}
+
 /* That of a job which has ended since is of no use. */
 static struct running *find(struct readers *readers, const char *id, const struct portal_job *job)
 {
@@ -242,9 +260,9 @@ static struct running *find(struct readers *readers, const char *id, const struc
 
 	TAILQ_FOREACH(running, &readers->running, link)
 	{
-		if (!str_equal(running->id, id))
+		if (!is_of(running, id, job))
 			continue;
-		if (str_equal(running->path, job->path))
+		if (is_same(&running->job, job))
 			return running;
 		leave(running);
 		return NULL;

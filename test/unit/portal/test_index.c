@@ -304,6 +304,12 @@ static void another_user_takes_no_place_of_a_job(void **state)
 			0);
 		assert_string_equal(job.user, user);
 	}
+	struct row taken = rows[1];
+	taken.id = "tony-1";
+	put(index, &taken, 78); /* the folder's entry has another owner now */
+	expect(index, (struct portal_query){.user = "alice"}, "");
+	put(index, &rows[0], 78);
+	expect(index, (struct portal_query){.user = "bob"}, "4 2");
 	assert_int_equal(portal_index_remove(index, "tony-1", 77, NULL), 0);
 	expect(index, (struct portal_query){.name = "forged"}, "");
 	expect(index, (struct portal_query){.user = "alice"}, "1");
