@@ -15,12 +15,14 @@ export class FoundLines {
 	 * @param {Set<string>} there the logs that can be read already
 	 * @param {import('./log_search.js').Matcher} matcher
 	 * @param {(bytes: number) => void} onProgress bytes that came
+	 * @param {() => boolean} isOver nothing is written any more
 	 */
-	constructor(readers, there, matcher, onProgress) {
+	constructor(readers, there, matcher, onProgress, isOver) {
 		this.readers = readers;
 		this.there = there;
 		this.matcher = matcher;
 		this.onProgress = onProgress;
+		this.isOver = isOver;
 		this.reason = null;
 		/** @type {LogLine[]} */
 		this.lines = [];
@@ -39,7 +41,7 @@ export class FoundLines {
 	}
 
 	async loadOne(reader, signal, onProgress) {
-		const all = [];
+		let all = [];
 		if (!this.there.has(reader.log))
 			return all;
 		try {
@@ -53,6 +55,9 @@ export class FoundLines {
 				throw error;
 			this.reason ??= error.message;
 		}
+		const last = all[all.length - 1];
+		if (last?.partial)
+			all = this.isOver() ? [...all.slice(0, -1), {...last, partial: false}] : all.slice(0, -1);
 		return all;
 	}
 
@@ -64,8 +69,10 @@ export class FoundLines {
 
 	/** Of what is written meanwhile: lines that match. @param {LogLine[]} lines */
 	take(lines) {
-		const found = lines.filter((line) => !line.partial && this.matcher.test(line.text));
+		const found = lines.filter((line) => !line.partial && this.matcher.test(line.text))
+			.slice(0, Math.max(0, FOUND_MAX - this.lines.length));
 		this.lines.push(...found);
+		this.isCut ||= this.lines.length >= FOUND_MAX;
 		return found;
 	}
 

@@ -137,7 +137,8 @@ export class LogView {
 		const match = matcher ? LogReader.matchParameters(matcher) : {};
 		this.readers = this.names.map((name) => new LogReader(this.api, this.task, name, this.attempt, match));
 		this.source = matcher
-			? new FoundLines(this.readers, this.there, matcher, (bytes) => this.say(`Searching\u2026 ${formatBytes(bytes)}`))
+			? new FoundLines(this.readers, this.there, matcher, (bytes) => this.say(`Searching\u2026 ${formatBytes(bytes)}`),
+				this.jobHasEnded)
 			: new LogGroup(this.readers, this.there, this.jobHasEnded);
 	}
 
@@ -213,6 +214,7 @@ export class LogView {
 			this.abort.abort();
 			this.abort = new AbortController();
 			this.busy = false;
+			this.pending = []; /* read again, from where what is shown ends */
 			this.sayPlace();
 		}
 	}
@@ -238,8 +240,9 @@ export class LogView {
 			this.say(isEmpty ? this.source.reason ?? this.emptyWords() : this.endWords());
 			return;
 		}
-		this.say(isEmpty ? this.source.reason ?? 'Following' : 'Following');
-		this.readers.forEach((reader, i) => this.followOne(reader, i, this.abort.signal));
+		this.say(this.source.isCut ? this.countWords() : isEmpty ? this.source.reason ?? 'Following' : 'Following');
+		if (!this.source.isCut)
+			this.readers.forEach((reader, i) => this.followOne(reader, i, this.abort.signal));
 	}
 
 	emptyWords() {

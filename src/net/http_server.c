@@ -76,7 +76,8 @@ static void refuse_busy(const struct http_server *server, int fd, const char *me
 
 static void push_out(struct http_connection *connection, const char *message)
 {
-	if (evbuffer_get_length(connection->wire.output) == 0)
+	/* Within an answer it would be taken for a part of that. */
+	if (connection->phase < PHASE_STREAM && evbuffer_get_length(connection->wire.output) == 0)
 		refuse_busy(connection->server, connection->wire.fd, message);
 	http_connection_free(connection);
 }

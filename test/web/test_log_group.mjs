@@ -178,12 +178,12 @@ test('lines that match are a log of their own', async () => {
 	const names = new Set(['stdout', 'stderr']);
 	for (const [query, options] of [['00 ....', {}], ['00 \\.', {regex: true}]]) {
 		const wanted = inOrder().filter((text) => text.endsWith('00'));
-		const found = new FoundLines(readers, names, createMatcher(query, options).matcher, () => {});
+		const found = new FoundLines(readers, names, createMatcher(query, options).matcher, () => {}, () => true);
 		assert.deepEqual(texts(await found.tail(10, signal)), wanted.slice(-10));
 		found.settle(found.lines.slice(-10));
 		assert.deepEqual(texts(await found.older()), wanted.slice(0, -10));
 		assert.deepEqual(await found.newer(), []);
 	}
-	const none = new FoundLines(readers, new Set(['stderr']), createMatcher('nobody says this').matcher, () => {});
+	const none = new FoundLines(readers, new Set(['stderr']), createMatcher('nobody says this').matcher, () => {}, () => true);
 	assert.deepEqual(await none.tail(10, signal), []);
 });
