@@ -16,7 +16,7 @@ from conftest import OWNER, STRANGER
 # Waits for the file go-EPOCH in its owner's home, listens on the port in the variable NAME with an option, says so, and waits
 # for end-EPOCH.
 SERVER = """
-import os, socket, sys, time
+import os, socket, sys, threading, time
 name, option, home = sys.argv[1:]
 def wait_for(what):
     while not os.path.exists(f"{home}/{what}-{os.environ['TONY_EPOCH']}"):
@@ -32,8 +32,23 @@ except OSError:
     wait_for("gone")
     raise
 listener.listen()
+
+
+def serve():  # as a web interface does
+    while True:
+        try:
+            peer, _ = listener.accept()
+        except OSError:
+            return
+        peer.recv(4096)
+        peer.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n")
+        peer.close()
+
+
+threading.Thread(target=serve, daemon=True).start()
 print("listens", flush=True)
 wait_for("close")
+listener.shutdown(socket.SHUT_RDWR)
 listener.close()
 print("closed", flush=True)
 wait_for("end")
