@@ -118,6 +118,14 @@ static int connect_to(const struct str_list *words, struct err *err)
 
 /* ------------------------------------------------------------------------------------------- */
 
+/* [A-Za-z0-9_][A-Za-z0-9._-]*: the container's word reaches ssh's configuration, and a shell here. */
+static bool is_user_name(const char *name)
+{
+	const char *letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+
+	return *name && *name != '.' && *name != '-' && !name[strspn(name, letters)];
+}
+
 /* Of the containers, who need not be the job's: on some clusters all are one user's. NULL: `err`.
  * The caller frees. */
 static char *find_user(const struct opened *opened, const char *program, const char *task,
@@ -131,8 +139,8 @@ static char *find_user(const struct opened *opened, const char *program, const c
 	if (output && !fgets(name, sizeof(name), output))
 		*name = '\0';
 	name[strcspn(name, "\n")] = '\0';
-	if (output && pclose(output) == 0 && *name && str_is_utf8(name, strlen(name)))
-		return str_printable(name, strlen(name));
+	if (output && pclose(output) == 0 && is_user_name(name))
+		return mem_strdup(name);
 	err_set(err, ERR_FAILED, "the user of %s is not known", task);
 	return NULL;
 }

@@ -99,3 +99,20 @@ def test_a_container_without_its_programs(tony):
     ssh = Ssh(tony, env=f",PATH={tony.directory}/bin")
     code, _, errors = ssh.run(ssh.host, "true")
     assert code == 255 and "there is no ssh-keygen in the container, so no ssh: install openssh-server" in errors
+
+
+def test_a_container_that_lies_about_its_user(tony):
+    """Its word would reach a shell here, by the %r of the ProxyCommand."""
+    (tony.directory / "bin").mkdir()
+    (tony.directory / "name").write_text("")
+    (tony.directory / "bin/id").write_text(f"#!/bin/sh\nexec cat {tony.directory}/name\n")
+    (tony.directory / "bin/id").chmod(0o755)
+    job = tony.submit({"tony.worker.instances": 1, "tony.worker.envs": f"PATH={tony.directory}/bin:/usr/bin:/bin"},
+                      "--executes", "exec sleep 1000")
+    job.wait_task("worker:0")
+    for name in (f"x$(touch {tony.directory}/evil)", "-oProxyCommand=x", "a b", ".", "a;b", ""):
+        (tony.directory / "name").write_text(f"{name}\n")
+        answer = tony.run("ssh-config", job.id)
+        assert answer.returncode == 70 and answer.stdout == "" and "the user of worker:0 is not known" in answer.stderr, name
+    (tony.directory / "name").write_text("_jane.doe-1\n")
+    assert "    User _jane.doe-1\n" in tony.run("ssh-config", job.id).stdout
