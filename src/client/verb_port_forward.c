@@ -205,7 +205,12 @@ static int listen_here(struct lead *lead, struct err *err)
 {
 	char *address cleanup_free = mem_printf("127.0.0.1:%d", (int)lead->here);
 
-	lead->port = local_port_open(lead->forward->base, address, geteuid(), on_accept, lead, err);
+	lead->port = local_port_open(&(struct local_port_options){.base = lead->forward->base,
+								  .address = address,
+								  .user = geteuid(),
+								  .accepted = on_accept,
+								  .data = lead},
+				     err);
 	return lead->port ? 0 : -1;
 }
 

@@ -21,19 +21,23 @@ enum { ACCEPT_PAUSE_MS = 100 };
 struct local_port {
 	struct evconnlistener *listener;
 	struct event resume; /* listening again after accept failed */
-	uid_t user;
-	void (*accepted)(void *data, int fd);
-	void *data;
+	struct local_port_options options; /* `address` is gone */
 	char *address;
 };
 
 static bool is_welcome(const struct local_port *port, int fd)
 {
+	struct err why cleanup_err = {0};
 	uid_t uid;
 
-	return port->user == SOCKET_OWNER_ANY ||
-	       socket_owner_of_peer(fd, &uid, NULL) != SOCKET_OWNER_KNOWN ||
-	       socket_owner_is_trusted(uid, port->user, NULL);
+	if (port->options.user == SOCKET_OWNER_ANY)
+		return true;
+	if (socket_owner_of_peer(fd, &uid, &why) == SOCKET_OWNER_KNOWN)
+		return socket_owner_is_trusted(uid, port->options.user, NULL);
+	if (!port->options.lets_unknown)
+		log_warning("%s: a connection is refused, since its user is not known: %s",
+			    port->address, err_message(&why));
+	return port->options.lets_unknown;
 }
 
 static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *peer,
@@ -42,7 +46,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 	const struct local_port *port = data;
 
 	if (is_welcome(port, fd))
-		port->accepted(port->data, fd);
+		port->options.accepted(port->options.data, fd);
 	else
 		close(fd);
 }
@@ -65,15 +69,15 @@ static void on_resume(evutil_socket_t fd, short what, void *data)
 	evconnlistener_enable(port->listener);
 }
 
-static int listen_at(struct local_port *port, struct event_base *base, const char *text,
-		     struct err *err)
+static int listen_at(struct local_port *port, struct err *err)
 {
+	const char *text = port->options.address;
 	struct net_address address = {.length = sizeof(address.storage)};
 	int fd = net_listen(text, false, err);
 
 	if (fd < 0)
 		return -1;
-	port->listener = evconnlistener_new(base, on_accept, port,
+	port->listener = evconnlistener_new(port->options.base, on_accept, port,
 					    LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
 	if (!port->listener) {
 		close(fd);
@@ -87,18 +91,16 @@ static int listen_at(struct local_port *port, struct event_base *base, const cha
 	return 0;
 }
 
-struct local_port *local_port_open(struct event_base *base, const char *address, uid_t user,
-				   void (*accepted)(void *data, int fd), void *data,
-				   struct err *err)
+struct local_port *local_port_open(const struct local_port_options *options, struct err *err)
 {
 	struct local_port *port = mem_alloc(sizeof(*port));
 
-	port->user = user;
-	port->accepted = accepted;
-	port->data = data;
-	event_assign(&port->resume, base, -1, 0, on_resume, port);
-	if (listen_at(port, base, address, err) == 0)
+	port->options = *options;
+	event_assign(&port->resume, options->base, -1, 0, on_resume, port);
+	if (listen_at(port, err) == 0) {
+		port->options.address = NULL;
 		return port;
+	}
 	local_port_close(port);
 	return NULL;
 }

@@ -2,6 +2,7 @@
 #ifndef TONY_NET_LOCAL_PORT_H
 #define TONY_NET_LOCAL_PORT_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -9,11 +10,18 @@
 struct event_base;
 struct local_port;
 
-/* Listens at `address` ("127.0.0.1:0": any port). On this machine only programs of `user` or root
- * are let in, and whom the kernel knows not; SOCKET_OWNER_ANY: all. `accepted` takes `fd`. */
-struct local_port *local_port_open(struct event_base *base, const char *address, uid_t user,
-				   void (*accepted)(void *data, int fd), void *data,
-				   struct err *err);
+struct local_port_options {
+	struct event_base *base;
+	const char *address; /* "127.0.0.1:0": any port */
+	uid_t user;	     /* only his programs and root's are let in; SOCKET_OWNER_ANY: all */
+	/* So are those whom the kernel does not name, as of a connection that its client has
+	 * closed already, and those of other machines: behind the port a token is asked for. */
+	bool lets_unknown;
+	void (*accepted)(void *data, int fd); /* takes `fd` */
+	void *data;
+};
+
+struct local_port *local_port_open(const struct local_port_options *options, struct err *err);
 void local_port_close(struct local_port *port); /* NULL is fine */
 
 /* The loop, until SIGINT, SIGTERM or event_base_loopbreak(). */

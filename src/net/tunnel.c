@@ -206,8 +206,13 @@ struct tunnel *tunnel_create(const struct tunnel_options *options, struct err *e
 	tunnel->tls = options->secret ? tls_context_create_shared(options->secret) : NULL;
 	tunnel->dial_ms = options->dial_ms ? options->dial_ms : DIAL_MS;
 	LIST_INIT(&tunnel->passages);
-	tunnel->port = local_port_open(options->base, options->listen, options->user, on_accept,
-				       tunnel, err);
+	tunnel->port = local_port_open(&(struct local_port_options){.base = options->base,
+								    .address = options->listen,
+								    .user = options->user,
+								    .lets_unknown = true,
+								    .accepted = on_accept,
+								    .data = tunnel},
+				       err);
 	if (!tunnel->port) {
 		tunnel_destroy(tunnel);
 		return NULL;

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/local_port.h"
 #include "net/socket_owner.h"
 #include "net/tunnel.h"
 #include "peer.h"
@@ -151,6 +152,46 @@ static void test_lets_in_nobody_but_its_user(void **state)
 		assert_int_equal(seteuid(0) || setegid(0), 0);
 }
 
+static void count(void *data, int fd)
+{
+	++*(int *)data;
+	close(fd);
+}
+
+/* The kernel has forgotten whose it was. */
+static void test_lets_in_nobody_who_has_closed(void **state)
+{
+	struct event_base *base = event_base_new();
+	struct str lines cleanup_str = {0};
+	struct peer peer;
+
+	log_divert(keep_line, &lines);
+	for (int lets_unknown = 0; lets_unknown < 2; lets_unknown++) {
+		int accepted = 0;
+		struct local_port *port =
+			local_port_open(&(struct local_port_options){.base = base,
+								     .address = "127.0.0.1:0",
+								     .user = geteuid(),
+								     .lets_unknown = lets_unknown,
+								     .accepted = count,
+								     .data = &accepted},
+					NULL);
+		peer_open(&peer, base, local_port_address(port));
+		peer_send(&peer, ASK);
+		peer_close(&peer);
+		run_idle(base);
+		assert_int_equal(accepted, lets_unknown);
+		assert_non_null(strstr(lines.text, "its user is not known: nobody has it"));
+		peer_open(&peer, base, local_port_address(port));
+		run_idle(base);
+		assert_int_equal(accepted, lets_unknown + 1);
+		peer_close(&peer);
+		local_port_close(port);
+	}
+	log_divert(NULL, NULL);
+	event_base_free(base);
+}
+
 /* It shows no token: it is one of those who make way. */
 /* promise: S92 */
 static void test_is_a_stranger_without_token(void **state)
@@ -208,6 +249,7 @@ int main(void)
 		cmocka_unit_test(test_ends_where_the_target_does_not_know_the_secret),
 		cmocka_unit_test(test_silent_target_keeps_no_passage),
 		cmocka_unit_test(test_lets_in_nobody_but_its_user),
+		cmocka_unit_test(test_lets_in_nobody_who_has_closed),
 		cmocka_unit_test(test_is_a_stranger_without_token),
 		cmocka_unit_test(test_moves_to_another_target),
 	};
