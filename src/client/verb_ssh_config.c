@@ -84,12 +84,16 @@ static int make_key(const char *path, struct err *err)
 static char *find_key(const struct opened *opened, struct err *err)
 {
 	char *path cleanup_free = fs_join(opened->door.job_dir, "ssh_key");
+	char *public_path cleanup_free = mem_printf("%s.pub", path);
 	char *lock_path cleanup_free = mem_printf("%s.lock", path);
 	int lock cleanup_close = fs_lock(lock_path, err);
 
-	if (lock < 0 || (!fs_exists(path) && make_key(path, err) < 0))
+	if (lock < 0)
 		return NULL;
-	return mem_steal(&path);
+	if (fs_exists(public_path)) /* it is written last */
+		return mem_steal(&path);
+	unlink(path);
+	return make_key(path, err) < 0 ? NULL : mem_steal(&path);
 }
 
 static int connect_to(const struct str_list *words, struct err *err)

@@ -86,6 +86,8 @@ def test_what_is_refused(tony):
         answer = tony.run("ssh-config", *words)
         assert answer.returncode == code and text in answer.stderr, (words, answer.stderr)
     assert tony.run("ssh-config", ssh.job.id).stdout == ssh.file.read_text()  # one key for a job
+    (ssh.job.directory / "ssh_key.pub").unlink()  # as after an ssh-keygen that was killed
+    assert tony.run("ssh-config", ssh.job.id).stdout == ssh.file.read_text() and ssh.run(ssh.host, "true")[0] == 0
     lines = [line for line in audit_of((ssh.job.directory / "am.log").read_text()) if line["action"] == "exec"]
     assert "worker:1" in [line["detail"] for line in lines]
     assert tony.run("kill", ssh.job.id).returncode == 0
