@@ -62,6 +62,7 @@
 	X(archive_write_new)                                                                       \
 	X(archive_write_open_fd)                                                                   \
 	X(archive_write_set_filter_option)                                                         \
+	X(archive_write_set_format_gnutar)                                                         \
 	X(archive_write_set_format_pax_restricted)
 
 #define ARCHIVE_LIBRARY_MEMBER(name) __typeof__(&name) name;

@@ -29,15 +29,25 @@ static int fail(struct pack *pack, const char *what, struct archive *archive)
 	return err_set(pack->err, ERR_IO, "cannot pack %s: %s", what, why ? why : "it failed");
 }
 
-static int copy_content(struct pack *pack, const char *path)
+/* The archive would fill up with zeros a file that became shorter than its entry says. */
+static int copy_content(struct pack *pack, const char *path, int64_t size)
 {
 	char *block cleanup_free = mem_alloc(BLOCK);
 	la_ssize_t got;
 
-	while ((got = libarchive.archive_read_data(pack->disk, block, BLOCK)) > 0)
+	for (int64_t left = size; left > 0; left -= got) {
+		got = libarchive.archive_read_data(pack->disk, block, BLOCK);
+		if (got == 0) /* before a hole at the end, too */
+			got = libarchive.archive_read_data(pack->disk, block, BLOCK);
+		if (got < 0)
+			return fail(pack, path, pack->disk);
+		if (got == 0)
+			return err_set(pack->err, ERR_IO,
+				       "cannot pack %s: it became shorter meanwhile", path);
 		if (libarchive.archive_write_data(pack->out, block, (size_t)got) != got)
 			return fail(pack, path, pack->out);
-	return got < 0 ? fail(pack, path, pack->disk) : 0;
+	}
+	return 0;
 }
 
 static int add_entry(struct pack *pack, struct archive_entry *entry)
@@ -65,7 +75,7 @@ static int add_entry(struct pack *pack, struct archive_entry *entry)
 	libarchive.archive_entry_acl_clear(entry);
 	if (libarchive.archive_write_header(pack->out, entry) < ARCHIVE_WARN)
 		return fail(pack, path, pack->out);
-	return type == AE_IFREG ? copy_content(pack, path) : 0;
+	return type == AE_IFREG ? copy_content(pack, path, libarchive.archive_entry_size(entry)) : 0;
 }
 
 static int add_all(struct pack *pack)
@@ -106,7 +116,6 @@ static int pack_tree(struct pack *pack, const char *last, int fd)
 
 	pack->disk = libarchive.archive_read_disk_new();
 	libarchive.archive_read_disk_set_symlink_physical(pack->disk);
-	libarchive.archive_write_set_format_pax_restricted(pack->out);
 	if (libarchive.archive_write_open_fd(pack->out, fd) != ARCHIVE_OK)
 		result = fail(pack, pack->source, pack->out);
 	else if (libarchive.archive_read_disk_open(pack->disk, pack->source) != ARCHIVE_OK)
@@ -126,6 +135,7 @@ static int pack_directory(const char *source, int fd, struct err *err)
 {
 	struct pack pack = {.out = libarchive.archive_write_new(), .source = source, .err = err};
 
+	libarchive.archive_write_set_format_pax_restricted(pack.out);
 	libarchive.archive_write_add_filter_gzip(pack.out);
 	/* A little larger than at its best, in a third of the time. */
 	libarchive.archive_write_set_filter_option(pack.out, "gzip", "compression-level", "1");
@@ -139,6 +149,8 @@ int archive_pack_named(const char *source, const char *name, const char *last, i
 		return -1;
 	struct pack pack = {
 		.out = libarchive.archive_write_new(), .source = source, .name = name, .err = err};
+	/* busybox knows no pax: neither its holes nor its names. */
+	libarchive.archive_write_set_format_gnutar(pack.out);
 	locale_t utf8, before = archive_names_begin(&utf8);
 	int result = pack_tree(&pack, last, fd);
 	archive_names_end(before, utf8);
