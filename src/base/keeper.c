@@ -57,11 +57,9 @@ static void hold_signals(sigset_t *before)
 	sigprocmask(SIG_BLOCK, &all, before);
 }
 
-int keeper_make_directory(struct keeper *keeper, const char *name, struct err *err)
+/* `path` ends in XXXXXX, as mkdtemp() has it. */
+static int make_directory(struct keeper *keeper, char *path, struct err *err)
 {
-	const char *parent = getenv("TMPDIR");
-	char *path cleanup_free =
-		mem_printf("%s/%s-XXXXXX", parent && *parent ? parent : "/tmp", name);
 	sigset_t before;
 
 	*keeper = (struct keeper){0};
@@ -72,6 +70,22 @@ int keeper_make_directory(struct keeper *keeper, const char *name, struct err *e
 		rmdir(path);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return result;
+}
+
+int keeper_make_directory(struct keeper *keeper, const char *name, struct err *err)
+{
+	const char *parent = getenv("TMPDIR");
+	char *path cleanup_free =
+		mem_printf("%s/%s-XXXXXX", parent && *parent ? parent : "/tmp", name);
+
+	return make_directory(keeper, path, err);
+}
+
+int keeper_make_beside(struct keeper *keeper, const char *path, struct err *err)
+{
+	char *made cleanup_free = mem_printf("%s.part.XXXXXX", path);
+
+	return make_directory(keeper, made, err);
 }
 
 int keeper_make_file(struct keeper *keeper, const char *path, struct err *err)

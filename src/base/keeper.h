@@ -23,6 +23,9 @@ int keeper_start(struct keeper *keeper, const char *path, struct err *err);
  * with `name`. */
 int keeper_make_directory(struct keeper *keeper, const char *name, struct err *err);
 
+/* The same of one beside `path`; its name begins with that and ".part". */
+int keeper_make_beside(struct keeper *keeper, const char *path, struct err *err);
+
 /* The same of a new file beside `path`, open for reading and writing; its name begins with that.
  * Returns the descriptor, which the caller closes, or -1. */
 int keeper_make_file(struct keeper *keeper, const char *path, struct err *err);

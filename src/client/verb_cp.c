@@ -56,10 +56,11 @@ static const char take_script[] = SCRIPT_BEGIN
 	"if test $3 = d && { test -e \"$path\" || test -L \"$path\"; }; then\n"
 	"	fail 2 \"$label: is there already; remove it, or name another one\"\n"
 	"fi\n"
-	"part=$directory/.tony-cp.$$\n"
-	"trap 'rm -rf -- \"$part\"' EXIT\n"
+	"part=\n"
+	"trap 'test -z \"$part\" || rm -rf -- \"$part\"' EXIT\n"
 	"trap 'exit 130' HUP INT TERM\n"
-	"mkdir -m 700 -- \"$part\" || exit 6\n"
+	"part=$(mktemp -d -- \"$directory/.tony-cp.XXXXXX\") || "
+	"{ test -w \"$directory\" || exit 6; exit 70; }\n"
 	"tar -xpof - -C \"$part\" || fail 70 \"$label: was not copied\"\n"
 	"test -e \"$part/" LAST_IN_ARCHIVE "\" || fail 70 \"$label: was not copied, but cut off\"\n"
 	"mv -f -- \"$part/" NAME_IN_ARCHIVE "\" \"$path\" || exit 70\n";
@@ -80,8 +81,11 @@ static const char give_script[] = SCRIPT_BEGIN
 	"fi\n"
 	"echo $1\n"
 	"shift\n"
-	"tar \"$@\"\n"
+	"exec 3>&1\n"
+	"said=$(LC_ALL=C tar \"$@\" 2>&1 >&3)\n"
 	"code=$?\n"
+	"test -z \"$said\" || printf '%s\\n' \"$said\" >&2\n"
+	"case $said in *'File shrank by'*) fail 70 \"$label: became shorter meanwhile\" ;; esac\n"
 	"if test $code = 1; then case $(tar --version 2>/dev/null) in *GNU*) exit 0 ;; esac; fi\n"
 	"test $code = 0 || fail 70 \"$label: was not copied\"\n";
 
@@ -357,16 +361,17 @@ static char *find_target(const char *name, const char *target, bool is_directory
 	return NULL;
 }
 
-/* Through `part`, which is gone afterwards. */
-static int receive(struct transfer *transfer, const char *name, const char *part, const char *path,
-		   bool is_directory, struct err *err)
+/* Through a directory beside it, which is gone afterwards. */
+static int receive(struct transfer *transfer, const char *name, const char *path, bool is_directory,
+		   struct err *err)
 {
 	struct keeper keeper cleanup_keeper = {0};
-	char *file cleanup_free = fs_join(part, name);
 	struct stat info;
 
-	if (keeper_start(&keeper, part, err) < 0)
+	if (keeper_make_beside(&keeper, path, err) < 0)
 		return -1;
+	char *part cleanup_free = fs_join(keeper.path, "content");
+	char *file cleanup_free = fs_join(part, name);
 	if (archive_unpack_stream(transfer->fd, part, &limits, err) < 0) {
 		fs_explain_room(path, err);
 		return give_up(transfer, err);
@@ -399,8 +404,7 @@ static int get(const struct place *source, const char *target, struct err *err)
 	char *path cleanup_free = find_target(name, target, kind == 'd', err);
 	if (!path)
 		return -1;
-	char *part cleanup_free = mem_printf("%s.part.%d", path, getpid());
-	int result = receive(&transfer, name, part, path, kind == 'd', err);
+	int result = receive(&transfer, name, path, kind == 'd', err);
 	return result < 0 ? err_wrap(err, "%s", source->word) : result;
 }
 

@@ -189,7 +189,7 @@ def test_an_enemy_writes_nothing_beside_the_copy(tony, enemy, kind):
 def test_a_tar_that_fails(tony, tar, text):
     bin_directory = tony.directory / "bin"
     bin_directory.mkdir()
-    for program in ("dirname", "basename", "mkdir", "rm", "mv", "head", "sh", "cat", "sleep"):
+    for program in ("dirname", "basename", "mktemp", "rm", "mv", "head", "sh", "cat", "sleep"):
         (bin_directory / program).symlink_to(f"/bin/{program}")
     if tar:
         (bin_directory / "tar").write_text(f"#!/bin/sh\ncat >/dev/null\n{tar}\n")
@@ -199,6 +199,48 @@ def test_a_tar_that_fails(tony, tar, text):
     said = tony.run("cp", "file", f"{job.id}/worker:0:{tony.directory}/copy")
     assert said.returncode == 70 and text in said.stderr, said.stderr
     assert not [name for name in os.listdir(tony.directory) if "copy" in name or "tony-cp" in name]
+
+
+def holes(path, size, *offsets):
+    """A file of that size with a MiB of data at each of these."""
+    with open(path, "wb") as file:
+        for offset in offsets:
+            file.seek(offset)
+            file.write(os.urandom(1 << 20))
+        file.truncate(size)
+
+
+@pytest.mark.parametrize("tar", ["busybox", ""])
+def test_holes_and_names_reach_every_tar(tony, tar):
+    submit(tony, own_tar(tony, f"exec {tar} tar \"$@\"") if tar else None)
+    tree = make_tree(tony.directory / "tree")
+    for number, offsets in enumerate([(), (0,), (5 << 20,), (0, 7 << 20), (3 << 20, 9 << 20)]):
+        holes(tree / f"holes-{number}", 10 << 20, *offsets)
+    long = tree / ("d" * 120) / ("ü" * 100)
+    long.parent.mkdir()
+    long.write_text("a long name")
+    (tree / "far").symlink_to("f" * 150)
+    (tree / "nothing").write_text("")
+    copy(tony, tree, f"worker:0:{tony.directory}/inside")
+    assert tell(tony.directory / "inside") == tell(tree)
+
+
+def test_a_file_that_became_shorter_is_not_filled_up(tony):
+    """Here and there: what the reader has opened is cut off while it waits for the pipe."""
+    submit(tony, own_tar(tony, f"echo >{tony.directory}/begun; until test -e {tony.directory}/cut; do sleep 0.01; done; exec /bin/tar \"$@\""))
+    holes(tony.directory / "big", 32 << 20, *range(0, 32 << 20, 1 << 20))
+    started = tony.start("cp", "big", f"worker:0:{tony.directory}/copy")
+    wait_until(lambda: (tony.directory / "begun").exists(), "the copy to begin")
+    os.truncate(tony.directory / "big", 20 << 20)
+    (tony.directory / "cut").touch()
+    assert "it became shorter meanwhile" in started.communicate(timeout=PATIENCE_S)[1] and started.returncode != 0
+    wait_until(lambda: not parts(tony.directory), "the part to be removed")
+    assert not (tony.directory / "copy").exists()
+    (tony.directory / "bin/tar").write_text("#!/bin/sh\necho archive\n"
+                                            "echo \"tar: ./big: File shrank by 7 bytes; padding with zeros\" >&2\nexit 1\n")
+    said = copy(tony, f"worker:0:{tony.directory}/big", "copy", code=70)
+    assert "File shrank by 7 bytes" in said and "big: became shorter meanwhile" in said
+    assert not [name for name in os.listdir(tony.directory) if "copy" in name]
 
 
 def parts(directory):
@@ -230,6 +272,15 @@ def test_what_is_interrupted_leaves_nothing(tony, how, way):
     if (how, way) != ("program", "in"):  # what runs in a container that ends is killed at once
         wait_until(lambda: not os.listdir(tony.directory / "there"), "the part to be removed")
     assert not os.path.exists(target)
+
+
+def test_a_directory_without_room_is_not_one_without_right(tony):
+    keys = own_tar(tony, "exec /bin/tar \"$@\"")
+    (tony.directory / "bin/mktemp").write_text("#!/bin/sh\necho no space >&2\nexit 1\n")
+    (tony.directory / "bin/mktemp").chmod(0o755)
+    submit(tony, keys)
+    (tony.directory / "file").write_text("x")
+    assert "no space" in copy(tony, "file", f"worker:0:{tony.directory}/copy", code=70)
 
 
 def test_a_file_that_grows_is_copied(tony):
