@@ -1,5 +1,6 @@
 #include "base/str.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +198,18 @@ bool str_is_http_url(const char *text)
 							    : 0;
 
 	return scheme > 0 && text[scheme] != '\0' && text[scheme] != '/';
+}
+
+const char *str_after_form(const char *text, const char *form)
+{
+	for (; *form; form++, text++) {
+		bool fits = *form == '0'   ? isdigit((unsigned char)*text)
+			    : *form == 'x' ? isxdigit((unsigned char)*text)
+					   : *form == *text;
+		if (!fits)
+			return NULL;
+	}
+	return text;
 }
 
 bool str_ends_with(const char *text, const char *suffix)

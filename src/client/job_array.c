@@ -104,7 +104,10 @@ void job_array_join(struct job *job, const char *array, int64_t number, const st
 
 bool job_array_is_id(const char *word)
 {
-	return str_starts_with(word, BEGINNING);
+	const char *rest = str_after_form(word, BEGINNING "00000000-000000-xxxxxxxx");
+
+	return rest && (!*rest || (*rest == '_' && rest[1] &&
+				   !rest[1 + strspn(rest + 1, "0123456789")]));
 }
 
 bool job_array_is_whole(const char *word)

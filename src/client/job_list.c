@@ -59,8 +59,9 @@ static int add_stored(const struct job_list_filter *filter, struct job_list *lis
 
 bool job_list_has_word(const struct job_summary *job, const char *word)
 {
-	return scheduler_id_begins(job->id, word) || str_equal(job->name, word) ||
-	       (job_array_is_id(word) && has_tag(job, word));
+	return job_array_is_id(word)
+		       ? has_tag(job, word)
+		       : scheduler_id_begins(job->id, word) || str_equal(job->name, word);
 }
 
 /* None is any. */

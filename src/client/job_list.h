@@ -37,7 +37,7 @@ int job_list_find(const struct job_list_filter *filter, struct job_list *list, s
  * is none. */
 int job_list_find_array(const char *word, struct str_list *ids, struct err *err);
 
-/* As struct job_list_filter has it; a word may be an array's, too. */
+/* As struct job_list_filter has it; one of an array's form is that array alone, and no name. */
 bool job_list_has_word(const struct job_summary *job, const char *word);
 /* A scheduler may keep tags in small letters, so these are the same in any case. */
 bool job_list_has_tags(const struct job_summary *job, const struct str_list *tags);

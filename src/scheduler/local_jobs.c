@@ -1,6 +1,5 @@
 #include "scheduler/local_jobs.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -317,18 +316,10 @@ int local_jobs_list(const struct local_engine *engine, int64_t ended_since_ms,
 
 bool local_jobs_is_id(const char *id, struct history_days *days)
 {
-	static const char form[] = "tony-00000000-000000-xxxxxxxx";
+	const char *rest = str_after_form(id, "tony-00000000-000000-xxxxxxxx");
 	struct tm tm = {0};
-	size_t i = 0;
 
-	for (; form[i] && id[i]; i++) {
-		bool fits = form[i] == '0'   ? isdigit((unsigned char)id[i])
-			    : form[i] == 'x' ? isxdigit((unsigned char)id[i])
-					     : form[i] == id[i];
-		if (!fits)
-			return false;
-	}
-	if (form[i] != id[i])
+	if (!rest || *rest)
 		return false;
 	*days = (struct history_days){.last_ms = INT64_MAX};
 	if (strptime(id, "tony-%Y%m%d-%H%M%S", &tm)) {

@@ -247,6 +247,14 @@ def test_so_many_jobs_of_an_array_run_at_a_time(tony):
     assert [job.wait() for job in jobs] == [8, 0, 0, 0, 0]
 
 
+def test_a_name_that_begins_as_the_id_of_an_array_is_a_name(tony):
+    jobs = [submit(tony, "--hold", "--name", "array-model") for _ in range(2)]
+    answer = tony.run("kill", "array-model")
+    assert answer.returncode == 2 and 'name "array-model"' in answer.stderr and "--all" in answer.stderr
+    assert tony.run("kill", "--all", "array-model").returncode == 0
+    assert [job.wait() for job in jobs] == [8, 8]
+
+
 def test_an_array_is_killed_held_and_waited_for_as_a_whole(tony):
     name, jobs = array(tony, "1-3%1", "--hold", command="true")
     after = submit(tony, "--after", f"{name}:any")

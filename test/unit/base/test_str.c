@@ -110,6 +110,9 @@ static void prefixes_and_suffixes(void **state)
 	assert_true(str_starts_with("tony.worker", "tony."));
 	assert_true(str_starts_with("x", ""));
 	assert_false(str_starts_with("ton", "tony"));
+	assert_string_equal(str_after_form("job-07-fF_3", "job-00-xx"), "_3");
+	assert_null(str_after_form("job-07-f", "job-00-xx"));
+	assert_null(str_after_form("job-a7-ff", "job-00-xx"));
 	assert_true(str_ends_with("a.tar.gz", ".gz"));
 	assert_true(str_ends_with("x", ""));
 	assert_false(str_ends_with("gz", ".gz"));
