@@ -75,7 +75,8 @@ static int add_entry(struct pack *pack, struct archive_entry *entry)
 	libarchive.archive_entry_acl_clear(entry);
 	if (libarchive.archive_write_header(pack->out, entry) < ARCHIVE_WARN)
 		return fail(pack, path, pack->out);
-	return type == AE_IFREG ? copy_content(pack, path, libarchive.archive_entry_size(entry)) : 0;
+	return type == AE_IFREG ? copy_content(pack, path, libarchive.archive_entry_size(entry))
+				: 0;
 }
 
 static int add_all(struct pack *pack)

@@ -141,7 +141,7 @@ static int parse_place(struct place *place, const char *word, struct err *err)
 		return 0;
 	return err_set(err, ERR_USAGE,
 		       "%s: a path in a task is written TASK:PATH, as worker:1:/tmp/x; one of this "
-		       "machine, with a colon in its first part, begins with ./",
+		       "machine, with a colon in its first or second part, begins with ./",
 		       word);
 }
 

@@ -122,7 +122,8 @@ static int connect_to(const struct str_list *words, struct err *err)
 
 /* ------------------------------------------------------------------------------------------- */
 
-/* [A-Za-z0-9_][A-Za-z0-9._-]*: the container's word reaches ssh's configuration, and a shell here. */
+/* [A-Za-z0-9_][A-Za-z0-9._-]*: the container's word reaches ssh's configuration, and a shell here.
+ */
 static bool is_user_name(const char *name)
 {
 	const char *letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";

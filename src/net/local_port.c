@@ -20,7 +20,7 @@ enum { ACCEPT_PAUSE_MS = 100 };
 
 struct local_port {
 	struct evconnlistener *listener;
-	struct event resume; /* listening again after accept failed */
+	struct event resume;		   /* listening again after accept failed */
 	struct local_port_options options; /* `address` is gone */
 	char *address;
 };
