@@ -185,7 +185,7 @@ static int read_value(const struct reader *reader, const struct xml_node *node,
 static int read_variable(struct reader *reader, const struct xml_node *node,
 			 const struct definition_variable *of)
 {
-	static const char *const known[] = {"name", "identity", "when", "unless-set", NULL};
+	static const char *const known[] = {"name", "unless-set", "identity", "when", NULL};
 	struct definition *out = reader->out;
 	bool is_spec = str_equal(node->name, "cluster-spec");
 
@@ -199,7 +199,7 @@ static int read_variable(struct reader *reader, const struct xml_node *node,
 	struct definition_variable *variable = &out->variables[out->variable_count++];
 	*variable = (struct definition_variable){.line = node->line, .of_ranks = of->of_ranks};
 	str_list_copy(&variable->types, &of->types);
-	if (check_attributes(reader, node, is_spec ? known + 1 : known) < 0 ||
+	if (check_attributes(reader, node, is_spec ? known + 2 : known) < 0 ||
 	    read_choice(reader, node, "identity", "true", "false", &variable->is_identity) < 0 ||
 	    read_choice(reader, node, "unless-set", "true", "false", &variable->unless_set) < 0 ||
 	    read_choice(reader, node, "when", "several-processes", NULL, &variable->of_several) < 0)

@@ -88,6 +88,7 @@ CHANGES = [
     ('others="stop"', 'others="wait"', ':6: <failure>: others="wait" is neither "stop" nor "go-on"'),
     ('name="AVERAGING_RANK"', 'name="TONY_TASK"', ":12: <variable>: TONY_TASK is tony's own name"),
     ('name="AVERAGING_RANK"', 'title="AVERAGING_RANK"', ':12: <variable> has no attribute "title"'),
+    ("<cluster-spec/>", '<cluster-spec unless-set="true"/>', ':8: <cluster-spec> has no attribute "unless-set"'),
     ("<cluster-spec/>", "<cluster/>", ":8: <cluster> is no element of <environment>"),
     ("</framework>", "", ":"),
     ('memory="512m"', 'memory-size="512m"', ":3: <type>: there is no key tony.lead.memory-size that it could set"),
