@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/timer.h"
 
@@ -18,6 +19,7 @@ struct other {
 	struct awaited awaited;
 	bool is_settled; /* it has ended, as is wanted; the array's: somehow */
 	int misses;
+	char *trouble; /* why it could not be looked at; NULL: it could */
 };
 
 struct gate {
@@ -44,9 +46,9 @@ static bool is_held(const struct gate *gate)
 	return gate->options.job->hold && !gate->is_released;
 }
 
-static bool is_early(const struct gate *gate)
+static bool is_early(const struct gate *gate, int64_t now_ms)
 {
-	return gate->options.job->begin_ms > clock_wall_ms();
+	return gate->options.job->begin_ms > now_ms;
 }
 
 static bool is_behind(const struct gate *gate)
@@ -56,14 +58,23 @@ static bool is_behind(const struct gate *gate)
 	return limit > 0 && (int64_t)gate->living >= limit;
 }
 
+/* Of a job that counts for nothing any more it is of no interest. */
+static void describe_trouble(const struct gate *gate, struct str *text)
+{
+	for (size_t i = 0; i < gate->count && text->length > 0; i++)
+		if (gate->others[i].trouble)
+			add(text, mem_printf("cannot look at job %s: %s",
+					     gate->others[i].awaited.id, gate->others[i].trouble));
+}
+
 /* Empty: for nothing. */
-static void describe(const struct gate *gate, struct str *text)
+static void describe(const struct gate *gate, int64_t now_ms, struct str *text)
 {
 	const struct job *job = gate->options.job;
 
 	if (is_held(gate))
 		add(text, mem_printf("is held; tony release %s lets it begin", job->id));
-	if (is_early(gate)) {
+	if (is_early(gate, now_ms)) {
 		char *time cleanup_free = str_format_time(job->begin_ms);
 		add(text, mem_printf("waits until %s", time));
 	}
@@ -76,6 +87,7 @@ static void describe(const struct gate *gate, struct str *text)
 	if (is_behind(gate))
 		add(text, mem_printf("waits for its turn in %s, of which %lld run at a time",
 				     job->array, (long long)job->array_limit));
+	describe_trouble(gate, text);
 }
 
 static void tell_passed(const struct gate *gate)
@@ -118,28 +130,43 @@ static void judge_end(struct gate *gate, struct other *other, const struct sched
 }
 
 /* Of an array a job that was removed has had its turn. */
-static void judge_absence(struct gate *gate, struct other *other)
+static void judge_absence(struct gate *gate, struct other *other,
+			  const struct scheduler_other *seen)
 {
 	bool is_after = other < gate->others + gate->after_count;
 
 	if (++other->misses < MISSES)
 		gate->living += !is_after;
-	else if (is_after)
-		fail(gate, other, "is gone, and how it ended is not known", NULL);
-	else
+	else if (!is_after || other->awaited.any_end)
 		settle(gate, other);
+	else if (seen->message)
+		fail(gate, other, "failed", seen->message);
+	else
+		fail(gate, other, "is gone, and how it ended is not known", NULL);
+}
+
+/* The engine may give the same answer to each look. */
+static void note_trouble(struct other *other, const char *text)
+{
+	if (str_equal(other->trouble, text))
+		return;
+	if (text)
+		log_warning("job %s, for which this one waits: %s", other->awaited.id, text);
+	mem_replace(&other->trouble, mem_strdup(text));
 }
 
 static void judge(struct gate *gate, struct other *other, const struct scheduler_other *seen)
 {
 	bool is_after = other < gate->others + gate->after_count;
+	bool is_known = seen->standing != SCHEDULER_OTHER_NOT_KNOWN;
 
+	note_trouble(other, is_known ? NULL : seen->message);
 	switch (seen->standing) {
 	case SCHEDULER_OTHER_ENDED:
 		judge_end(gate, other, seen);
 		break;
 	case SCHEDULER_OTHER_GONE:
-		judge_absence(gate, other);
+		judge_absence(gate, other, seen);
 		break;
 	case SCHEDULER_OTHER_LIVES:
 		other->misses = 0;
@@ -153,10 +180,10 @@ static void judge(struct gate *gate, struct other *other, const struct scheduler
 /* ---- rounds ------------------------------------------------------------------------------- */
 
 /* So that a clock that is set, or a machine that slept, is noticed. */
-static int64_t next_look_ms(const struct gate *gate)
+static int64_t next_look_ms(const struct gate *gate, int64_t now_ms)
 {
 	bool is_remote = gate->options.ops->traits->remote_am;
-	int64_t left = gate->options.job->begin_ms - clock_wall_ms();
+	int64_t left = gate->options.job->begin_ms - now_ms;
 
 	for (size_t i = 0; i < gate->count; i++)
 		if (!gate->others[i].is_settled)
@@ -167,8 +194,9 @@ static int64_t next_look_ms(const struct gate *gate)
 static void conclude(struct gate *gate)
 {
 	struct str text cleanup_str = {0};
+	int64_t now_ms = clock_wall_ms(); /* of which both say whether it is early */
 
-	describe(gate, &text);
+	describe(gate, now_ms, &text);
 	gate->is_over = gate->failure || text.length == 0;
 	if (gate->failure)
 		gate->options.canceled(gate->options.data, gate->failure);
@@ -177,7 +205,7 @@ static void conclude(struct gate *gate)
 	else
 		gate->options.waiting(gate->options.data, str_text(&text));
 	if (!gate->is_over)
-		timer_start(gate->timer, next_look_ms(gate));
+		timer_start(gate->timer, next_look_ms(gate, now_ms));
 }
 
 /* Of an array no more are looked at than are needed to know that it is not the job's turn. */
@@ -261,8 +289,10 @@ void gate_destroy(struct gate *gate)
 	if (!gate)
 		return;
 	event_free(gate->timer);
-	for (size_t i = 0; i < gate->count; i++)
+	for (size_t i = 0; i < gate->count; i++) {
 		awaited_finish(&gate->others[i].awaited);
+		free(gate->others[i].trouble);
+	}
 	free(gate->others);
 	free(gate->failure);
 	free(gate);

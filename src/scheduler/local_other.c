@@ -70,4 +70,6 @@ void local_other_look(const struct job *job, const char *job_dir,
 		look_at_history(job, job_dir, awaited, other);
 	else if (is_held(directory))
 		other->standing = SCHEDULER_OTHER_LIVES;
+	else
+		other->message = mem_strdup("its application master has died");
 }

@@ -216,7 +216,8 @@ struct scheduler_other {
 		SCHEDULER_OTHER_GONE,
 	} standing;
 	enum job_state state; /* of one that has ended */
-	char *message;	      /* likewise: one line; NULL: none is known */
+	/* One line: why it ended, does not run, or cannot be looked at. NULL: it is not known. */
+	char *message;
 };
 void scheduler_other_finish(struct scheduler_other *other);
 typedef void scheduler_on_other(void *data, const struct scheduler_other *other);

@@ -3,7 +3,6 @@
  * that would have to ask (yarn_check.c). */
 #include <string.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
@@ -31,7 +30,7 @@ static void on_report(void *data, const ProtobufCMessage *message, const struct 
 	if (error && str_equal(error->class, "ApplicationNotFoundException"))
 		other.standing = SCHEDULER_OTHER_GONE;
 	else if (error)
-		log_warning("the job that this one waits for: %s", error->text);
+		other.message = str_printable(error->text, strcspn(error->text, "\n"));
 	else if (response->application_report)
 		take_report(response->application_report, &other);
 	yarn->on_other(yarn->on_other_data, &other);
