@@ -127,6 +127,16 @@ static void begin_anew(struct repeat *repeat)
 
 /* ------------------------------------------------------------------------------------------- */
 
+/* For what a job waits is of its time, and none of another run. */
+static void forget_start(struct repeat *repeat)
+{
+	static const char *const keys[] = {"tony.application.after", "tony.application.begin",
+					   "tony.application.hold"};
+
+	for (size_t i = 0; i < array_length(keys); i++)
+		repeat_set_value(repeat, keys[i], NULL);
+}
+
 static int check_stdin(const struct job *job, bool has_stdin, struct err *err)
 {
 	for (size_t i = 0; i < job->type_count; i++)
@@ -155,6 +165,7 @@ int repeat_plan(struct repeat *repeat, const struct opened *opened,
 	repeat->placed = json_object();
 	if (job->work_dir)
 		repeat_set_value(repeat, WORK_DIR_KEY, job->work_dir);
+	forget_start(repeat);
 	unmask_all(repeat);
 	repeat_removals(job, options);
 	if (!choice->resumes)
