@@ -29,11 +29,15 @@ static bool is_pipe(const char *location)
 	return str_starts_with(location, "/dev/fd/");
 }
 
+bool job_file_is_stream(const char *location)
+{
+	return job_file_is_stdin(location) || is_pipe(location);
+}
+
 bool job_file_is_elsewhere(const char *location)
 {
-	return job_file_is_stdin(location) || is_of_web(location) ||
-	       str_starts_with(location, "hdfs:") || str_starts_with(location, "viewfs:") ||
-	       is_pipe(location);
+	return job_file_is_stream(location) || is_of_web(location) ||
+	       str_starts_with(location, "hdfs:") || str_starts_with(location, "viewfs:");
 }
 
 static int load_stream(struct conf *conf, int fd, const char *name, struct err *err)

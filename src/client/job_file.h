@@ -9,6 +9,8 @@
 
 /* "-" and "/dev/stdin": standard input. */
 bool job_file_is_stdin(const char *location);
+/* Of these, or of a pipe of the shell: it is there for one reader, once. */
+bool job_file_is_stream(const char *location);
 
 /* Is it standard input, a pipe, or a URL of hdfs, http or https? */
 bool job_file_is_elsewhere(const char *location);

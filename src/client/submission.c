@@ -209,6 +209,11 @@ static int check_options(const struct submission_options *chosen, struct err *er
 			       chosen->with_stdin ? "stdin" : "follow",
 			       chosen->with_stdin ? "give the jobs a file"
 						  : "see tony logs --follow for one of its jobs");
+	if (chosen->job.array && chosen->job.conf_file && job_file_is_stream(chosen->job.conf_file))
+		return err_set(err, ERR_USAGE,
+			       "--array and --conf_file %s contradict: each of the jobs reads the "
+			       "job file; give a file",
+			       chosen->job.conf_file);
 	return watch_choice_check(&chosen->watch, err);
 }
 
@@ -329,6 +334,9 @@ static int submit_next(const struct submission_options *chosen, const struct str
 	if (code != 0)
 		return code;
 	const struct job *job = description.job;
+	if (has_failed_to_start(&opened))
+		return err_set(err, ERR_FAILED, "%s has failed to start; see tony status %s",
+			       job->id, job->id);
 	const struct awaited self = {job->id, true, job->submitted_ms};
 	if (!array->id) {
 		array->id = mem_strdup(job->array);
@@ -352,11 +360,16 @@ static int submit_array(const struct submission_options *chosen, const struct st
 	do {
 		code = submit_next(chosen, operands, dashdash, &array, err);
 	} while (code == 0 && array.next < array.count);
-	if (code < 0 && array.id)
-		err_wrap(err,
-			 "%zu of %zu jobs of %s were submitted, and then none: tony kill %s ends "
-			 "them",
-			 array.next, array.count, array.id, array.id);
+	if (code != 0 && array.id) {
+		char *told cleanup_free =
+			mem_printf("%zu of %zu jobs of %s were submitted, and then none: tony kill "
+				   "%s ends them",
+				   array.next, array.count, array.id, array.id);
+		if (code < 0)
+			err_wrap(err, "%s", told);
+		else
+			report_note("%s", told);
+	}
 	if (code == 0 && chosen->json)
 		report_json(json_pack("{s:s,s:O}", "array", array.id, "jobs", array.answers));
 	if (code != 0)
