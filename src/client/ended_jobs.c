@@ -149,15 +149,18 @@ static bool is_known(const struct search *search, const struct job_summary *job)
 static int search_schedulers(struct search *search, struct err *err)
 {
 	size_t most = search->filter->most, seen = 0, count;
+	const struct scheduler_client_ops *refuses = NULL;
 	struct job_summary *jobs;
 
 	if (schedulers_list(0, &jobs, &count, err) < 0)
 		return -1;
 	for (size_t i = 0; i < count && (most == 0 || seen < most); i++) {
+		const struct scheduler_client_ops *ops = scheduler_client_of_id(jobs[i].id, NULL);
 		if (!job_state_is_final(jobs[i].state))
 			continue;
-		if (!is_known(search, &jobs[i]) && !add_scheduled(search, jobs[i].id))
-			break;
+		if ((!ops || ops != refuses) && !is_known(search, &jobs[i]) &&
+		    !add_scheduled(search, jobs[i].id))
+			refuses = ops;
 		seen += is_known(search, &jobs[i]);
 	}
 	job_summaries_free(jobs, count);
