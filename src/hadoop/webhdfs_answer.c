@@ -86,7 +86,7 @@ static enum webhdfs_verdict judge_exception(const struct webhdfs_question *quest
 			meaning = meanings[i];
 	if (says_full(exception))
 		meaning.kind = ERR_STORE_FULL;
-	if (strstr(exception->text, "InvalidToken")) /* of a SecurityException */
+	if (meaning.kind == ERR_DENIED && strstr(exception->text, "InvalidToken"))
 		meaning.kind = ERR_EXPIRED;
 	err_set(err, meaning.kind, "%s: %s %s: %s%s%s%s", question->server,
 		webhdfs_op_name(question->op), question->path, exception->class,
