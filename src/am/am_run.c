@@ -211,11 +211,8 @@ static int on_tokens(void *data, const void *bytes, size_t length, struct err *e
 		return err_set(err, ERR_INPUT, "jobs on \"%s\" have no tokens of other services",
 			       am->scheduler_ops->traits->name);
 	int result = am->scheduler_ops->take_tokens(am->scheduler, bytes, length, err);
-	if (result > 0)
-		return err_set(err, ERR_INPUT,
-			       "the job has these very tokens: get newer ones first");
-	if (result < 0)
-		return -1;
+	if (result != 0)
+		return result;
 	log_info("%s", note);
 	am_record(am, record_note(am->job, NULL, note), false);
 	return 0;

@@ -15,6 +15,7 @@ static bool takes_tokens(const struct api *api)
 	return api->host.job->tls || api->host.one_host;
 }
 
+/* 1: the job has them all. */
 static int take(struct api *api, const char *text, struct err *err)
 {
 	size_t length;
@@ -30,6 +31,15 @@ static int take(struct api *api, const char *text, struct err *err)
 	explicit_bzero(bytes, length);
 	free(bytes);
 	return result;
+}
+
+static int take_newer(struct api *api, const char *text, struct err *err)
+{
+	int result = take(api, text, err);
+
+	return result > 0 ? err_set(err, ERR_INPUT,
+				    "the job has these very tokens: get newer ones first")
+			  : result;
 }
 
 static void keep(struct api *api, const struct new_tokens *tokens)
@@ -84,7 +94,7 @@ void api_handle_tokens(void *data, struct http_request *request)
 		http_answer_error(request, 409, "conflict",
 				  "no tokens are taken in the clear (tony.application.tls)");
 	} else if (read_body(api, request, &tokens, &err) < 0 ||
-		   take(api, tokens.bytes, &err) < 0) {
+		   take_newer(api, tokens.bytes, &err) < 0) {
 		refuse(api, request, &err);
 	} else {
 		keep(api, &tokens);
@@ -101,7 +111,7 @@ void api_tokens_inherit(struct api *api, const struct new_tokens *tokens)
 	if (!tokens->bytes || tokens->number <= api->tokens.number || !takes_tokens(api) ||
 	    api->host.am_attempt == 1)
 		return;
-	if (take(api, tokens->bytes, &err) == 0)
+	if (take(api, tokens->bytes, &err) >= 0)
 		keep(api, tokens);
 	else
 		log_error("the tokens that an executor has are not taken: %s", err_message(&err));

@@ -371,18 +371,18 @@ static int make_task_tokens(struct yarn *yarn, const struct credentials *from, s
 	return 0;
 }
 
-/* Containers that are started from now on begin with the new ones. */
+/* Containers that are started from now on begin with the new ones, also where an AM that follows
+ * finds them in its file already. */
 static int take_tokens(struct scheduler *scheduler, const void *bytes, size_t length,
 		       struct err *err)
 {
 	struct credentials own cleanup_credentials = {0};
 
 	int result = token_file_take(bytes, length, err);
-	if (result != 0)
-		return result;
-	return hadoop_container_credentials(&own, err) < 0
-		       ? -1
-		       : make_task_tokens(yarn_of(scheduler), &own, err);
+	if (result < 0 || hadoop_container_credentials(&own, err) < 0 ||
+	    make_task_tokens(yarn_of(scheduler), &own, err) < 0)
+		return -1;
+	return result;
 }
 
 static int describe_kind(struct yarn *yarn, size_t number, struct err *err)
