@@ -90,6 +90,7 @@ def test_what_can_never_be_is_refused_at_once(tony):
         (["--array", "5-1"], '"5-1" is no range of numbers'),
         (["--array", "1-3%0"], "behind % stands how many jobs may run at a time"),
         (["--array", "0-5000"], "an array has 1000 jobs at most"),
+        (["--array", "1-2", "--conf_file", "-"], "--array and --conf_file - contradict"),
         (["--array", "1-2", "--follow"], "--array and --follow contradict"),
     ]:
         answer = tony.run("submit", *options, "--", "true")
@@ -130,6 +131,28 @@ def test_a_held_job_begins_when_it_is_released_and_only_once(tony):
     assert answer.returncode == 2 and f"{running.id} is not held" in answer.stderr
     go(tony)
     assert running.wait() == 0
+
+
+def test_a_job_that_is_repeated_does_not_wait_as_the_first_one_did(tony):
+    job = submit(tony, "--hold", "--begin", "now+1h")
+    assert tony.run("kill", job.id).returncode == 0
+    assert job.wait() == 8
+    assert tony.run("rerun", job.id).returncode == 0
+
+
+def test_a_job_whose_master_and_guardian_have_died_has_ended(tony):
+    first = sleeper(tony)
+    job, other = submit(tony, "--after", f"{first.id}:any"), submit(tony, "--after", first.id)
+    wait_waiting(job, first.id)
+    wait_waiting(other, first.id)
+    am, guardian = first.am()
+    for process in (guardian, am):
+        os.kill(process, signal.SIGSTOP)
+    for process in (guardian, am):
+        os.kill(process, signal.SIGKILL)
+    assert job.wait() == 0
+    assert other.wait() == 8
+    assert other.status()["message"].endswith("failed: its application master has died")
 
 
 def test_a_waiting_job_is_killed_at_once(tony):
