@@ -60,8 +60,8 @@ bool str_is_http_url(const char *text); /* http or https, and something behind i
 /* The end of a noun that is counted: "" of 1, else "s". */
 const char *str_plural(int64_t count);
 bool str_starts_with(const char *text, const char *prefix);
-/* Behind a beginning of this form, where 0 is any digit, x any hexadecimal one, and another character
- * itself; NULL: the text begins otherwise. */
+/* Behind a beginning of this form, where 0 is any digit, x any hexadecimal one, and another
+ * character itself; NULL: the text begins otherwise. */
 const char *str_after_form(const char *text, const char *form);
 bool str_ends_with(const char *text, const char *suffix);
 /* "root.ml" with the part "ml", as "ml" itself does, but not "root.xml". */

@@ -106,8 +106,8 @@ bool job_array_is_id(const char *word)
 {
 	const char *rest = str_after_form(word, BEGINNING "00000000-000000-xxxxxxxx");
 
-	return rest && (!*rest || (*rest == '_' && rest[1] &&
-				   !rest[1 + strspn(rest + 1, "0123456789")]));
+	return rest &&
+	       (!*rest || (*rest == '_' && rest[1] && !rest[1 + strspn(rest + 1, "0123456789")]));
 }
 
 bool job_array_is_whole(const char *word)
