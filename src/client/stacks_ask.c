@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timer.h"
+#include "client/task_channel.h"
 #include "net/channel.h"
 #include "protocol/session.h"
 
@@ -137,14 +138,10 @@ static void on_late(evutil_socket_t fd, short what, void *data)
 
 static void begin(struct crowd *crowd, struct stacks_answer *answer)
 {
-	const struct job_door *door = &crowd->opened->door;
-	char *path cleanup_free = mem_printf("/v1/tasks/%s/exec", answer->task);
 	struct ask *ask = mem_alloc(sizeof(*ask));
 	struct err err cleanup_err = {0};
 	const struct channel_options options = {
 		.base = crowd->base,
-		.target = {door->address, door->token, door->owner, door->is_sealed},
-		.path = path,
 		.opened = on_opened,
 		.heard = on_heard,
 		.drained = on_drained,
@@ -157,7 +154,7 @@ static void begin(struct crowd *crowd, struct stacks_answer *answer)
 			    .output = evbuffer_new(),
 			    .errors = evbuffer_new()};
 	event_assign(&ask->late, crowd->base, -1, 0, on_late, ask);
-	ask->channel = channel_open(&options, &err);
+	ask->channel = task_channel_open(crowd->opened, answer->task, "exec", options, &err);
 	if (!ask->channel)
 		ask->failure = mem_strdup(err_message(&err));
 	timer_start(&ask->late, ask->channel ? crowd->timeout_ms : 0);
