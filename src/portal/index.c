@@ -199,6 +199,7 @@ struct portal_index *portal_index_open(const char *path, struct err *err)
 	struct portal_index *index = mem_alloc(sizeof(*index));
 
 	index->path = mem_strdup(path);
+	index->me = user_name_of(geteuid());
 	if (open_index(index, err) == 0)
 		return index;
 	portal_index_close(index);
@@ -210,6 +211,7 @@ struct portal_index *portal_index_open_known(const char *path, struct err *err)
 	struct portal_index *index = mem_alloc(sizeof(*index));
 
 	index->path = mem_strdup(path);
+	index->me = user_name_of(geteuid());
 	if (open_file(index, err) == 0 && execute(index, settings, err) == 0)
 		return index;
 	portal_index_close(index);
@@ -222,6 +224,7 @@ void portal_index_close(struct portal_index *index)
 		return;
 	close_file(index);
 	free(index->path);
+	free(index->me);
 	free(index);
 }
 
@@ -451,7 +454,24 @@ static int insert_summary(struct portal_index *index, const struct history_summa
 	return run(index, insert, err);
 }
 
-/* Forgets what is known of a job, where `which` is so; it may speak of :user, :me and :folder. */
+/* An order with a condition in place of its %s, which may speak of :user, :me and :folder. */
+static sqlite3_stmt *prepare_which(struct portal_index *index, const char *order, const char *which,
+				   const char *id, const char *user, int64_t folder,
+				   struct err *err)
+{
+	char *sql cleanup_free = mem_printf(order, which);
+	sqlite3_stmt *statement = index_prepare(index, sql, err);
+
+	if (!statement)
+		return NULL;
+	index_bind(statement, ":id", id);
+	index_bind(statement, ":user", user);
+	index_bind(statement, ":me", index->me);
+	index_bind_int(statement, ":folder", folder);
+	return statement;
+}
+
+/* Forgets what is known of a job, where `which` is so. */
 static int forget(struct portal_index *index, const char *which, const char *id, const char *user,
 		  int64_t folder, struct err *err)
 {
@@ -460,18 +480,11 @@ static int forget(struct portal_index *index, const char *which, const char *id,
 		 "(SELECT id, user FROM jobs WHERE id = :id AND %s)"),
 		"DELETE FROM jobs WHERE id = :id AND %s",
 	};
-	char *me cleanup_free = user_name_of(geteuid());
 
 	for (size_t i = 0; i < array_length(orders); i++) {
-		char *sql cleanup_free = mem_printf(orders[i], which);
-		sqlite3_stmt *order cleanup_statement = index_prepare(index, sql, err);
-		if (!order)
-			return -1;
-		index_bind(order, ":id", id);
-		index_bind(order, ":user", user);
-		index_bind(order, ":me", me);
-		index_bind_int(order, ":folder", folder);
-		if (run(index, order, err) < 0)
+		sqlite3_stmt *order cleanup_statement =
+			prepare_which(index, orders[i], which, id, user, folder, err);
+		if (!order || run(index, order, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -480,17 +493,10 @@ static int forget(struct portal_index *index, const char *which, const char *id,
 static bool is_known(struct portal_index *index, const char *which, const char *id,
 		     const char *user, int64_t folder)
 {
-	char *sql cleanup_free = mem_printf("SELECT 1 FROM jobs WHERE id = :id AND %s", which);
-	sqlite3_stmt *find cleanup_statement = index_prepare(index, sql, NULL);
-	char *me cleanup_free = user_name_of(geteuid());
+	sqlite3_stmt *find cleanup_statement = prepare_which(
+		index, "SELECT 1 FROM jobs WHERE id = :id AND %s", which, id, user, folder, NULL);
 
-	if (!find)
-		return false;
-	index_bind(find, ":id", id);
-	index_bind(find, ":user", user);
-	index_bind(find, ":me", me);
-	index_bind_int(find, ":folder", folder);
-	return sqlite3_step(find) == SQLITE_ROW;
+	return find && sqlite3_step(find) == SQLITE_ROW;
 }
 
 /* Jobs that only a scheduler knows (folder 0) are this process's user's, whatever it called itself

@@ -8,6 +8,7 @@
 
 struct portal_index {
 	char *path;
+	char *me; /* the name of this process's user, which may take a while to ask for */
 	sqlite3 *db;
 	const struct portal_viewer *viewer; /* of the statement that runs; NULL: all may be seen */
 };

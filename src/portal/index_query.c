@@ -1,8 +1,6 @@
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
-#include "base/user.h"
 #include "portal/index_internal.h"
 
 /* ---- which -------------------------------------------------------------------------------- */
@@ -213,7 +211,6 @@ int portal_index_find(struct portal_index *index, const char *id,
 		      const struct portal_viewer *viewer, struct portal_job *job, struct err *err)
 {
 	struct str sql cleanup_str = {0};
-	char *me cleanup_free = user_name_of(geteuid());
 
 	*job = (struct portal_job){0};
 	index->viewer = viewer;
@@ -230,7 +227,7 @@ int portal_index_find(struct portal_index *index, const char *id,
 		return -1;
 	index_bind(find, ":id", id);
 	index_bind(find, ":viewer", viewer && viewer->user.name ? viewer->user.name : "");
-	index_bind(find, ":me", me);
+	index_bind(find, ":me", index->me);
 	int got = sqlite3_step(find);
 	if (got == SQLITE_DONE)
 		return err_set(err, ERR_NOT_FOUND, "there is no job \"%.256s\"", id);
