@@ -186,6 +186,7 @@ static bool take_register(struct api_task *task, struct registration *message)
 	api_logs_check(task);
 	/* A program may end before they look again. */
 	api_logs_wake_task(task);
+	event.process_epoch = message->process_epoch;
 	event.host = message->host;
 	event.port = message->port;
 	event.door = message->door;

@@ -46,7 +46,8 @@ struct link {
 	uint64_t changes_told;	/* as of the last beat */
 	uint64_t changes_heard; /* as of the last beat that the AM has answered */
 	int64_t told_at;
-	char *untaken; /* the last exit report, if it was refused */
+	char *last_report;
+	int taken_by; /* attempt of the AM that took it last; 0: none has */
 	bool ended;
 };
 
@@ -114,7 +115,6 @@ static void refused(struct message *message, const struct err *err)
 	if (message == &link->report) {
 		/* Of an epoch that is over: the orders tell what holds now. */
 		log_info("exit report not taken: %s", err_message(err));
-		mem_replace(&link->untaken, mem_steal(&message->body));
 		stop_message(message);
 		link->options.events.reported(link->options.events.data);
 	} else {
@@ -308,6 +308,7 @@ static int on_reported(struct link *link, const struct http_response *response, 
 	if (!answer)
 		return -1;
 	settle_message(&link->report);
+	link->taken_by = link->am_attempt;
 	link->options.events.reported(link->options.events.data);
 	return 0;
 }
@@ -326,14 +327,15 @@ void link_register(struct link *link, const struct registration *registration)
 
 void link_report(struct link *link, const struct exit_report *report)
 {
-	mem_replace(&link->untaken, NULL);
-	post(&link->report, exit_report_encode(report));
+	mem_replace(&link->last_report, exit_report_encode(report));
+	link->taken_by = 0;
+	post(&link->report, mem_strdup(link->last_report));
 }
 
 void link_report_again(struct link *link)
 {
-	if (link->untaken)
-		post(&link->report, mem_steal(&link->untaken));
+	if (link->last_report && !link_is_reporting(link) && link->taken_by != link->am_attempt)
+		post(&link->report, mem_strdup(link->last_report));
 }
 
 bool link_is_reporting(const struct link *link)
@@ -431,7 +433,7 @@ void link_destroy(struct link *link)
 		stop_message(messages[i]);
 		event_free(messages[i]->retry);
 	}
-	free(link->untaken);
+	free(link->last_report);
 	event_free(link->silence);
 	http_client_destroy(link->reports);
 	http_client_destroy(link->beats);

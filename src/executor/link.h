@@ -60,7 +60,7 @@ bool link_move(struct link *link, int am_attempt, const char *address);
 void link_register(struct link *link, const struct registration *registration);
 
 void link_report(struct link *link, const struct exit_report *report);
-/* The same once more, if it was refused. */
+/* The same once more, unless this AM has taken it: one before it may not have written it down. */
 void link_report_again(struct link *link);
 bool link_is_reporting(const struct link *link);
 

@@ -225,6 +225,7 @@ static void enter(struct supervisor *supervisor)
 	const struct registration registration = {
 		.of = {.attempt = supervisor->settings->attempt,
 		       .epoch = supervisor->registered_epoch},
+		.process_epoch = supervisor->activity == ACTIVITY_WAITING ? 0 : supervisor->epoch,
 		.host = (char *)supervisor->settings->host,
 		.port = supervisor->port.number,
 		.pid = getpid(),
@@ -558,7 +559,7 @@ static void pursue(struct supervisor *supervisor)
 }
 
 /* It is to run what has run. An AM that follows another may not have known of that process yet when
- * it was told of its end. */
+ * it was told of its end, or not know what that one was told. */
 static bool is_ended(const struct supervisor *supervisor, const struct order *order)
 {
 	return order->kind == ORDER_RUN && supervisor->activity == ACTIVITY_EXITED &&

@@ -133,8 +133,10 @@ void machine_set_task(struct machine *m, size_t task, enum task_state state)
 	}
 	if (from == TASK_RUNNING && m->now - t->state_since > GOOD_FORMATION_MS)
 		t->misses = 0;
-	if (from == TASK_REGISTERED)
+	if (from == TASK_REGISTERED) {
 		machine_forget_restart(m, task);
+		machine_set_unmet(m, task, false);
+	}
 	if (state == TASK_SUCCEEDED || state == TASK_FAILED || state == TASK_LOST)
 		type->last_end = m->now;
 	type->in[from]--;
@@ -208,6 +210,11 @@ void machine_set_up(struct machine *m, size_t task, bool up)
 	machine_watch(m, task); /* one that is up has less time */
 }
 
+void machine_set_unmet(struct machine *m, size_t task, bool unmet)
+{
+	set_tallied(&m->tasks[task].unmet, unmet, &m->types[m->tasks[task].type].unmet);
+}
+
 void machine_set_blames_peer(struct machine *m, size_t task, bool blames)
 {
 	m->tasks[task].blames_since = blames ? m->now : 0;
@@ -277,6 +284,8 @@ static bool task_event(struct machine *m, const struct machine_event *event)
 		return false;
 	if (event->kind != EVENT_RESTART_TASK && event->attempt != task->attempt)
 		return refuse(m, event);
+	if (machine_catch_up(m, event))
+		return true;
 	machine_handler *handler = task_table[task->state][event->kind];
 	return handler && handler(m, event->task, event);
 }

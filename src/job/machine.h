@@ -147,6 +147,7 @@ struct task {
 	bool moved;		  /* it was tried on another machine, as its disk was full */
 	bool port_missed;	  /* its program could not bind its held port, once */
 	bool unsure;		  /* LAUNCHING since an earlier AM, which may not have got to it */
+	bool unmet;		  /* REGISTERED with an AM before, and not yet with this one */
 	int64_t blames_since;	  /* while blames_peer */
 	int64_t start_not_before; /* while restarting: the end of its back-off */
 	struct cause cause;	  /* of the last failure; kind CAUSE_NONE while all is well */
@@ -156,7 +157,8 @@ enum machine_event_kind {
 	EVENT_SUBMIT,	       /* begin */
 	EVENT_ALLOCATED,       /* task, attempt, container; may come after EVENT_REGISTERED */
 	EVENT_REFUSED,	       /* task, cause: can never be allocated */
-	EVENT_REGISTERED,      /* task, attempt, epoch: last order obeyed; host, port, door */
+	EVENT_REGISTERED,      /* task, attempt, epoch: last stop obeyed; process_epoch: of the
+				  process started since, 0: none; host, port, door */
 	EVENT_STARTED,	       /* task, attempt, epoch, restart */
 	EVENT_EXITED,	       /* task, attempt, epoch, restart; cause (CAUSE_NONE: exit code 0) */
 	EVENT_BEAT,	       /* task, attempt, epoch, restart; ui_port */
@@ -177,6 +179,7 @@ struct machine_event {
 	int attempt;
 	int epoch;
 	int restart;
+	int process_epoch;
 	const char *container;
 	const char *host;
 	int port;

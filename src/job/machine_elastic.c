@@ -116,7 +116,7 @@ void machine_grow(struct machine *m)
 		const struct type_tally *type = &m->types[i];
 		if (!machine_gathers(m, i))
 			continue;
-		arrived += type->in[TASK_REGISTERED] - type->restarting;
+		arrived += type->in[TASK_REGISTERED] - type->restarting - type->unmet;
 		coming += machine_count_coming(type);
 	}
 	if (arrived == 0 || (coming > 0 && !has_settled(m)))

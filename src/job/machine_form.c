@@ -109,22 +109,28 @@ void machine_wake(struct machine *m, size_t task)
 
 /* ---- the barrier -------------------------------------------------------------------------- */
 
-static void start(struct machine *m, size_t task)
+void machine_run(struct machine *m, size_t task, int restart)
 {
 	struct task *t = &m->tasks[task];
-	bool again = m->tasks[task].restarting;
 	if (m->types[t->type].in[TASK_RUNNING] == 0)
 		m->types[t->type].begun_at = m->now;
-	t->restart = again ? t->restart + 1 : 0;
-	m->types[t->type].started += t->epoch != m->epoch;
-	t->epoch = m->epoch;
+	t->restart = restart;
 	machine_set_task(m, task, TASK_RUNNING);
 	machine_act(m, ACTION_ORDER, task);
 }
 
+static void start(struct machine *m, size_t task)
+{
+	struct task *t = &m->tasks[task];
+	m->types[t->type].started += t->epoch != m->epoch;
+	t->epoch = m->epoch;
+	machine_run(m, task, t->restarting ? t->restart + 1 : 0);
+}
+
 static bool waits_at_barrier(const struct machine *m, size_t task)
 {
-	return m->tasks[task].state == TASK_REGISTERED && !m->tasks[task].restarting;
+	const struct task *t = &m->tasks[task];
+	return t->state == TASK_REGISTERED && !t->restarting && !t->unmet;
 }
 
 /* How many tasks of the formation wait at the barrier, or SIZE_MAX while one is still to come. */
@@ -135,7 +141,7 @@ static size_t waiting_at_barrier(struct machine *m)
 		const struct type_tally *type = &m->types[i];
 		if (!type->active || machine_gathers(m, i))
 			continue;
-		if (type->in[TASK_STOPPING] > 0 ||
+		if (type->in[TASK_STOPPING] > 0 || type->unmet > 0 ||
 		    (machine_count_coming(type) > 0 && !machine_may_start_without(m, i)))
 			return SIZE_MAX;
 		waiting += type->in[TASK_REGISTERED] - type->restarting;
@@ -156,7 +162,8 @@ static void start_waiting(struct machine *m)
 	size_t waiting = 0;
 	for (size_t i = 0; i < m->job->type_count; i++)
 		if (!machine_gathers(m, i))
-			waiting += m->types[i].in[TASK_REGISTERED] - m->types[i].restarting;
+			waiting += m->types[i].in[TASK_REGISTERED] - m->types[i].restarting -
+				   m->types[i].unmet;
 	if (waiting == 0)
 		return;
 	machine_act(m, ACTION_EPOCH, 0);
@@ -261,7 +268,7 @@ static void will_rejoin(struct machine *m, size_t task)
 	machine_tell(m, task);
 }
 
-static void stop_to_rejoin(struct machine *m, size_t task)
+void machine_stop_to_rejoin(struct machine *m, size_t task)
 {
 	machine_set_task(m, task, TASK_STOPPING);
 	machine_act(m, ACTION_ORDER, task);
@@ -272,7 +279,7 @@ static void rejoin_one(struct machine *m, size_t task)
 	const struct task *t = &m->tasks[task];
 	switch (t->state) {
 	case TASK_RUNNING:
-		stop_to_rejoin(m, task);
+		machine_stop_to_rejoin(m, task);
 		break;
 	case TASK_REGISTERED:
 		if (t->restarting) {
@@ -339,7 +346,7 @@ void machine_reform(struct machine *m, size_t failed, enum policy_charge charge)
 	machine_charge(m, charge);
 	begin_epoch(m);
 	if (m->tasks[failed].state == TASK_FAILED)
-		stop_to_rejoin(m, failed);
+		machine_stop_to_rejoin(m, failed);
 	else
 		will_rejoin(m, failed);
 	rejoin_all(m);

@@ -26,6 +26,7 @@ struct type_tally {
 	size_t up;	   /* RUNNING with the process confirmed */
 	size_t rejoining;  /* to be asked for again */
 	size_t restarting; /* REGISTERED, waiting for their in-place restart */
+	size_t unmet;	   /* REGISTERED with an AM before, and not yet with this one */
 	bool active;	   /* its dependencies are met: asked for */
 	bool exempt;	   /* an ignored group timeout made it untracked */
 	bool is_stage;	   /* another type waits for its successful end */
@@ -84,6 +85,7 @@ void machine_note(struct machine *m, size_t task, const char *format, ...)
 void machine_due(struct machine *m, int64_t when); /* brings the deadline forward */
 void machine_set_rejoin(struct machine *m, size_t task, bool rejoin);
 void machine_set_up(struct machine *m, size_t task, bool up);
+void machine_set_unmet(struct machine *m, size_t task, bool unmet);
 void machine_set_blames_peer(struct machine *m, size_t task, bool blames);
 void machine_gain_container(struct machine *m, size_t task);
 void machine_drop_container(struct machine *m, size_t task);
@@ -99,6 +101,9 @@ machine_handler task_accept, task_allocated, task_refused, task_surplus, task_co
 	task_started, task_exited, task_exited_again, task_beat, task_gone_launching, task_gone,
 	task_gone_stopping, task_gone_after_end, task_preempted, task_restart;
 
+/* An executor may tell of orders that no journal knows. true: the event is dealt with by that. */
+bool machine_catch_up(struct machine *m, const struct machine_event *event);
+
 /* Its process ended badly, and why is in its cause: what follows by the policy. */
 void machine_process_failed(struct machine *m, size_t task, const struct policy *policy);
 
@@ -111,6 +116,9 @@ void machine_ask_again(struct machine *m, size_t task);	  /* if it is to rejoin 
 void machine_ask_rejoining(struct machine *m);		  /* ... all of them */
 void machine_open_barrier(struct machine *m);		  /* starts what may start */
 void machine_start_alone(struct machine *m, size_t task); /* FCFS: this one just registered */
+/* Orders process `restart` of the epoch that the task was started in. */
+void machine_run(struct machine *m, size_t task, int restart);
+void machine_stop_to_rejoin(struct machine *m, size_t task);
 /* For the failure of a task, which keeps its container unless it is LOST. */
 void machine_reform(struct machine *m, size_t failed, enum policy_charge charge);
 /* The same for no failure, with the containers there are. */

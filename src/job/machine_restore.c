@@ -101,6 +101,7 @@ static void restore_plans(struct machine *m, size_t task, const struct task_view
 	if (row->restarting && t->state == TASK_REGISTERED)
 		machine_await_restart(m, task,
 				      pause_end(clocks, row->state_since_ms, row->pause_ms));
+	machine_set_unmet(m, task, t->state == TASK_REGISTERED && !t->restarting);
 	t->unsure = t->state == TASK_LAUNCHING;
 }
 

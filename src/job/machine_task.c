@@ -99,17 +99,22 @@ bool task_registered_first(struct machine *m, size_t task, const struct machine_
 	return task_registered(m, task, event);
 }
 
-/* The answer to its registration was lost, so it registers once more. */
+/* The answer to its registration was lost, so it registers once more; or another AM took that. */
 bool task_registered_again(struct machine *m, size_t task, const struct machine_event *event)
 {
+	if (m->tasks[task].unmet) {
+		machine_set_unmet(m, task, false);
+		take_address(m, task, event);
+		machine_tell(m, task);
+		machine_open_barrier(m);
+	}
 	return task_accept(m, task, event);
 }
 
-/* The stop order was obeyed. An `epoch` not above that of the last start is an old registration
- * arriving again: the process may still run. */
+/* The stop order was obeyed, unless the `epoch` is an earlier one: the process may still run. */
 bool task_reregistered(struct machine *m, size_t task, const struct machine_event *event)
 {
-	if (event->epoch <= m->tasks[task].epoch)
+	if (event->epoch < m->epoch)
 		return task_accept(m, task, event);
 	return task_registered(m, task, event);
 }
@@ -348,4 +353,84 @@ bool task_preempted(struct machine *m, size_t task, const struct machine_event *
 					.text = "the scheduler wants its container back"};
 	machine_give_up(m, task, event->cause ? event->cause : &preempted);
 	return true;
+}
+
+/* ---- executors that know more than the journal ---------------------------------------------- */
+
+/* A job goes on while no store takes its journal. When its AM dies then, the next one does not know
+ * what that one ordered last: executors tell it. */
+
+static bool is_of_process(const struct machine_event *event)
+{
+	return event->kind == EVENT_STARTED || event->kind == EVENT_EXITED;
+}
+
+static bool is_of_executor(const struct machine_event *event)
+{
+	return is_of_process(event) || event->kind == EVENT_REGISTERED || event->kind == EVENT_BEAT;
+}
+
+/* Of its process; 0: of none that it tells of. */
+static int process_epoch(const struct machine_event *event)
+{
+	return event->kind == EVENT_REGISTERED ? event->process_epoch
+	       : is_of_process(event)	       ? event->epoch
+					       : 0;
+}
+
+/* Its process has a cluster spec that is lost: the job forms anew, in an epoch that no executor has
+ * seen. A sidecar's process concerns it alone. */
+static void leave_later_epoch(struct machine *m, const struct machine_event *event)
+{
+	struct task *t = &m->tasks[event->task];
+	t->heard_at = m->now;
+	if (t->state != TASK_STOPPING)
+		machine_stop_to_rejoin(m, event->task);
+	bool is_sidecar = machine_role(m, t->type) == JOB_ROLE_SIDECAR;
+	if (event->epoch < m->epoch || (is_sidecar && event->epoch == m->epoch))
+		return;
+	machine_note(m, event->task,
+		     "%s:%d is in epoch %d, and no store has taken how that began: "
+		     "the cluster forms anew",
+		     m->job->types[t->type].name, t->index, event->epoch);
+	m->epoch = event->epoch;
+	m->unrecorded = true;
+	machine_form_anew(m);
+}
+
+static bool has_later_restart(const struct task *t, const struct machine_event *event)
+{
+	return event->kind != EVENT_REGISTERED && event->epoch == t->epoch &&
+	       event->restart > t->restart &&
+	       (t->state == TASK_RUNNING || (t->state == TASK_REGISTERED && t->restarting));
+}
+
+/* In its place, by the same cluster spec. */
+static void take_later_restart(struct machine *m, const struct machine_event *event)
+{
+	struct task *t = &m->tasks[event->task];
+	if (t->state == TASK_REGISTERED) {
+		machine_run(m, event->task, event->restart);
+		return;
+	}
+	machine_set_up(m, event->task, false);
+	machine_set_blames_peer(m, event->task, false);
+	t->restart = event->restart;
+	machine_tell(m, event->task);
+	machine_act(m, ACTION_ORDER, event->task);
+}
+
+bool machine_catch_up(struct machine *m, const struct machine_event *event)
+{
+	struct task *t = &m->tasks[event->task];
+	if (m->state >= JOB_FINISHING || !is_of_executor(event) || t->state < TASK_LAUNCHING ||
+	    t->state > TASK_STOPPING)
+		return false;
+	if (process_epoch(event) > t->epoch || event->epoch > m->epoch) {
+		leave_later_epoch(m, event);
+		return true;
+	}
+	if (has_later_restart(t, event))
+		take_later_restart(m, event);
+	return false;
 }

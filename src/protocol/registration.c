@@ -15,6 +15,8 @@ static const struct job_field fields[] = {
 	MESSAGE_FIELD(registration, "pid", pid, FIELD_OPTIONAL_INT, MESSAGE_PID_MAX, .min = 1),
 	MESSAGE_FIELD(registration, "log_dir", log_dir, FIELD_OPTIONAL_TEXT, LOG_DIR_MAX),
 	MESSAGE_FIELD(registration, "door", door, FIELD_OPTIONAL_INT, 65535),
+	MESSAGE_FIELD(registration, "process_epoch", process_epoch, FIELD_OPTIONAL_INT,
+		      MESSAGE_COUNT_MAX),
 	MESSAGE_FIELD(registration, "attempt", of.attempt, FIELD_INT, MESSAGE_COUNT_MAX, .min = 1),
 };
 

@@ -7,6 +7,7 @@
 
 struct registration {
 	struct program_identity of; /* without `restart` */
+	int process_epoch;	    /* of the process started since then; 0: none */
 	char *host;
 	int port;
 	int door;		  /* where it hears of another AM; 0: nowhere */

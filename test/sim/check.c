@@ -96,6 +96,29 @@ static void check_request(struct sim *sim, const struct action *action)
 		sim_break(sim, "a container is asked for while the task holds another");
 }
 
+/* The AM that follows does not know all that this one has done. */
+void check_forget(struct sim *sim)
+{
+	struct machine_status status;
+
+	machine_status(sim->machine, &status);
+	sim->job_state = status.state;
+	sim->known_epoch = status.epoch;
+	sim->known_charges = status.retries_used + status.infrastructure_retries_used;
+	if (status.state < JOB_FINISHING)
+		sim->kill_delivered = false;
+	for (size_t i = 0; i < machine_task_count(sim->machine); i++) {
+		const struct task *task = machine_task(sim->machine, i);
+		struct known_task *known = &sim->tasks[i];
+		known->state = task->state;
+		known->rejoins = task->rejoin;
+		known->order = machine_order(sim->machine, i);
+		known->failure = (struct cause_brief){0};
+		known->failed_order = is_bad(task->state) ? ++sim->order : 0;
+		known->succeeded_epoch = task->state == TASK_SUCCEEDED ? task->epoch : 0;
+	}
+}
+
 /* A type whose end others wait for, and got. */
 bool check_is_finished_stage(const struct sim *sim, size_t type)
 {
@@ -125,9 +148,13 @@ static void check_member(struct sim *sim, size_t number, int epoch, bool joins)
 	if (!machine_type_is_active(sim->machine, task->type) ||
 	    sim->job->types[task->type].role == JOB_ROLE_SIDECAR)
 		return;
-	if (container && container->process && !container->released && container->epoch != epoch)
-		sim_break(sim, "a process of epoch %d runs while epoch %d starts", container->epoch,
-			  epoch);
+	/* Nobody remembers that it ever started. It is stopped as soon as it is heard of. */
+	bool is_forgotten = sim->losses > 0 && task->state == TASK_LAUNCHING &&
+			    job_type_is_elastic(&sim->job->types[task->type]);
+	if (container && container->process && !container->released && !is_forgotten &&
+	    container->epoch != epoch)
+		sim_break(sim, "%s:%d of epoch %d runs while epoch %d starts",
+			  type_of(sim, number)->name, task->index, container->epoch, epoch);
 	if (job_type_is_elastic(&sim->job->types[task->type]) &&
 	    !machine_task_is_member(sim->machine, number))
 		return; /* it may join later */
@@ -192,12 +219,13 @@ static void check_task_changed(struct sim *sim, const struct action *action,
 	if (from == TASK_SUCCEEDED && from != to && !known->rejoins &&
 	    check_is_finished_stage(sim, machine_task(sim->machine, action->task)->type))
 		sim_break(sim, "a finished stage is run again");
-	if (to == TASK_STOPPING && type_of(sim, action->task)->role == JOB_ROLE_SIDECAR)
+	if (to == TASK_STOPPING && sim->losses == 0 &&
+	    type_of(sim, action->task)->role == JOB_ROLE_SIDECAR)
 		sim_break(sim, "a sidecar is disturbed");
 	/* One that rests is wanted, but not asked for while a back-off runs. */
 	bool may_rest = job_type_is_elastic(type_of(sim, action->task)) &&
 			(from == TASK_WAITING || from == TASK_STOPPED);
-	if (to == TASK_LOST && from != to && from != TASK_FAILED && !may_rest &&
+	if (to == TASK_LOST && from != to && sim->losses == 0 && from != TASK_FAILED && !may_rest &&
 	    was_launched(sim, action->task) && sim->job_state != JOB_FINISHING &&
 	    weather_spares_machines(&sim->weather))
 		sim_break(sim, "a task is lost, but no machine failed");
@@ -282,7 +310,7 @@ void check_task(struct sim *sim, size_t number)
 			  task_state_name(known->state));
 	if (task->restarts_used > type_of(sim, number)->max_restarts)
 		sim_break(sim, "more restarts in place than max-restarts");
-	if (task->restart > task->restarts_used + known->user_restarts)
+	if (task->restart > task->restarts_used + known->user_restarts && sim->losses == 0)
 		sim_break(sim, "a restart that nobody paid for");
 }
 
@@ -317,7 +345,7 @@ static void check_repair(struct sim *sim, const struct machine_status *status)
 	bool told = status->cause->kind != CAUSE_NONE;
 	bool past = told && status->cause_epoch != status->epoch;
 
-	if (status->state == JOB_REFORMING && !told && !elastic_any(sim->job))
+	if (status->state == JOB_REFORMING && !told && !elastic_any(sim->job) && sim->losses == 0)
 		sim_break(sim, "the job re-forms for no reason");
 	if (status->state != JOB_REFORMING && past)
 		sim_break(sim, "a failure is told that the job has recovered from");
@@ -337,7 +365,7 @@ static void check_budgets(struct sim *sim)
 	if (status.infrastructure_retries_used > sim->job->infrastructure_retry_count)
 		sim_break(sim, "more infrastructure retries than their count");
 	if (status.epoch > 1 + status.retries_used + status.infrastructure_retries_used &&
-	    !elastic_any(sim->job))
+	    !elastic_any(sim->job) && sim->losses == 0)
 		sim_break(sim, "a re-formation that nobody paid for");
 	check_repair(sim, &status);
 	for (int i = 0; i < TASK_STATE_COUNT; i++)

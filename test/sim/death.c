@@ -200,10 +200,26 @@ static void replace(struct sim *sim, bool is_same)
 	sim->clock_origin = after.origin;
 }
 
+/* The next AM goes on from what the store had taken. */
+static void forget(struct sim *sim)
+{
+	mirror_lose(sim);
+	replace(sim, false);
+	check_forget(sim);
+	sim->losses++;
+	sim->lossy_am = sim->am + 1;
+	trace_mark(sim, "what no store had taken is lost with the AM");
+}
+
 void death_strike(struct sim *sim, const struct death *death)
 {
 	str_list_finish(&sim->lines); /* what was written by half is not there */
-	replace(sim, !death->torn);
+	mirror_catch_up(sim, sim->now >= sim->outage_until);
+	if (sim->unkept_count > 0)
+		forget(sim);
+	else
+		replace(sim, !death->torn);
+	sim->outage_until = 0;
 	sim->deaths++;
 	sim->hasty_deaths = sim->now - sim->returned_at < LIFE_MS ? sim->hasty_deaths + 1 : 0;
 	trace_mark(sim, death->torn ? "the AM dies before it has written down the event"

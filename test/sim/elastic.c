@@ -160,14 +160,15 @@ void elastic_check_anew(struct sim *sim, const struct machine_status *status)
 	int charges = status->retries_used + status->infrastructure_retries_used;
 	int epochs = status->epoch - sim->known_epoch;
 
-	if (epochs > charges - sim->known_charges && sim->job->live_elastic && !too_few_stay(sim))
+	bool is_free = epochs > charges - sim->known_charges;
+
+	if (is_free && sim->losses == 0 && sim->job->live_elastic && !too_few_stay(sim))
 		sim_break(sim, "programs are stopped that could have lived on");
-	for (size_t i = 0;
-	     epochs > charges - sim->known_charges && i < machine_task_count(sim->machine); i++)
+	for (size_t i = 0; is_free && sim->losses == 0 && i < machine_task_count(sim->machine); i++)
 		if (has_ended(sim, i, sim->known_epoch) &&
 		    !check_is_finished_stage(sim, machine_task(sim->machine, i)->type))
 			sim_break(sim, "what has succeeded is run again though nothing failed");
-	sim->free_epochs += epochs > charges - sim->known_charges;
+	sim->free_epochs += is_free;
 	sim->known_epoch = status->epoch;
 	sim->known_charges = charges;
 }

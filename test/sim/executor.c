@@ -25,6 +25,7 @@ static void say_registration(struct sim *sim, const struct container *container)
 		   (struct happening){.event = EVENT_REGISTERED,
 				      .number = container->message_number,
 				      .epoch = container->stop_epoch,
+				      .process_epoch = container->started ? container->epoch : 0,
 				      .port = container->port});
 }
 
@@ -36,19 +37,20 @@ static void speak(struct sim *sim, struct container *container)
 		say_registration(sim, container);
 		return;
 	}
-	if (container->abandoned) {
-		container->abandoned = false;
+	if (container->abandoned) { /* until the next AM answers */
 		say_registration(sim, container);
 		return;
 	}
 	if (container->exited && !container->told_exit)
 		report_exit(sim, container);
+	bool waits = !container->started;
 	world_send(sim, container,
 		   (struct happening){.event = EVENT_BEAT,
 				      .number = container->message_number,
-				      .epoch = container->epoch,
-				      .restart = container->restart,
-				      .running = container->process});
+				      .epoch = waits ? container->stop_epoch : container->epoch,
+				      .restart = waits ? 0 : container->restart,
+				      .running = container->process,
+				      .waits = waits});
 }
 
 static void register_anew(struct sim *sim, struct container *container, int epoch)
@@ -131,7 +133,8 @@ static void start_process(struct sim *sim, struct container *container, struct o
 	container->process_number++;
 	if (++sim->tasks[container->task].processes > 1)
 		sim_break(sim, "two live processes of one task");
-	if (container->attempt == task->attempt && container->port != task->port)
+	if (container->attempt == task->attempt && container->order_am >= sim->lossy_am &&
+	    container->port != task->port)
 		sim_break(sim, "a process starts on a port that the cluster spec does not name");
 	int64_t lasts = draw_end(sim, sim->job->types[task->type].role, &container->end);
 	int64_t limit = sim->job->execution_timeout_ms;
@@ -198,15 +201,36 @@ static void change_to(struct sim *sim, struct container *container, struct order
 				      .number = ++container->message_number});
 }
 
+/* It was ordered to do more by an AM that nobody remembers. */
+static bool is_past(const struct container *container, struct order order)
+{
+	if (order.kind == ORDER_RUN)
+		return order.epoch < container->stop_epoch ||
+		       (container->started &&
+			(order.epoch < container->epoch ||
+			 (order.epoch == container->epoch && order.restart < container->restart)));
+	if (order.kind == ORDER_STOP)
+		return container->started ? order.epoch < container->epoch ||
+						    order.epoch < container->stop_epoch
+					  : order.epoch <= container->stop_epoch;
+	return false;
+}
+
 void executor_obey(struct sim *sim, struct container *container, struct order order)
 {
 	container->heard_at = sim->now;
+	if (sim->losses > 0 && is_past(container, order)) {
+		container->phase = EXECUTOR_BEATING;
+		speak(sim, container);
+		return;
+	}
 	if (order.kind == ORDER_STOP || order.kind == ORDER_QUIT) {
 		change_to(sim, container, order);
 		return;
 	}
 	container->phase = EXECUTOR_BEATING;
-	bool had = container->epoch == order.epoch && container->restart == order.restart;
+	bool had = container->started && container->epoch == order.epoch &&
+		   container->restart == order.restart;
 	if (order.kind == ORDER_WAIT || had) {
 		speak(sim, container);
 		return;

@@ -99,6 +99,7 @@ static void check_refusal(struct sim *sim, const struct feed *feed)
 	const struct container *container = world_newest(sim, feed->event.task);
 	bool awaited = feed->event.kind == EVENT_BEAT || feed->event.kind == EVENT_REGISTERED;
 
+	awaited = awaited && (sim->losses == 0 || feed->event.kind == EVENT_REGISTERED);
 	if (awaited && !feed->repeated && !feed->stale && container &&
 	    container->state == CONTAINER_GIVEN && !container->released && !container->cancelled &&
 	    !job_state_is_final(sim->job_state))
@@ -181,6 +182,8 @@ bool sim_feed(struct sim *sim, const struct feed *feed)
 	if (is_free && count_charges(&after) != count_charges(&present))
 		sim_break(sim, "the job pays for a loss that it can bear");
 	check_blame(sim, present.retries_used);
+	if (sim->now >= sim->outage_until && random_chance(&sim->random, sim->weather.outage))
+		sim->outage_until = sim->now + random_between(&sim->random, 100, 60000);
 	const struct death death = death_draw(sim);
 	if (death.torn) {
 		death_strike(sim, &death);

@@ -1,5 +1,6 @@
 #include "sim.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -12,18 +13,47 @@ static void add(struct sim *sim, json_t *record)
 	json_decref(record);
 }
 
+static void keep(struct sim *sim, const struct unkept *unkept)
+{
+	struct err err cleanup_err = {0};
+	struct journal_line line = {.sequence = sim->view->sequence + 1,
+				    .time_ms = unkept->when,
+				    .text = unkept->line,
+				    .length = strlen(unkept->line)};
+
+	if (job_view_add(sim->view, &line, &err) < 0)
+		sim_break(sim, "a record cannot be read: %s", err_message(&err));
+}
+
+void mirror_lose(struct sim *sim)
+{
+	for (size_t i = 0; i < sim->unkept_count; i++)
+		free(sim->unkept[i].line);
+	sim->unkept_count = 0;
+}
+
+void mirror_catch_up(struct sim *sim, bool is_over)
+{
+	if (!is_over)
+		return;
+	for (size_t i = 0; i < sim->unkept_count; i++)
+		keep(sim, &sim->unkept[i]);
+	mirror_lose(sim);
+}
+
 void mirror_commit(struct sim *sim)
 {
 	for (size_t i = 0; i < sim->lines.count; i++) {
-		struct err err cleanup_err = {0};
-		struct journal_line line = {.sequence = sim->view->sequence + 1,
-					    .time_ms = sim->now,
-					    .text = sim->lines.items[i],
-					    .length = strlen(sim->lines.items[i])};
-		if (job_view_add(sim->view, &line, &err) < 0)
-			sim_break(sim, "a record cannot be read: %s", err_message(&err));
+		if (sim->unkept_count == sim->unkept_capacity) {
+			sim->unkept_capacity = 2 * sim->unkept_capacity + 16;
+			sim->unkept = mem_realloc_array(sim->unkept, sim->unkept_capacity,
+							sizeof(*sim->unkept));
+		}
+		sim->unkept[sim->unkept_count++] =
+			(struct unkept){.when = sim->now, .line = mem_strdup(sim->lines.items[i])};
 	}
 	str_list_finish(&sim->lines);
+	mirror_catch_up(sim, sim->now >= sim->outage_until);
 }
 
 void mirror_action(struct sim *sim, const struct action *action)

@@ -149,7 +149,9 @@ struct job *shape_job(struct random *random, int max_tasks)
 
 bool weather_is_calm(const struct weather *weather)
 {
-	return weather->failing_process + weather->user_kill + weather->lost_message == 0;
+	return weather->failing_process + weather->user_kill + weather->lost_message +
+		       weather->outage ==
+	       0;
 }
 
 bool weather_spares_machines(const struct weather *weather)
@@ -174,9 +176,12 @@ void shape_weather(struct random *random, const struct job *job, struct weather 
 	int scale = elastic_any(job) ? 500 : 0;
 
 	bool by_itself = random_chance(random, 300);
+	int outage = random_chance(random, 250) ? 20 : 0;
 
-	*weather = (struct weather){
-		.am_death = death, .user_scale = scale, .starts_by_itself = by_itself};
+	*weather = (struct weather){.am_death = death,
+				    .outage = outage,
+				    .user_scale = scale,
+				    .starts_by_itself = by_itself};
 	if (random_chance(random, 100))
 		return;
 	if (random_chance(random, 150)) {
@@ -188,6 +193,7 @@ void shape_weather(struct random *random, const struct job *job, struct weather 
 	}
 	*weather = (struct weather){
 		.am_death = death,
+		.outage = outage,
 		.user_scale = scale,
 		.starts_by_itself = by_itself,
 		.slow_allocation = rough,

@@ -30,6 +30,7 @@ struct weather {
 	int noticed_loss; /* by another task's program, which fails */
 	int user_kill, user_restart, user_scale;
 	int am_death; /* per event */
+	int outage;   /* per event: no store takes the journal for a while */
 	/* A container starts its executor itself, as soon as it is given: that may register before
 	 * the machine hears of the container. */
 	bool starts_by_itself;
@@ -69,9 +70,11 @@ struct container {
 	bool exited;	/* the last one ended by itself */
 	bool told_exit; /* ... and the AM confirmed the report */
 	bool abandoned; /* its AM is gone: it registers with the next one */
+	bool forgotten; /* only an AM whose journal is lost knew of it: nobody answers it */
 	int epoch, restart;
 	unsigned process_number, message_number;
 	struct order next; /* after the stop under way */
+	unsigned order_am; /* whose last order it has */
 	int64_t deaf_until, heard_at;
 	/* the AM's side */
 	bool held; /* a beat waits for its answer */
@@ -113,8 +116,9 @@ struct happening {
 	unsigned number;  /* of an executor's message, or the AM that the scheduler tells */
 	bool repeated;	  /* a copy of a message: nobody waits for its answer */
 	enum machine_event_kind event;
-	int epoch, restart, port;
-	bool running; /* of a beat */
+	int epoch, restart, process_epoch, port;
+	bool running, waits; /* of a beat */
+	unsigned am;	     /* that a message was sent to, or an answer comes from */
 	struct order answer;
 	struct cause_brief cause;
 };
@@ -132,6 +136,11 @@ struct trace {
 	enum job_state job;
 };
 #define TRACE_LENGTH 30
+
+struct unkept {
+	int64_t when;
+	char *line;
+};
 
 /* What check.c remembers of a task. */
 struct known_task {
@@ -179,6 +188,11 @@ struct sim {
 
 	struct job_view *view; /* what the journal says */
 	struct str_list lines; /* of the event in hand */
+	struct unkept *unkept; /* lines that no store has taken yet: all are lost if the AM dies */
+	size_t unkept_count, unkept_capacity;
+	int64_t outage_until;
+	uint64_t losses;   /* of lines with an AM */
+	unsigned lossy_am; /* the first that does not know what was said to those before it */
 	struct trace trace[TRACE_LENGTH];
 	bool verbose;
 	char *broken; /* the first invariant that did not hold; NULL: all is well */
@@ -224,6 +238,7 @@ void check_blame(struct sim *sim, int retries_before);
 void check_all(struct sim *sim);
 void check_end(struct sim *sim);
 uint64_t check_digest(const struct sim *sim);
+void check_forget(struct sim *sim); /* what the restored machine does not know */
 
 bool check_is_finished_stage(const struct sim *sim, size_t type); /* others waited for it */
 
@@ -242,8 +257,10 @@ void elastic_check_success(struct sim *sim);
 
 /* ---- mirror.c ---- */
 void mirror_action(struct sim *sim, const struct action *action);
-void mirror_commit(struct sim *sim); /* all lines of the event are written */
-void mirror_check(struct sim *sim);  /* at the end */
+void mirror_commit(struct sim *sim);		     /* all lines of the event are written */
+void mirror_catch_up(struct sim *sim, bool is_over); /* if the outage is over */
+void mirror_lose(struct sim *sim);		     /* what was not kept */
+void mirror_check(struct sim *sim);		     /* at the end */
 
 /* ---- death.c ---- */
 struct death death_draw(struct sim *sim);

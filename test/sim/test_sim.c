@@ -66,6 +66,8 @@ static void begin(struct sim *sim, uint64_t seed, int max_tasks, bool verbose)
 static void finish(struct sim *sim)
 {
 	job_view_destroy(sim->view);
+	mirror_lose(sim);
+	free(sim->unkept);
 	str_list_finish(&sim->lines);
 	machine_destroy(sim->machine);
 	job_destroy(sim->job);
@@ -91,6 +93,7 @@ static void run_to_the_end(struct sim *sim)
 	sim->finish_overdue = finishing_since > 0 && sim->now >= finishing_since + FINISH_MS;
 	if (!sim->broken)
 		check_end(sim);
+	mirror_catch_up(sim, true);
 	mirror_check(sim);
 	for (int i = 0; i < STALE_AT_END && !sim->broken; i++)
 		if (!world_step(sim))
@@ -107,7 +110,7 @@ static void report(const struct sim *sim, uint64_t seed)
 /* Of all seeds. */
 struct sums {
 	size_t ends[JOB_STATE_COUNT];
-	uint64_t events, deaths, scalings, free_epochs, early;
+	uint64_t events, deaths, losses, scalings, free_epochs, early;
 };
 
 static bool run_seed(uint64_t seed, const struct options *options, struct sums *sums)
@@ -122,6 +125,7 @@ static bool run_seed(uint64_t seed, const struct options *options, struct sums *
 	sums->ends[sim.job_state]++;
 	sums->events += sim.events;
 	sums->deaths += sim.deaths;
+	sums->losses += sim.losses;
 	sums->scalings += sim.scalings;
 	sums->free_epochs += sim.free_epochs;
 	sums->early += sim.early;
@@ -154,11 +158,13 @@ static int run_seeds(const struct options *options)
 	for (seed = first; seed <= last && broken < BROKEN_CAP; seed++)
 		broken += !run_seed((uint64_t)seed, options, &sums);
 	printf("%" PRId64 " seeds, %" PRIu64 " events, %" PRIu64 " AMs that died, "
-	       "%" PRIu64 " types scaled, %" PRIu64 " epochs at no charge, "
+	       "%" PRIu64 " of them with unkept lines, %" PRIu64 " types scaled, %" PRIu64
+	       " epochs at no charge, "
 	       "%" PRIu64 " registered first: "
 	       "%zu succeeded, %zu failed, %zu killed; %d broke\n",
-	       seed - first, sums.events, sums.deaths, sums.scalings, sums.free_epochs, sums.early,
-	       sums.ends[JOB_SUCCEEDED], sums.ends[JOB_FAILED], sums.ends[JOB_KILLED], broken);
+	       seed - first, sums.events, sums.deaths, sums.losses, sums.scalings, sums.free_epochs,
+	       sums.early, sums.ends[JOB_SUCCEEDED], sums.ends[JOB_FAILED], sums.ends[JOB_KILLED],
+	       broken);
 	return broken > 0;
 }
 

@@ -267,8 +267,20 @@ static void drop(struct sim *sim, size_t number)
 		world_process_gone(sim, container);
 		container->state = CONTAINER_GONE;
 	}
+	container->forgotten = sim->losses > 0;
 	if (task->state == TASK_REQUESTED && task->attempt == container->attempt)
 		sim->tasks[container->task].newest = container->older;
+}
+
+/* Of attempts that the AM does not know it will ask again. */
+static void forget_attempts(struct sim *sim)
+{
+	for (size_t i = 0; i < machine_task_count(sim->machine); i++) {
+		const struct container *container;
+		while ((container = world_newest(sim, i)) &&
+		       container->attempt > machine_task(sim->machine, i)->attempt)
+			sim->tasks[i].newest = container->older;
+	}
 }
 
 /* By its name, or, where executors start by themselves, by its task and attempt alone. */
@@ -299,6 +311,7 @@ static void adopt(struct sim *sim, size_t number)
 
 void world_adopt(struct sim *sim)
 {
+	forget_attempts(sim);
 	for (size_t i = 0; i < sim->container_count; i++) {
 		if (is_adopted(sim, &sim->containers[i]))
 			adopt(sim, i);
@@ -313,6 +326,7 @@ void world_send(struct sim *sim, const struct container *container, struct happe
 {
 	message.kind = HAPPENS_MESSAGE;
 	message.container = world_number_of(sim, container);
+	message.am = sim->am;
 	if (sim->now < container->deaf_until)
 		return;
 	if (world_chance(sim, sim->weather.repeated_message)) {
@@ -333,6 +347,7 @@ static void answer(struct sim *sim, struct container *container, unsigned number
 		   (struct happening){.kind = HAPPENS_ANSWER,
 				      .container = world_number_of(sim, container),
 				      .number = number,
+				      .am = sim->am,
 				      .answer = order});
 }
 
@@ -355,7 +370,8 @@ static bool agrees(const struct order *order, const struct happening *beat)
 	case ORDER_WAIT:
 		return true;
 	case ORDER_RUN:
-		return beat->epoch == order->epoch && beat->restart == order->restart;
+		return !beat->waits && beat->epoch == order->epoch &&
+		       beat->restart == order->restart;
 	default:
 		return false;
 	}
@@ -396,13 +412,15 @@ static bool feed_message(struct sim *sim, const struct happening *message,
 			  .attempt = container->attempt,
 			  .epoch = message->epoch,
 			  .restart = message->restart,
+			  .process_epoch = message->process_epoch,
 			  .container = "container",
 			  .host = "host",
 			  .port = message->port},
 		.cause = message->cause,
 		.repeated = message->repeated,
 		.stale = container->attempt != task->attempt || (of_process && older) ||
-			 (kind == EVENT_REGISTERED && is_past_registration(container, message)),
+			 (kind == EVENT_REGISTERED && sim->losses == 0 &&
+			  is_past_registration(container, message)),
 	};
 	bool is_first = kind == EVENT_REGISTERED && task->state == TASK_REQUESTED && !feed.stale;
 	if (kind == EVENT_ALLOCATED)
@@ -425,7 +443,8 @@ static bool is_of_scheduler(const struct happening *message)
 /* Nobody listens: the executor tries again soon. */
 static void deliver_to_nobody(struct sim *sim, const struct happening *message)
 {
-	if (!is_of_scheduler(message) && !message->repeated)
+	if (!is_of_scheduler(message) && !message->repeated &&
+	    !sim->containers[message->container].forgotten)
 		world_plan(sim, world_between(sim, 100, 1000),
 			   (struct happening){.kind = HAPPENS_NO_ANSWER,
 					      .container = message->container,
@@ -434,9 +453,10 @@ static void deliver_to_nobody(struct sim *sim, const struct happening *message)
 
 static void deliver(struct sim *sim, const struct happening *message)
 {
-	if (is_of_scheduler(message) && message->number != sim->am)
+	if ((is_of_scheduler(message) && message->number != sim->am) ||
+	    sim->containers[message->container].forgotten)
 		return;
-	if (sim->am_is_down) {
+	if (sim->am_is_down || (!is_of_scheduler(message) && message->am != sim->am)) {
 		deliver_to_nobody(sim, message);
 		return;
 	}
@@ -453,6 +473,12 @@ static void deliver(struct sim *sim, const struct happening *message)
 	if (message->repeated || container->state == CONTAINER_GONE ||
 	    container->phase == EXECUTOR_ABSENT)
 		return;
+	if (!accepted && sim->losses > 0 && message->event == EVENT_BEAT &&
+	    container->attempt == machine_task(sim->machine, container->task)->attempt) {
+		container->abandoned = true; /* it is asked to register first */
+		answer(sim, container, message->number, (struct order){.kind = ORDER_WAIT});
+		return;
+	}
 	if (!accepted) {
 		answer(sim, container, container->message_number,
 		       (struct order){.kind = ORDER_QUIT});
@@ -505,6 +531,7 @@ void world_lose_am(struct sim *sim)
 	for (size_t i = 0; i < sim->container_count; i++) {
 		struct container *container = &sim->containers[i];
 		container->abandoned = true;
+		container->told_exit = false; /* who knows whether it was written down */
 		if (!container->held)
 			continue;
 		container->heard_at = sim->now; /* it was there until it hung up */
@@ -551,9 +578,11 @@ static void executor_happens(struct sim *sim, const struct happening *happening)
 			answer_held(sim, container);
 	} else if (!expected)
 		return;
-	else if (happening->kind == HAPPENS_ANSWER)
+	else if (happening->kind == HAPPENS_ANSWER) {
+		container->order_am = happening->am;
+		container->abandoned = container->abandoned && happening->am != sim->am;
 		executor_obey(sim, container, happening->answer);
-	else if (happening->kind == HAPPENS_NO_ANSWER)
+	} else if (happening->kind == HAPPENS_NO_ANSWER)
 		executor_no_answer(sim, container);
 	else if (happening->kind == HAPPENS_STOPPED)
 		executor_stopped(sim, container);
@@ -564,7 +593,8 @@ static void kill_job(struct sim *sim)
 {
 	struct feed kill = {.event = {.kind = EVENT_KILL}};
 
-	sim->kill_delivered = !sim->am_is_down && sim_feed(sim, &kill);
+	sim->kill_delivered =
+		!sim->am_is_down && sim_feed(sim, &kill) && sim->job_state >= JOB_FINISHING;
 	if (!sim->kill_delivered && sim->am_is_down)
 		world_plan(sim, 1000, (struct happening){.kind = HAPPENS_KILL});
 }

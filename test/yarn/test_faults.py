@@ -284,6 +284,31 @@ def test_followers_hear_what_took_the_place_of_events_that_nobody_kept(tony):
     assert [line["attempt"] for line in told.values() if line["ev"] == "am"] == [1, 2]
 
 
+@pytest.mark.promise("R69")
+def test_an_am_that_follows_hears_of_an_epoch_that_nobody_kept(tony):
+    """The cluster forms anew while HDFS takes nothing, and the AM is killed then: its executors are an epoch ahead."""
+    go, end = tony.directory / "go", tony.directory / "end"
+    script = f'if [ "$TONY_EPOCH$TASK_INDEX" = 10 ]; then until [ -e {go} ]; do sleep 0.1; done; exit 1; fi; ' \
+             f"until [ -e {end} ]; do sleep 0.1; done"
+    job = tony.submit({"tony.worker.instances": 2, "tony.am.retry-count": 1, **PYTORCH}, "--executes", f"sh -c '{script}'")
+    for task in "worker:0", "worker:1":
+        job.wait_task(task)
+    tony.cluster.kit("hdfs", "dfsadmin", "-safemode", "enter")
+    try:
+        go.touch()
+        for task in "worker:0", "worker:1":
+            job.wait_task(task, epoch=2)
+        kill_am(job)
+    finally:
+        tony.cluster.kit("hdfs", "dfsadmin", "-safemode", "leave")
+    wait_am(job, 2)
+    for task in "worker:0", "worker:1":
+        assert job.wait_task(task, epoch=3)["attempt"] == 1
+    assert "no store has taken how that began" in tony.run("events", job.id).stdout
+    end.touch()
+    assert job.wait() == 0
+
+
 def test_hdfs_is_full_under_a_job(tony):
     """Each DataNode keeps more for others than its disk has."""
     job, go, end = submit_writer(tony)

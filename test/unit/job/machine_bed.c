@@ -117,12 +117,27 @@ bool bed_allocate(struct bed *bed, const char *name)
 	return feed(bed, &event);
 }
 
-bool bed_register(struct bed *bed, const char *name)
+bool bed_register_in(struct bed *bed, const char *name, int epoch, int process_epoch)
 {
 	struct machine_event event = event_of(bed, EVENT_REGISTERED, name);
 	event.host = "127.0.0.1";
 	event.port = 4000;
-	event.epoch = machine_order(bed->machine, event.task).epoch;
+	event.epoch = epoch;
+	event.process_epoch = process_epoch;
+	return feed(bed, &event);
+}
+
+bool bed_register(struct bed *bed, const char *name)
+{
+	int epoch = machine_order(bed->machine, bed_task(bed, name)).epoch;
+	return bed_register_in(bed, name, epoch, 0);
+}
+
+bool bed_start_of(struct bed *bed, const char *name, int epoch, int restart)
+{
+	struct machine_event event = event_of(bed, EVENT_STARTED, name);
+	event.epoch = epoch;
+	event.restart = restart;
 	return feed(bed, &event);
 }
 

@@ -31,8 +31,11 @@ struct machine_status bed_status(const struct bed *bed);
 /* One event each, with the task's present attempt, epoch and restart; what the machine answered. */
 bool bed_allocate(struct bed *bed, const char *name);
 bool bed_register(struct bed *bed, const char *name);
+/* Its executor obeyed a stop of `epoch` last, and has run a process of `process_epoch` since. */
+bool bed_register_in(struct bed *bed, const char *name, int epoch, int process_epoch);
 bool bed_come(struct bed *bed, const char *name); /* both */
 bool bed_start(struct bed *bed, const char *name);
+bool bed_start_of(struct bed *bed, const char *name, int epoch, int restart);
 bool bed_exit(struct bed *bed, const char *name, int code);
 /* Code 1, with "Connection reset by peer" as its last words. */
 bool bed_exit_blaming(struct bed *bed, const char *name);

@@ -28,7 +28,7 @@ void scene_write_down(struct scene *scene)
 {
 	const struct bed *bed = scene->bed;
 
-	for (size_t i = 0; i < bed->actions.count; i++) {
+	for (size_t i = 0; i < bed->actions.count && !scene->is_out; i++) {
 		const struct action *action = &bed->actions.items[i];
 		if (action->kind == ACTION_TASK_CHANGED)
 			scene_add(scene,

@@ -15,6 +15,7 @@ struct scene {
 	struct bed *bed;
 	struct job_view *view;
 	int64_t wall_at_zero;
+	bool is_out; /* no store takes a line */
 };
 
 /* One retry of the user's, two of the infrastructure's, fail fast. */

@@ -125,7 +125,7 @@ static void what_was_asked_for_is_given_to_the_next_am(void **state)
 	scene_submit(&scene);
 	scene_play(&scene, "a0 r0");
 	scene_restart(&scene);
-	scene_play(&scene, "a1 r1");
+	scene_play(&scene, "r0 a1 r1");
 	assert_int_equal(bed_status(scene.bed).state, JOB_RUNNING);
 	assert_int_equal(bed_look(scene.bed, "worker:1")->attempt, 1);
 	scene_end(&scene);
@@ -546,6 +546,116 @@ static void elastic_types_are_as_they_were(void **state)
 	scene_end(&scene);
 }
 
+/* ---- what no store had taken ---------------------------------------------------------------- */
+
+/* Worker 0 fails, and all form anew in epoch 2; then another AM comes. */
+static struct scene forget_an_epoch(const char *steps)
+{
+	struct scene scene = scene_begin("worker=2");
+
+	scene_submit(&scene);
+	scene_play(&scene, "a0 r0 a1 r1 s0 s1");
+	scene.is_out = true;
+	scene_play(&scene, steps);
+	assert_int_equal(bed_status(scene.bed).epoch, 2);
+	scene.is_out = false;
+	scene_restart(&scene);
+	assert_int_equal(bed_status(scene.bed).epoch, 1);
+	return scene;
+}
+
+static void expect_epoch(const struct scene *scene, int epoch)
+{
+	assert_int_equal(bed_status(scene->bed).state, JOB_RUNNING);
+	assert_int_equal(bed_status(scene->bed).epoch, epoch);
+	assert_int_equal(bed_look(scene->bed, "worker:0")->epoch, epoch);
+	assert_int_equal(bed_look(scene->bed, "worker:1")->epoch, epoch);
+}
+
+/* promise: R69 */
+static void an_epoch_that_no_store_has_taken_makes_the_cluster_form_anew(void **state)
+{
+	struct scene scene = forget_an_epoch("f0 r0 r1 s0 s1");
+	struct bed *bed = scene.bed;
+
+	assert_true(bed_register_in(bed, "worker:1", 2, 2));
+	assert_int_equal(bed_look(bed, "worker:0")->state, TASK_STOPPING);
+	assert_int_equal(bed_look(bed, "worker:1")->state, TASK_STOPPING);
+	assert_true(bed_register_in(bed, "worker:0", 2, 2)); /* it runs by the lost cluster spec */
+	assert_int_equal(bed_look(bed, "worker:0")->state, TASK_STOPPING);
+	assert_int_equal(bed_status(bed).retries_used, 0);
+	scene_play(&scene, "r0 r1 s0 s1");
+	expect_epoch(&scene, 3);
+	scene_play(&scene, "x0 x1 g0 g1");
+	assert_int_equal(bed_status(bed).state, JOB_SUCCEEDED);
+	scene_end(&scene);
+}
+
+/* An executor that waits in that epoch would not obey an order of an earlier one. */
+static void executors_that_wait_in_an_epoch_that_no_store_has_taken_are_started(void **state)
+{
+	struct scene scene = forget_an_epoch("f0 r0");
+	struct bed *bed = scene.bed;
+
+	assert_true(bed_register_in(bed, "worker:0", 2, 0));
+	assert_true(bed_register_in(bed, "worker:1", 0, 1));
+	scene_play(&scene, "r0 r1 s0 s1");
+	expect_epoch(&scene, 3);
+	scene_end(&scene);
+}
+
+/* Its end counts for nothing: the others' cluster spec is not the one that it had. */
+static void the_end_of_a_process_that_no_store_has_taken_is_no_end(void **state)
+{
+	struct scene scene = forget_an_epoch("f0 r0 r1 s0 s1");
+	struct bed *bed = scene.bed;
+
+	assert_true(bed_start_of(bed, "worker:0", 2, 0));
+	assert_int_equal(bed_look(bed, "worker:0")->state, TASK_STOPPING);
+	assert_int_equal(bed_status(bed).epoch, 3);
+	scene_end(&scene);
+}
+
+/* promise: R69 */
+static void a_restart_that_no_store_has_taken_is_taken_over(void **state)
+{
+	struct scene scene = scene_begin("worker=1");
+	struct bed *bed = scene.bed;
+
+	bed_type(bed, "worker")->max_restarts = 1;
+	scene_submit(&scene);
+	scene_play(&scene, "a0 r0 s0");
+	scene.is_out = true;
+	scene_play(&scene, "f0 s0");
+	scene.is_out = false;
+	scene_restart(&scene);
+	assert_int_equal(bed_look(bed, "worker:0")->restart, 0);
+	assert_true(bed_register_in(bed, "worker:0", 0, 1));
+	assert_true(bed_start_of(bed, "worker:0", 1, 1));
+	assert_int_equal(bed_look(bed, "worker:0")->restart, 1);
+	assert_true(bed_look(bed, "worker:0")->process_up);
+	assert_int_equal(bed_status(bed).epoch, 1);
+	scene_play(&scene, "x0 g0");
+	assert_int_equal(bed_status(bed).state, JOB_SUCCEEDED);
+	scene_end(&scene);
+}
+
+/* It might run a process by now that only the AM before knew of. */
+static void the_barrier_waits_for_executors_that_registered_with_the_am_before(void **state)
+{
+	struct scene scene = scene_begin("worker=2");
+	struct bed *bed = scene.bed;
+
+	scene_submit(&scene);
+	scene_play(&scene, "a0 r0 a1");
+	scene_restart(&scene);
+	scene_play(&scene, "r1");
+	assert_int_equal(bed_look(bed, "worker:1")->state, TASK_REGISTERED);
+	scene_play(&scene, "r0");
+	assert_int_equal(bed_look(bed, "worker:1")->state, TASK_RUNNING);
+	scene_end(&scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -572,6 +682,13 @@ int main(void)
 		cmocka_unit_test(odd_states_do_not_stop_a_job),
 		cmocka_unit_test(an_end_without_an_outcome_is_a_failure),
 		cmocka_unit_test(elastic_types_are_as_they_were),
+		cmocka_unit_test(an_epoch_that_no_store_has_taken_makes_the_cluster_form_anew),
+		cmocka_unit_test(
+			executors_that_wait_in_an_epoch_that_no_store_has_taken_are_started),
+		cmocka_unit_test(the_end_of_a_process_that_no_store_has_taken_is_no_end),
+		cmocka_unit_test(a_restart_that_no_store_has_taken_is_taken_over),
+		cmocka_unit_test(
+			the_barrier_waits_for_executors_that_registered_with_the_am_before),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

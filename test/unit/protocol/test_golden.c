@@ -18,6 +18,7 @@ static const char *const registration_texts[] = {
 	/* With an AM that follows another one. */
 	"{\"epoch\":2,\"host\":\"node-7\",\"port\":60949,\"attempt\":3"
 	",\"tokens\":{\"number\":1795000000000,\"bytes\":\"SERUUw==\"}}",
+	"{\"epoch\":2,\"host\":\"node-7\",\"port\":60949,\"process_epoch\":2,\"attempt\":3}",
 };
 
 static const char *const heartbeat_texts[] = {
