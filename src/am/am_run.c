@@ -218,6 +218,16 @@ static int on_tokens(void *data, const void *bytes, size_t length, struct err *e
 	return 0;
 }
 
+/* The interface is there before the scheduler is. */
+static char *on_find_secret(void *data, const char *identity, char **user)
+{
+	struct am *am = data;
+
+	if (!am->scheduler || !am->scheduler_ops->traits->names_users)
+		return NULL;
+	return am->scheduler_ops->find_secret(am->scheduler, identity, user);
+}
+
 static bool on_release(void *data)
 {
 	const struct am *am = data;
@@ -248,6 +258,7 @@ static int open_api(struct am *am, struct err *err)
 				      .checkpoint_trouble = am_on_checkpoint_trouble,
 				      .take_tokens = on_tokens,
 				      .release = on_release,
+				      .find_secret = on_find_secret,
 				      .log_path = on_log_path};
 	char *address cleanup_free = am->listener > 0 ? NULL : listen_address(am->place.host);
 	/* An AM at another address is none that the ring's processes would ask. */

@@ -22,6 +22,7 @@ enum {
 
 #define EVERYBODY .needs = HTTP_ACCESS_NONE
 #define READERS	  .needs = HTTP_ACCESS_READ
+#define CHANGERS  .needs = HTTP_ACCESS_CHANGE
 
 static const struct http_route routes[] = {
 	{"POST", "/v1/tasks/{task}/beat", api_handle_beat},
@@ -47,6 +48,7 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/use", api_handle_use, READERS},
 	{"GET", "/v1/work", api_handle_work, READERS},
 	{"GET", "/v1/advice", api_handle_advice, READERS},
+	{"GET", "/v1/description", api_handle_description, READERS},
 	{"GET", "/v1/config", api_handle_config, READERS},
 	{"GET", "/v1/diff", api_handle_diff, READERS},
 	{"GET", "/v1/cluster", api_handle_cluster, READERS},
@@ -54,11 +56,11 @@ static const struct http_route routes[] = {
 	{"GET", "/ui/{name}", api_handle_ui_folder, READERS},
 	{"*", "/ui/{name}/", api_handle_ui, READERS, .raw = true},
 	{"*", "/ui/{name}/{path*}", api_handle_ui, READERS, .raw = true},
-	{"POST", "/v1/job/kill", api_handle_kill},
-	{"POST", "/v1/job/scale", api_handle_scale},
-	{"POST", "/v1/job/release", api_handle_release},
+	{"POST", "/v1/job/kill", api_handle_kill, CHANGERS},
+	{"POST", "/v1/job/scale", api_handle_scale, CHANGERS},
+	{"POST", "/v1/job/release", api_handle_release, CHANGERS},
 	{"PUT", "/v1/job/tokens", api_handle_tokens},
-	{"POST", "/v1/tasks/{task}/restart", api_handle_restart},
+	{"POST", "/v1/tasks/{task}/restart", api_handle_restart, CHANGERS},
 	{"POST", "/v1/tasks/{task}/exec", api_handle_exec, .raw = true},
 	{"POST", "/v1/tasks/{task}/port-forward", api_handle_port_forward, .raw = true},
 	{"POST", "/v1/tasks/{task}/exec/{session}", api_handle_exec_join, .raw = true},
@@ -74,6 +76,8 @@ static enum http_access authorize(void *data, const struct http_request *request
 
 	if (viewer.is_awaited)
 		return HTTP_ACCESS_LATER;
+	if (viewer.may_change)
+		return HTTP_ACCESS_CHANGE;
 	return viewer.may_look ? HTTP_ACCESS_READ : HTTP_ACCESS_NONE;
 }
 
@@ -174,6 +178,7 @@ static struct http_server *open_server(struct api *api, const struct api_options
 		.listener = options->listener,
 		.token = options->token,
 		.is_sealed = api->host.job->tls,
+		.people = {api->host.find_secret, api->host.data},
 		.routes = api->routes,
 		.route_count = route_count,
 		.data = api,

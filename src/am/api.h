@@ -41,6 +41,8 @@ struct api_host {
 	bool (*release)(void *data);
 	/* The job's processes are to have these tokens: as scheduler_ops.take_tokens(). */
 	int (*take_tokens)(void *data, const void *bytes, size_t length, struct err *err);
+	/* As scheduler_ops.find_secret(). */
+	char *(*find_secret)(void *data, const char *identity, char **user);
 	/* Path of a task's "stdout" or "stderr" now, or NULL; the caller frees. */
 	char *(*log_path)(void *data, size_t task, const char *name);
 };

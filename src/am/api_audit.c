@@ -13,11 +13,12 @@ void api_audit(struct api *api, const struct http_request *request, const char *
 	       const char *outcome, const char *detail)
 {
 	char *address cleanup_free = http_request_peer(request);
+	const char *user = http_request_user(request);
 
 	audit_write(&(struct audit_line){
-		.user = api->host.job->user,
+		.user = user ? user : api->host.job->user,
 		.address = address,
-		.proof = "token",
+		.proof = user ? "scheduler" : "token",
 		.action = action,
 		.job = api->host.job->id,
 		.outcome = outcome,
@@ -43,7 +44,27 @@ static const char *action_of(const struct http_request *request, const char *pat
 	return "change";
 }
 
-void api_audit_refusal(void *data, const struct http_request *request)
+/* For a user who has proven who he is; NULL: nobody has. */
+static char *word_refusal(const struct api *api, const struct http_request *request)
+{
+	const struct job *job = api->host.job;
+	const char *user = http_request_user(request);
+
+	if (!user)
+		return NULL;
+	if (http_request_need(request) == HTTP_ACCESS_CHANGE)
+		return mem_printf("%s may not change %s: tony.application.acl.modify of the job "
+				  "does not name this user",
+				  user, job->id);
+	if (http_request_need(request) == HTTP_ACCESS_READ && web_request_looks(request))
+		return mem_printf("%s may not look at %s: tony.application.acl.view of the job "
+				  "does not name this user",
+				  user, job->id);
+	return mem_printf("%s may not do this to %s: it is for its owner, %s, alone", user, job->id,
+			  job->user);
+}
+
+char *api_audit_refusal(void *data, const struct http_request *request)
 {
 	struct api *api = data;
 	const struct http_head *head = http_request_head(request);
@@ -52,17 +73,20 @@ void api_audit_refusal(void *data, const struct http_request *request)
 	/* A query may hold what is nobody's business. */
 	char *path cleanup_free = mem_strndup(head->target, strcspn(head->target, "?"));
 	char *detail cleanup_free = mem_printf("%s %s", head->method, path);
+	bool is_named = http_request_user(request) != NULL;
 
 	audit_refuse(api->refusals,
 		     &(struct audit_line){
 			     .user = viewer.user,
 			     .address = address,
-			     .proof = http_head_find(head, "Authorization") ? "wrong-token"
-									    : viewer.proof,
+			     .proof = http_head_find(head, "Authorization") && !is_named
+					      ? "wrong-token"
+					      : viewer.proof,
 			     .action = action_of(request, path),
 			     .job = api->host.job->id,
 			     .outcome = "refused",
 			     .detail = detail,
 		     },
 		     clock_monotonic_ms());
+	return word_refusal(api, request);
 }

@@ -173,10 +173,10 @@ void api_handle_tokens(void *data, struct http_request *request);
 
 /* ---- api_audit.c: audit lines (web/audit.h) */
 
-/* Of a caller who has shown the token. */
+/* Of a caller who has shown the token, or has proven to be a user who may do that. */
 void api_audit(struct api *api, const struct http_request *request, const char *action,
 	       const char *outcome, const char *detail);
-void api_audit_refusal(void *data, const struct http_request *request);
+char *api_audit_refusal(void *data, const struct http_request *request);
 
 /* ---- api_view.c: the job as its journal tells it */
 
@@ -313,6 +313,7 @@ void api_handle_server(void *data, struct http_request *request);
 void api_handle_links(void *data, struct http_request *request);
 void api_handle_login(void *data, struct http_request *request);
 void api_handle_advice(void *data, struct http_request *request);
+void api_handle_description(void *data, struct http_request *request);
 void api_handle_config(void *data, struct http_request *request);
 void api_handle_diff(void *data, struct http_request *request);
 void api_handle_cluster(void *data, struct http_request *request);

@@ -125,8 +125,9 @@ void api_handle_kill(void *data, struct http_request *request)
 		api_answer_bad(request, &err);
 		return;
 	}
-	char *text cleanup_free =
-		mem_printf("killed by the user%s%s", reason ? ": " : "", reason ? reason : "");
+	const char *user = http_request_user(request);
+	char *text cleanup_free = mem_printf("killed by %s%s%s", user ? user : "the user",
+					     reason ? ": " : "", reason ? reason : "");
 	struct cause cause = {.kind = CAUSE_KILLED_BY_USER, .text = text};
 	bool ends = api->host.deliver(api->host.data,
 				      &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});

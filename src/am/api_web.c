@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "history/layout.h"
+#include "history/pack.h"
 #include "web/login.h"
 #include "web/serve.h"
 
@@ -59,6 +60,14 @@ void api_handle_login(void *data, struct http_request *request)
 }
 
 /* ---- what the job was told ---------------------------------------------------------------- */
+
+/* As others may know it. */
+void api_handle_description(void *data, struct http_request *request)
+{
+	const struct api *api = data;
+
+	http_answer_json(request, 200, history_description(api->host.job, true));
+}
 
 void api_handle_config(void *data, struct http_request *request)
 {

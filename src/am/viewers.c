@@ -123,26 +123,42 @@ void viewers_trust(struct viewers *viewers, const struct str_list *proxies, bool
 }
 
 /* His groups are looked up only where they may count. */
-static void decide(struct viewers *viewers, struct viewer *viewer)
+static bool allows(struct viewers *viewers, const struct acl_rule *rule, struct viewer *viewer)
+{
+	struct acl_user user = {.name = viewer->user};
+
+	if (acl_allows(rule, &user))
+		return true;
+	if (!user.name || !*user.name ||
+	    (!acl_has_groups(rule->acl) && !acl_has_groups(rule->administrators)))
+		return false;
+	const struct str_list *groups =
+		group_cache_find(viewers->groups, user.name, clock_monotonic_ms());
+	viewer->is_awaited = !groups;
+	if (groups)
+		user.groups = *groups;
+	return acl_allows(rule, &user);
+}
+
+static bool may_look(struct viewers *viewers, struct viewer *viewer)
 {
 	const struct job *job = viewers->job;
-	struct acl_user user = {.name = viewer->user};
 	const struct acl_rule rule = {
 		.owner = job->user,
 		.acl = job_view_acl(job),
 		.administrators = job_config(job, "tony.admin.acl"),
 	};
 
-	viewer->may_look = !viewers->prove || acl_allows(&rule, &user);
-	if (viewer->may_look || !user.name || !*user.name ||
-	    (!acl_has_groups(rule.acl) && !acl_has_groups(rule.administrators)))
-		return;
-	const struct str_list *groups =
-		group_cache_find(viewers->groups, user.name, clock_monotonic_ms());
-	viewer->is_awaited = !groups;
-	if (groups)
-		user.groups = *groups;
-	viewer->may_look = acl_allows(&rule, &user);
+	return allows(viewers, &rule, viewer);
+}
+
+/* Administrators may look; the engine's own may end a job there. */
+static bool may_change(struct viewers *viewers, struct viewer *viewer)
+{
+	const struct job *job = viewers->job;
+	const struct acl_rule rule = {.owner = job->user, .acl = job_modify_acl(job)};
+
+	return allows(viewers, &rule, viewer);
 }
 
 static struct viewer identify_behind_proxy(struct viewers *viewers,
@@ -154,7 +170,22 @@ static struct viewer identify_behind_proxy(struct viewers *viewers,
 	};
 
 	if (web_request_looks(request))
-		decide(viewers, &viewer);
+		viewer.may_look = !viewers->prove || may_look(viewers, &viewer);
+	return viewer;
+}
+
+/* Two rights, neither of which has the other. */
+static struct viewer identify_named(struct viewers *viewers, const struct http_request *request)
+{
+	struct viewer viewer = {
+		.user = mem_strdup(http_request_user(request)),
+		.proof = "scheduler",
+	};
+
+	if (web_request_looks(request))
+		viewer.may_look = may_look(viewers, &viewer);
+	else if (http_request_need(request) == HTTP_ACCESS_CHANGE)
+		viewer.may_change = may_change(viewers, &viewer);
 	return viewer;
 }
 
@@ -162,12 +193,14 @@ struct viewer viewers_identify(struct viewers *viewers, const struct http_reques
 {
 	char *peer cleanup_free = http_request_peer(request);
 
+	if (http_request_user(request))
+		return identify_named(viewers, request);
 	if (web_login_has(viewers->sessions, request) && web_request_is_own(request))
-		return (struct viewer){mem_strdup(viewers->job->user), "session", true, false};
+		return (struct viewer){mem_strdup(viewers->job->user), "session", .may_look = true};
 	/* None but the proxy gets through the TLS of its port. */
 	if (str_list_has(&viewers->proxies, peer) || http_request_is_https(request))
 		return identify_behind_proxy(viewers, request);
-	return (struct viewer){NULL, "none", false, false};
+	return (struct viewer){.proof = "none"};
 }
 
 void viewer_finish(struct viewer *viewer)

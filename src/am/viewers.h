@@ -1,7 +1,8 @@
 /*
- * Who looks at the job without its token: browsers that came through a link (web/sessions.h), and
- * whoever the scheduler's own web proxy lets through to us. That one tells in a cookie who it is;
- * its address is the only proof, and all that comes from there counts as coming through it.
+ * Who looks at the job without its token: browsers that came through a link (web/sessions.h),
+ * whoever the scheduler's own web proxy lets through to us, and users whom their TLS has proven to
+ * be those that the scheduler names (tls_people). The proxy tells in a cookie who it is; its
+ * address is the only proof, and all that comes from there counts as coming through it.
  */
 #ifndef TONY_AM_VIEWERS_H
 #define TONY_AM_VIEWERS_H
@@ -29,8 +30,9 @@ void viewers_trust(struct viewers *viewers, const struct str_list *proxies, bool
 
 struct viewer {
 	char *user;	   /* as he is named, whether he may look or not; NULL: he is not */
-	const char *proof; /* by which he is known: "session", "proxy" or "none" */
+	const char *proof; /* by which he is known: "session", "proxy", "scheduler" or "none" */
 	bool may_look;
+	bool may_change; /* of a call that needs HTTP_ACCESS_CHANGE */
 	bool is_awaited; /* that hangs on his groups, which this node is asked for */
 };
 struct viewer viewers_identify(struct viewers *viewers, const struct http_request *request);

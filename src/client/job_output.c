@@ -541,8 +541,7 @@ int job_output_turn(struct job_output *output, struct err *err)
 	const struct opened *opened = output->opened;
 	bool is_last = !output->follow || opened->view->is_final;
 
-	output->am = (struct http_target){opened->door.address, opened->door.token,
-					  opened->door.owner, opened->door.is_sealed};
+	output->am = job_door_target(&opened->door);
 	if (!output->logs->are_here && !output->places) {
 		if (!is_last && !opened->door.address)
 			return 0;

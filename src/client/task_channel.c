@@ -44,11 +44,9 @@ char *task_channel_find(struct opened *opened, const struct str_list *operands, 
 struct channel *task_channel_open(const struct opened *opened, const char *task, const char *what,
 				  struct channel_options options, struct err *err)
 {
-	const struct job_door *door = &opened->door;
 	char *path cleanup_free = mem_printf("/v1/tasks/%s/%s", task, what);
 
-	options.target =
-		(struct http_target){door->address, door->token, door->owner, door->is_sealed};
+	options.target = job_door_target(&opened->door);
 	options.path = path;
 	return channel_open(&options, err);
 }

@@ -53,6 +53,8 @@ static int tell_failure(const struct opened *opened, const struct err *failure, 
 {
 	bool names_job = strstr(err_message(failure), opened->id);
 
+	if (failure->kind == ERR_DENIED && opened->door.identity)
+		return err_copy(err, failure);
 	return err_set(err, failure->kind, "%s%s%s; tony kill --force ends it all the same",
 		       names_job ? "" : opened->id, names_job ? "" : ": ", err_message(failure));
 }

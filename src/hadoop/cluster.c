@@ -42,6 +42,8 @@ static const struct field fields[] = {
 	{MEMBER(rm_principal), FIELD_OPTIONAL},
 	{MEMBER(token_services), FIELD_LIST},
 	{MEMBER(rm_principal_pattern), FIELD_OPTIONAL},
+	{MEMBER(user_rules), FIELD_LINES},
+	{MEMBER(realm), FIELD_OPTIONAL},
 };
 
 /* Else it is HDFS's. */

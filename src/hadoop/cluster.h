@@ -83,6 +83,9 @@ struct hadoop_cluster {
 	/* RPC: see struct rpc_options. */
 	unsigned protections; /* of SASL_* (sasl.h), from hadoop.rpc.protection */
 	bool require_sasl;    /* the cluster uses Kerberos */
+	/* Then: what its users are called there, as auth_to_local() takes it. NULL: by the default
+	 * rule; not known, so that no name with a realm is anybody's. */
+	char *user_rules, *realm;
 	char *rm_principal, *rm_principal_pattern; /* NULL: not set */
 	int64_t connect_timeout_ms, call_timeout_ms;
 	int64_t retry_interval_ms, max_wait_ms; /* yarn.resourcemanager.connect.*; -1: for ever */

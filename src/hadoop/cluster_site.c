@@ -254,6 +254,9 @@ static int read_rpc(const struct reader *reader)
 			       "hadoop.security.authentication: \"%s\" is neither \"simple\" nor "
 			       "\"kerberos\"",
 			       authentication);
+	if (cluster->require_sasl)
+		cluster->user_rules =
+			mem_strdup(hadoop_site_get(reader->site, "hadoop.security.auth_to_local"));
 	read_principals(reader);
 	for (size_t i = 0; i < array_length(times); i++)
 		if (hadoop_site_int(reader->site, times[i].key, times[i].min, MS_CAP,

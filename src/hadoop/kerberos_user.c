@@ -14,6 +14,7 @@ void kerberos_user_finish(struct kerberos_user *user)
 {
 	free(user->name);
 	free(user->principal);
+	free(user->realm);
 	*user = (struct kerberos_user){0};
 }
 
@@ -34,7 +35,7 @@ static int find_owner(struct hadoop_site *site, const struct str_list *rm, char 
 	return 0;
 }
 
-static int find_ticket(const struct kerberos_login *login, struct kerberos_user *user, char **realm,
+static int find_ticket(const struct kerberos_login *login, struct kerberos_user *user,
 		       struct err *err)
 {
 	const struct gssapi *gssapi = gssapi_load(err);
@@ -45,7 +46,7 @@ static int find_ticket(const struct kerberos_login *login, struct kerberos_user 
 	if (!credential)
 		return -1;
 	user->principal = mem_strdup(gssapi_credential_principal(credential));
-	*realm = gssapi_default_realm(gssapi);
+	user->realm = gssapi_default_realm(gssapi);
 	gssapi_credential_release(credential);
 	return 0;
 }
@@ -81,11 +82,13 @@ char *hadoop_user_of_principal(struct hadoop_site *site, const char *realm, cons
 
 /* The realm of a token's owner is local: there may be no krb5.conf, and the server took the name.
  * A proxy user's token has it short. */
-static char *name_of_owner(struct hadoop_site *site, const char *owner, struct err *err)
+static void take_owner(struct hadoop_site *site, const char *owner, struct kerberos_user *user,
+		       struct err *err)
 {
 	const char *at = strrchr(owner, '@');
 
-	return at ? hadoop_user_of_principal(site, at + 1, owner, err) : mem_strdup(owner);
+	mem_replace(&user->realm, at ? mem_strdup(at + 1) : NULL);
+	user->name = at ? hadoop_user_of_principal(site, at + 1, owner, err) : mem_strdup(owner);
 }
 
 const char *hadoop_proxy_user(void)
@@ -96,10 +99,11 @@ const char *hadoop_proxy_user(void)
 }
 
 /* Tokens say by themselves for whom they are. */
-static int take_proxy(struct hadoop_site *site, const char *realm, bool has_token,
-		      struct kerberos_user *user, struct err *err)
+static int take_proxy(struct hadoop_site *site, bool has_token, struct kerberos_user *user,
+		      struct err *err)
 {
 	const char *proxy = hadoop_proxy_user();
+	const char *realm = user->realm ? user->realm : "";
 
 	if (!proxy)
 		return 0;
@@ -121,7 +125,7 @@ int hadoop_kerberos_user(struct hadoop_site *site, const struct str_list *rm,
 			 const struct kerberos_login *login, struct kerberos_user *user,
 			 struct err *err)
 {
-	char *owner cleanup_free = NULL, *realm cleanup_free = NULL;
+	char *owner cleanup_free = NULL;
 	struct err why cleanup_err = {0};
 
 	*user = (struct kerberos_user){0};
@@ -129,14 +133,16 @@ int hadoop_kerberos_user(struct hadoop_site *site, const struct str_list *rm,
 		return 0;
 	if (find_owner(site, rm, &owner, err) < 0)
 		return -1;
-	if (!owner && find_ticket(login, user, &realm, &why) < 0) {
+	if (!owner && find_ticket(login, user, &why) < 0) {
 		/* It has files of that name; the ResourceManager's first call says the rest. */
 		if (token_file_owner(&owner, err) < 0)
 			return -1;
 		if (!owner)
 			return say_neither(rm, login->keytab, &why, err);
 	}
-	user->name = owner ? name_of_owner(site, owner, err)
-			   : hadoop_user_of_principal(site, realm, user->principal, err);
-	return user->name ? take_proxy(site, realm ? realm : "", owner, user, err) : -1;
+	if (owner)
+		take_owner(site, owner, user, err);
+	else
+		user->name = hadoop_user_of_principal(site, user->realm, user->principal, err);
+	return user->name ? take_proxy(site, owner, user, err) : -1;
 }

@@ -6,11 +6,12 @@
 #include "base/str.h"
 #include "hadoop/site.h"
 
-/* Both are owned. */
+/* All is owned. */
 struct kerberos_user {
 	char *name; /* the proxy user's where there is one; NULL: the cluster does not use Kerberos
 		     */
 	char *principal; /* of the ticket that is to prove it; NULL: a token does */
+	char *realm;	 /* whose users have names without it; NULL: it is not known */
 };
 void kerberos_user_finish(struct kerberos_user *user);
 #define cleanup_kerberos_user __attribute__((cleanup(kerberos_user_finish)))

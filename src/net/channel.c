@@ -256,7 +256,8 @@ struct channel *channel_open(const struct channel_options *options, struct err *
 		mem_printf("POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"
 			   "Connection: Upgrade\r\nUpgrade: " CHANNEL_PROTOCOL "\r\n\r\n",
 			   options->path, host, target->token ? target->token : "");
-	channel->tls = target->is_sealed ? tls_context_create_shared(target->token) : NULL;
+	channel->tls = target->is_sealed ? tls_context_create_named(target->identity, target->token)
+					 : NULL;
 	channel->dial =
 		dial_start(options->base, target->address, DIAL_MS, on_dialed, channel, err);
 	if (!channel->dial) {

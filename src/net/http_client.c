@@ -619,7 +619,7 @@ struct http_client *http_client_create_for(struct event_base *base,
 	if (target->token)
 		client->owner = target->owner;
 	if (target->is_sealed) {
-		client->own_tls = tls_context_create_shared(client->token);
+		client->own_tls = tls_context_create_named(target->identity, client->token);
 		client->tls = client->own_tls;
 	}
 	return client;

@@ -89,6 +89,9 @@ struct http_target {
 	uid_t owner;	     /* counts with a token only */
 	/* It is one with is_sealed (http_server.h), and the token is what both know. */
 	bool is_sealed;
+	/* By which a sealed server finds that token (tls_context_create_named()). NULL: it is the
+	 * server's own. */
+	const char *identity;
 };
 
 /* Likewise: a token is shown in the clear only where the target is not sealed. */

@@ -125,10 +125,11 @@ static int admit_by_host(struct http_request *request)
 static int admit_by_access(struct http_request *request)
 {
 	const struct http_server_config *config = &request->connection->server->config;
-	enum http_access needed = request->route ? request->route->needs : HTTP_ACCESS_READ;
+	enum http_access needed = http_request_need(request);
 	bool shows_token = has_token(request);
 
-	if (!shows_token && admit_by_host(request) < 0)
+	/* No page of a browser's has proven who it is. */
+	if (!shows_token && !http_request_user(request) && admit_by_host(request) < 0)
 		return -1;
 	request->access = shows_token ? HTTP_ACCESS_ALL : find_access(request);
 	if (request->access == HTTP_ACCESS_LATER &&
@@ -141,8 +142,9 @@ static int admit_by_access(struct http_request *request)
 				 request->access == HTTP_ACCESS_ALL ? HTTP_KNOWN : HTTP_LOOKER);
 	if (request->access <= needed)
 		return 0;
-	if (config->refused)
-		config->refused(config->data, request);
+	char *words cleanup_free = config->refused ? config->refused(config->data, request) : NULL;
+	if (words)
+		return refuse(request, 403, "forbidden", words);
 	const char *owner = config->token_owner ? config->token_owner : "the job";
 	char *message cleanup_free =
 		http_head_find(&request->head, "Authorization")
@@ -259,6 +261,18 @@ int http_request_query_int(struct http_request *request, const char *name, int64
 bool http_request_is_https(const struct http_request *request)
 {
 	return request->connection->server->config.tls != NULL;
+}
+
+const char *http_request_user(const struct http_request *request)
+{
+	const struct tls *tls = request->connection->wire.tls;
+
+	return tls ? tls_user(tls) : NULL;
+}
+
+enum http_access http_request_need(const struct http_request *request)
+{
+	return request->route ? request->route->needs : HTTP_ACCESS_READ;
 }
 
 void http_request_end_point(const struct http_request *request, struct str *bytes)

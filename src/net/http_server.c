@@ -241,10 +241,12 @@ struct http_server *http_server_create(struct event_base *base,
 	server->base = base;
 	server->config = *config;
 	server->token = mem_strdup(config->token);
-	if (config->is_sealed)
+	if (config->is_sealed) {
 		server->tls = tls_context_create_shared(config->token);
-	else if (config->tls)
+		tls_context_admit(server->tls, &config->people);
+	} else if (config->tls) {
 		server->tls = tls_context_share(config->tls);
+	}
 	server->host_name = net_host_name();
 	server->host = mem_strdup(config->host);
 	set_limits(&server->config.limits);

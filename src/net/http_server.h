@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "net/tls.h"
 
 struct event_base;
 struct evbuffer;
@@ -31,8 +32,9 @@ struct str;
 
 /* What a caller may do, from most to least. */
 enum http_access {
-	HTTP_ACCESS_ALL,  /* it showed the token, or the server has none */
-	HTTP_ACCESS_READ, /* look, and change nothing */
+	HTTP_ACCESS_ALL,    /* it showed the token, or the server has none */
+	HTTP_ACCESS_CHANGE, /* look, and give the orders that a right of its own allows */
+	HTTP_ACCESS_READ,   /* look, and change nothing */
 	HTTP_ACCESS_NONE,
 	HTTP_ACCESS_LATER, /* not known yet: the request waits for http_server_admit_again() */
 };
@@ -77,6 +79,8 @@ struct http_server_config {
 	/* It speaks TLS, by which both ends prove that they know the token (tls.h), and answers
 	 * nothing that comes without. The token is to be shown all the same. */
 	bool is_sealed;
+	/* With is_sealed: users who may prove who they are instead (http_request_user()). */
+	struct tls_people people;
 	/* It speaks TLS with a certificate (HTTPS). Shared; NULL: it does not. */
 	struct tls_context *tls;
 	const struct http_route *routes; /* borrowed */
@@ -84,9 +88,10 @@ struct http_server_config {
 	void *data; /* for the handlers */
 	/* What a caller may do that does not show the token. NULL: nothing. */
 	enum http_access (*authorize)(void *data, const struct http_request *request);
-	/* Told of each request that a caller is refused for want of access, before the answer.
-	 * NULL: nobody is. */
-	void (*refused)(void *data, const struct http_request *request);
+	/* Told of each request that a caller is refused for want of access, before the answer, for
+	 * which it may have words, that the caller frees; NULL: those of the server. Without a
+	 * function nobody is told. */
+	char *(*refused)(void *data, const struct http_request *request);
 	/* A request without the token names the server in its Host: a numeric address, "localhost",
 	 * this machine's own name or `host`, and the server's port, or none. A page whose name is
 	 * made to mean this machine's address has no other way to be of the same origin as the
@@ -134,6 +139,10 @@ bool http_request_takes_gzip(const struct http_request *request);
 bool http_request_is_https(const struct http_request *request);
 /* As tls_end_point() appends it: nothing without TLS. */
 void http_request_end_point(const struct http_request *request, struct str *bytes);
+/* The user whom its TLS has proven the caller to be; NULL: none. */
+const char *http_request_user(const struct http_request *request);
+/* The access that its route needs; HTTP_ACCESS_READ where there is no such route. */
+enum http_access http_request_need(const struct http_request *request);
 /* As it came (http_message.h): method, target, all headers. */
 const struct http_head *http_request_head(const struct http_request *request);
 enum http_access http_request_access(const struct http_request *request);

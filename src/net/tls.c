@@ -39,6 +39,8 @@ struct tls_context {
 	bool is_shared;
 	X509 *client;			      /* the only one that is heard; NULL: all are */
 	unsigned char key[SECRET_HMAC_BYTES]; /* of the shared secret */
+	char *identity; /* that goes with it; NULL: the one that all have who know the server's */
+	struct tls_people people; /* at the server's end; without a function: there are none */
 };
 
 struct tls {
@@ -58,6 +60,7 @@ struct tls {
 	size_t fresh_length;
 	struct evbuffer *sealed;
 	struct str names; /* of a certificate that is for another host */
+	char *user;	  /* whose identity it has offered; proven once the handshake is done */
 };
 
 /* ---- authorities -------------------------------------------------------------------------- */
@@ -230,6 +233,7 @@ void tls_context_destroy(struct tls_context *context)
 	X509_free(context->client);
 	BIO_meth_free(context->socket);
 	OPENSSL_cleanse(context->key, sizeof(context->key));
+	free(context->identity);
 	free(context->remedy);
 	free(context);
 }
@@ -254,14 +258,11 @@ static void derive_key(const char *secret, unsigned char key[SECRET_HMAC_BYTES])
 }
 
 /* A session that OpenSSL keeps: each connection has one of its own. */
-static SSL_SESSION *new_session(SSL *ssl)
+static SSL_SESSION *new_session(SSL *ssl, const unsigned char key[SECRET_HMAC_BYTES])
 {
-	const struct tls *tls = SSL_get_app_data(ssl);
-	const struct tls_context *context = tls->context;
 	SSL_SESSION *session = SSL_SESSION_new();
 
-	if (!session ||
-	    SSL_SESSION_set1_master_key(session, context->key, sizeof(context->key)) != 1 ||
+	if (!session || SSL_SESSION_set1_master_key(session, key, SECRET_HMAC_BYTES) != 1 ||
 	    SSL_SESSION_set_cipher(session, SSL_CIPHER_find(ssl, suite)) != 1 ||
 	    SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) != 1)
 		BUG("OpenSSL takes no shared secret");
@@ -271,17 +272,47 @@ static SSL_SESSION *new_session(SSL *ssl)
 static int on_offer(SSL *ssl, const EVP_MD *digest, const unsigned char **id, size_t *length,
 		    SSL_SESSION **session)
 {
-	*id = psk_identity;
-	*length = sizeof(psk_identity);
-	*session = new_session(ssl);
+	const struct tls *tls = SSL_get_app_data(ssl);
+	const char *identity = tls->context->identity;
+
+	*id = identity ? (const unsigned char *)identity : psk_identity;
+	*length = identity ? strlen(identity) : sizeof(psk_identity);
+	*session = new_session(ssl, tls->context->key);
 	return 1;
+}
+
+/* NULL: it is nobody's. Of a greeting that is repeated the last identity counts. */
+static SSL_SESSION *find_session(SSL *ssl, struct tls *tls, const char *identity)
+{
+	const struct tls_people *people = &tls->context->people;
+	unsigned char key[SECRET_HMAC_BYTES];
+	char *user cleanup_free = NULL;
+	char *secret = people->find_secret(people->data, identity, &user);
+
+	if (!secret)
+		return NULL;
+	mem_replace(&tls->user, mem_steal(&user));
+	derive_key(secret, key);
+	mem_free_secret(secret);
+	SSL_SESSION *session = new_session(ssl, key);
+	OPENSSL_cleanse(key, sizeof(key));
+	return session;
 }
 
 static int on_offered(SSL *ssl, const unsigned char *id, size_t length, SSL_SESSION **session)
 {
+	struct tls *tls = SSL_get_app_data(ssl);
+	const struct tls_context *context = tls->context;
 	bool is_known = length == sizeof(psk_identity) && memcmp(id, psk_identity, length) == 0;
 
-	*session = is_known ? new_session(ssl) : NULL;
+	*session = NULL;
+	mem_replace(&tls->user, NULL);
+	if (is_known) {
+		*session = new_session(ssl, context->key);
+	} else if (context->people.find_secret && length <= TLS_IDENTITY_BYTES) {
+		char *identity cleanup_free = mem_strndup((const char *)id, length);
+		*session = find_session(ssl, tls, identity);
+	}
 	return 1;
 }
 
@@ -298,6 +329,19 @@ static SSL_CTX *new_shared(void)
 	SSL_CTX_set_psk_use_session_callback(ssl, on_offer);
 	SSL_CTX_set_psk_find_session_callback(ssl, on_offered);
 	return ssl;
+}
+
+struct tls_context *tls_context_create_named(const char *identity, const char *secret)
+{
+	struct tls_context *context = tls_context_create_shared(secret);
+
+	context->identity = mem_strdup(identity);
+	return context;
+}
+
+void tls_context_admit(struct tls_context *context, const struct tls_people *people)
+{
+	context->people = *people;
 }
 
 struct tls_context *tls_context_create_shared(const char *secret)
@@ -461,6 +505,7 @@ void tls_destroy(struct tls *tls)
 	SSL_free(tls->ssl);
 	evbuffer_free(tls->sealed);
 	str_finish(&tls->names);
+	free(tls->user);
 	tls_context_destroy(tls->context);
 	free(tls);
 }
@@ -475,6 +520,11 @@ bool tls_is_answered(const struct tls *tls)
 bool tls_is_open(const struct tls *tls)
 {
 	return SSL_is_init_finished(tls->ssl);
+}
+
+const char *tls_user(const struct tls *tls)
+{
+	return tls_is_open(tls) ? tls->user : NULL;
 }
 
 bool tls_has_ended(const struct tls *tls)

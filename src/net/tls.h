@@ -13,6 +13,7 @@
 #include "base/err.h"
 
 #define TLS_AUTHORITIES_CAP (1u << 20) /* bytes of PEM */
+#define TLS_IDENTITY_BYTES  1024
 
 struct evbuffer;
 struct str;
@@ -29,6 +30,20 @@ struct tls_context *tls_context_create_client(const char *authorities, const cha
  * HKDF-SHA256 of the secret, with X25519), and neither has a certificate. `secret` has to be as
  * good as 128 random bits: a server hears enough to try guesses. */
 struct tls_context *tls_context_create_shared(const char *secret);
+/* The client's end of one, for a user who does not know the server's own secret: `identity`, a text
+ * of at most TLS_IDENTITY_BYTES, tells the server which secret proves who that is. NULL: it is the
+ * server's own. */
+struct tls_context *tls_context_create_named(const char *identity, const char *secret);
+
+/* Users who prove themselves to a server with a shared secret by secrets of their own. */
+struct tls_people {
+	/* The secret that proves `identity`, which a stranger may have made up, and the name of its
+	 * user; the caller frees both. NULL: there is none. */
+	char *(*find_secret)(void *data, const char *identity, char **user);
+	void *data;
+};
+/* Copied. */
+void tls_context_admit(struct tls_context *context, const struct tls_people *people);
 /* The server's end, for clients that trust the authority of its certificate: TLS 1.2 and 1.3. */
 struct tls_context *tls_context_create_server(const struct tls_identity *identity, struct err *err);
 /* Of a server: hears only clients that prove to be the one with this very certificate, at whatever
@@ -62,6 +77,9 @@ int tls_take(struct tls *tls, const void *bytes, size_t length, struct evbuffer 
 bool tls_is_answered(const struct tls *tls);
 /* The handshake is done. */
 bool tls_is_open(const struct tls *tls);
+/* At the server's end: the user whom the handshake has proven the peer to be (tls_people). NULL: it
+ * has proven that of none. */
+const char *tls_user(const struct tls *tls);
 /* The peer said that nothing more will come. What ends without that may have been cut off. */
 bool tls_has_ended(const struct tls *tls);
 

@@ -93,7 +93,7 @@ bool portal_find_viewer(struct portal *portal, const struct http_request *reques
 
 /* ---- audit lines -------------------------------------------------------------------------- */
 
-void portal_audit_refusal(void *data, const struct http_request *request)
+char *portal_audit_refusal(void *data, const struct http_request *request)
 {
 	struct portal *portal = data;
 	const struct http_head *head = http_request_head(request);
@@ -124,6 +124,7 @@ void portal_audit_refusal(void *data, const struct http_request *request)
 			     .detail = detail,
 		     },
 		     clock_monotonic_ms());
+	return NULL;
 }
 
 void portal_audit_job(struct portal *portal, const struct http_request *request,

@@ -47,7 +47,7 @@ bool portal_find_viewer(struct portal *portal, const struct http_request *reques
 
 /* Audit lines (web/audit.h): of a request that is nobody's; of one for a job, `viewer` as of
  * portal_find_viewer(), NULL: all is for him. */
-void portal_audit_refusal(void *data, const struct http_request *request);
+char *portal_audit_refusal(void *data, const struct http_request *request);
 void portal_audit_job(struct portal *portal, const struct http_request *request,
 		      const struct portal_viewer *viewer, const char *job, bool refused);
 

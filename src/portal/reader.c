@@ -48,6 +48,7 @@ static void ask_am(struct reader *reader, struct http_request *request,
 					       .keep_path = true,
 					       .token = reader->door.token,
 					       .is_sealed = reader->door.is_sealed,
+					       .identity = reader->door.identity,
 					       .owner = reader->door.owner};
 		ui_proxy_start(reader->base, request, &place, &reader->passed);
 	} else if (away) {

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "net/http_client.h"
 #include "scheduler/scheduler.h"
 
 void job_door_finish(struct job_door *door)
@@ -11,6 +10,7 @@ void job_door_finish(struct job_door *door)
 	free(door->job_dir);
 	free(door->address);
 	mem_free_secret(door->token);
+	free(door->identity);
 	free(door->queue);
 	free(door->waiting);
 	free(door->end_message);
@@ -20,11 +20,17 @@ void job_door_finish(struct job_door *door)
 	*door = (struct job_door){0};
 }
 
+struct http_target job_door_target(const struct job_door *door)
+{
+	return (struct http_target){door->address, door->token, door->owner, door->is_sealed,
+				    door->identity};
+}
+
 int job_door_call(const struct job_door *door, const char *method, const char *path,
 		  const char *body, int64_t timeout_ms, int *status, struct str *response,
 		  struct err *err)
 {
-	const struct http_target am = {door->address, door->token, door->owner, door->is_sealed};
+	const struct http_target am = job_door_target(door);
 
 	return http_call(&am, method, path, body, timeout_ms, status, response, err);
 }

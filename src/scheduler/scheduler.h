@@ -17,6 +17,7 @@
 #include "job/awaited.h"
 #include "job/job.h"
 #include "job/machine.h"
+#include "net/http_client.h"
 
 struct event_base;
 struct job_logs;
@@ -59,6 +60,9 @@ struct scheduler_traits {
 	/* Tokens by which a job's processes ask other services come with its containers, and end
 	 * some day: renew() gets others, take_tokens() takes them. */
 	bool has_tokens;
+	/* It gives users what proves to an AM who they are: find_secret(), and a door's
+	 * identity. */
+	bool names_users;
 	/* A service on the network knows the jobs: is_there() tells whether this user has one, and
 	 * answers() whether it can be reached. Not set: every user has the engine. */
 	bool is_service;
@@ -323,6 +327,8 @@ struct scheduler_ops {
 	 * that are yet to be started. */
 	int (*take_tokens)(struct scheduler *scheduler, const void *bytes, size_t length,
 			   struct err *err);
+	/* With names_users: the secret that proves `identity`, and whose it is (tls_people). */
+	char *(*find_secret)(struct scheduler *scheduler, const char *identity, char **user);
 	/* At the job's end: whether all that its history needs is in `job_dir`. False: something is
 	 * on its way, and `done` is called from the loop once that is there, or will not be. */
 	bool (*await_files)(struct scheduler *scheduler, void (*done)(void *data), void *data);
@@ -354,6 +360,9 @@ struct job_door {
 			  machine's copy of the first three, which pull() brings up to date */
 	char *address; /* "127.0.0.1:4000"; NULL: the AM is not there (yet, or any more) */
 	char *token;
+	/* By which the AM finds the token, that of a user whom the engine names to it; NULL: it is
+	 * the job's own. */
+	char *identity;
 	uid_t owner;	/* of an AM on this machine; SOCKET_OWNER_ANY: it is not known */
 	bool is_sealed; /* its AM speaks TLS alone, by the token (net/tls.h) */
 	bool ended;	/* the final record is written: read the journal, not the AM */
@@ -376,7 +385,10 @@ struct job_door {
 		      0: none */
 };
 void job_door_finish(struct job_door *door);
+#define cleanup_job_door __attribute__((cleanup(job_door_finish)))
 
+/* The AM, as far as it has an address. Borrowed. */
+struct http_target job_door_target(const struct job_door *door);
 /* http_call() to the AM, which has an address: `door->owner` alone is shown the token. */
 int job_door_call(const struct job_door *door, const char *method, const char *path,
 		  const char *body, int64_t timeout_ms, int *status, struct str *response,

@@ -6,6 +6,8 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "hadoop/auth_to_local.h"
+#include "hadoop/client_token.h"
 #include "hadoop/container.h"
 #include "hadoop/id.h"
 #include "hadoop/message.h"
@@ -585,6 +587,31 @@ static const struct str_list *web_proxies(const struct scheduler *scheduler, boo
 	return &yarn->cluster->web_proxies;
 }
 
+/* By the key of this attempt, so that no token of another one is good. */
+static char *find_secret(struct scheduler *scheduler, const char *identity, char **user)
+{
+	const struct yarn *yarn = yarn_of(scheduler);
+	const struct hadoop_cluster *cluster = yarn->cluster;
+	struct err err cleanup_err = {0};
+	char *principal cleanup_free = NULL;
+	char *secret = yarn->limits
+			       ? client_token_find(&yarn->limits->client_to_am_token_master_key,
+						   identity, &principal)
+			       : NULL;
+
+	if (!secret)
+		return NULL;
+	*user = strchr(principal, '@')
+			? auth_to_local(cluster->user_rules ? cluster->user_rules : "DEFAULT",
+					cluster->realm ? cluster->realm : "", principal, &err)
+			: mem_strdup(principal);
+	if (*user)
+		return secret;
+	log_debug("%s", err_message(&err));
+	mem_free_secret(secret);
+	return NULL;
+}
+
 const struct scheduler_ops yarn_scheduler = {
 	.traits = &yarn_traits,
 	.guardian = {.find_end = yarn_end_find, .publish = yarn_end_publish},
@@ -605,6 +632,7 @@ const struct scheduler_ops yarn_scheduler = {
 	.log_path = log_path,
 	.web_proxies = web_proxies,
 	.take_tokens = take_tokens,
+	.find_secret = find_secret,
 	.standing = yarn_standing,
 	.look_at = yarn_look_at,
 	.await_files = yarn_diff_await,

@@ -99,6 +99,8 @@ int yarn_history_publish(const struct hadoop_cluster *cluster, const char *mirro
 const char *yarn_user_of(const Hadoop__ApplicationReportProto *report);
 /* The mirror has a job.json that can be read. */
 bool yarn_kept_describes(const char *mirror);
+/* Writes the mirror's job.json. */
+int yarn_kept_write(const char *mirror, struct job *job, bool is_own, struct err *err);
 /* Brings job.json to the mirror, unless it is there: from the job's directory, or from where an
  * ended one was published. */
 int yarn_kept_description(struct store *job_dir, const struct hadoop_cluster *cluster,
@@ -110,6 +112,16 @@ char *yarn_kept_journal(const struct hadoop_cluster *cluster, const char *mirror
 			struct err *err);
 
 int yarn_fetch_diff(const struct job *job, const char *job_dir, struct err *err);
+
+/* ---- yarn_named.c */
+
+/* Sets what proves to the job's AM who this user is. False: the ResourceManager gives none, as to a
+ * user whom the job's view ACL does not name, and on a cluster without Kerberos. */
+bool yarn_named_prove(const Hadoop__ApplicationReportProto *report, struct job_door *door);
+/* Brings job.json, as others may know it, from the AM to the mirror. 1: there is no AM that this
+ * user could ask; ERR_DENIED: it refuses him. */
+int yarn_named_describe(const Hadoop__ApplicationReportProto *report, const char *mirror,
+			struct err *err);
 
 /* ---- yarn_jobs.c, yarn_reports.c, yarn_list.c, yarn_mirror.c
  * ---------------------------------------- */

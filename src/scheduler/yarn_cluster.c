@@ -197,6 +197,7 @@ static void take_user(struct hadoop_cluster *cluster, const struct kerberos_logi
 		      struct kerberos_user *user)
 {
 	cluster->principal = mem_steal(&user->principal);
+	cluster->realm = mem_steal(&user->realm);
 	if (cluster->principal)
 		cluster->keytab = mem_strdup(login->keytab);
 }

@@ -228,6 +228,22 @@ static void tell_undescribed(const struct hadoop_cluster *cluster, const char *i
 			err_message(why), id, id);
 }
 
+/* False: `why` stays what it is, unless the AM has said more. */
+static bool describe_others(const struct hadoop_cluster *cluster, const report_proto *report,
+			    const char *mirror, struct err *why)
+{
+	struct err refusal cleanup_err = {0};
+
+	if (!is_others(cluster, report) || yarn_kept_describes(mirror))
+		return false;
+	int result = yarn_named_describe(report, mirror, &refusal);
+	if (result < 0) {
+		err_finish(why);
+		err_copy(why, &refusal);
+	}
+	return result == 0;
+}
+
 static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_door *door,
 		     struct err *err)
 {
@@ -256,7 +272,8 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 		job_door_finish(&made);
 		return -1;
 	}
-	bool is_settled = yarn_mirror_settle(made.job_dir, cluster, id, report, &why) == 0;
+	bool is_settled = yarn_mirror_settle(made.job_dir, cluster, id, report, &why) == 0 ||
+			  describe_others(cluster, report, made.job_dir, &why);
 	bool is_described = is_settled || yarn_kept_describes(made.job_dir);
 	if (!is_described && report && !job_state_is_final(yarn_job_state(report))) {
 		tell_undescribed(cluster, id, report, &why, &made.undescribed);
@@ -292,6 +309,8 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 		made.queue = mem_strdup(yarn_known_text(report->queue));
 	made.token = read_token(cluster, made.job_dir);
 	made.is_sealed = yarn_mirror_is_sealed(made.job_dir, NULL);
+	if (!made.token && made.is_sealed)
+		yarn_named_prove(report, &made);
 	made.ask_ms = cluster->require_sasl ? SECURE_ASK_MS : 0;
 	/* Without LinuxContainerExecutor containers run as the NodeManager's user. */
 	made.owner = SOCKET_OWNER_ANY;

@@ -110,12 +110,20 @@ bool yarn_kept_describes(const char *mirror)
 }
 
 /* How the cluster is reached, and whom to trust there, is no other user's to say. */
+int yarn_kept_write(const char *mirror, struct job *job, bool is_own, struct err *err)
+{
+	char *path cleanup_free = fs_join(mirror, "job.json");
+
+	if (!is_own)
+		job_stores_forget(job);
+	char *text cleanup_free = job_to_text(job);
+	return fs_write_file(path, text, strlen(text), 0600, err);
+}
+
 int yarn_kept_description(struct store *job_dir, const struct hadoop_cluster *cluster,
 			  const char *mirror, const Hadoop__ApplicationReportProto *report,
 			  struct err *err)
 {
-	char *path cleanup_free = fs_join(mirror, "job.json");
-
 	if (yarn_kept_describes(mirror))
 		return 0;
 	struct err away cleanup_err = {0};
@@ -126,11 +134,9 @@ int yarn_kept_description(struct store *job_dir, const struct hadoop_cluster *cl
 		job = fetch_kept(cluster, fs_basename(mirror), report, err);
 	if (!job)
 		return -1;
-	if (!str_equal(job->user, cluster->user))
-		job_stores_forget(job);
-	char *text cleanup_free = job_to_text(job);
+	int result = yarn_kept_write(mirror, job, str_equal(job->user, cluster->user), err);
 	job_destroy(job);
-	return fs_write_file(path, text, strlen(text), 0600, err);
+	return result;
 }
 
 static char *read_journal(struct history_store *store, const char *path, const char *user,

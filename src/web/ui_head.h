@@ -13,12 +13,13 @@
 #include "net/http_message.h"
 
 struct ui_place {
-	const char *prefix;  /* below which browsers see the interface: "/ui/tensorboard" */
-	const char *address; /* HOST:PORT where it really is */
-	bool keep_path;	     /* it knows of the prefix: paths are passed on as they are */
-	const char *base;    /* stands before the path instead of the prefix; NULL: nothing */
-	const char *token;   /* that the program asks for; NULL: none */
-	bool is_sealed;	     /* it speaks TLS alone, by the token (net/tls.h) */
+	const char *prefix;   /* below which browsers see the interface: "/ui/tensorboard" */
+	const char *address;  /* HOST:PORT where it really is */
+	bool keep_path;	      /* it knows of the prefix: paths are passed on as they are */
+	const char *base;     /* stands before the path instead of the prefix; NULL: nothing */
+	const char *token;    /* that the program asks for; NULL: none */
+	bool is_sealed;	      /* it speaks TLS alone, by the token (net/tls.h) */
+	const char *identity; /* by which it finds the token; NULL: it is its own */
 	/* Whose program it is, and who else may listen for it (dial_demand_owner()): another
 	 * machine's executor has looked there. `listener_uids` outlives the request. */
 	uid_t owner;

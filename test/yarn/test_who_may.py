@@ -38,12 +38,12 @@ class AlicesJob:
         container = self.job.task("worker:0")["container"]
         return ask(self.cluster, user, f"http://{node}/ws/v1/node/containers/{container}/logs")
 
-    def run_as(self, user, *words):
-        """Of tony, from a machine that knows nothing of the job."""
+    def run_as(self, user, *words, behind=()):
+        """Of tony, from a machine that knows nothing of the job; `behind` its id come further words."""
         names = "KRB5CCNAME", "KRB5_CONFIG"
         state = self.tony.directory / f"state-of-{user}"
         env = {name: self.cluster.env_of(user)[name] for name in names}
-        return self.tony.run(*words, self.id, env={**env, "TONY_STATE_DIR": str(state),
+        return self.tony.run(*words, self.id, *behind, env={**env, "TONY_STATE_DIR": str(state),
                                            "TONY_CONF_DIR": str(self.tony.directory)})
 
     def audit(self):
@@ -106,7 +106,6 @@ def test_a_user_who_may_look(alice):
     assert json.loads(job.at_am("bob", "v1/job")[1])["id"] == job.id
     assert "hello from alice" in wait_until(lambda: job.at_am("bob", "v1/tasks/worker:0/logs/stdout")[1], "the log")
     assert job.at_node("bob")[0] == 200
-    assert job.job.tracking_url() in job.run_as("bob", "status").stderr
     assert job.at_am("gw", "v1/job")[0] == 401 and job.at_node("gw")[0] >= 400
     expect_no_kill(job)
     assert [line["user"] for line in job.refused_views()] == ["gw"]
@@ -133,3 +132,57 @@ def test_a_user_who_may_kill(alice):
     assert killed.returncode == 0, killed.stderr
     job.job.wait_final("KILLED")
     assert "killed by bob" in alice.run("status", job.id).stdout
+
+
+def expect_refusal(job, user, *words, **options):
+    told = job.run_as(user, *words, **options)
+    assert told.returncode == 6 and f"{user} may not " in told.stderr, told.stdout + told.stderr
+    return told.stderr
+
+
+@pytest.mark.promise("S100")
+def test_a_viewer_at_the_command_line(alice):
+    """The ResourceManager's token proves to the AM who bob is; the job's own token and files stay alice's."""
+    job = AlicesJob(alice, view="bob")
+    told = job.run_as("bob", "status", "--json")
+    assert told.returncode == 0, told.stderr
+    status = json.loads(told.stdout)
+    assert (status["id"], status["user"], status["state"]) == (job.id, "alice", "running")
+    assert "worker:0" in job.run_as("bob", "status").stdout
+    assert "running" in job.run_as("bob", "events").stdout
+    wait_until(lambda: "hello from alice" in job.run_as("bob", "logs").stdout, "the log")
+    for verb, *behind in (("kill",), ("restart", "worker:0")):
+        assert "tony.application.acl.modify" in expect_refusal(job, "bob", verb, behind=behind)
+    for verb, *behind in (("exec", "--", "id"), ("open",)):
+        assert "is for its owner, alice, alone" in expect_refusal(job, "bob", verb, behind=behind)
+    assert f"{job.id} is alice's" in job.run_as("gw", "status").stderr
+    seen = {(line["user"], line["proof"], line["action"], line["outcome"]) for line in job.audit()}
+    assert {("bob", "scheduler", action, "refused") for action in ("kill", "restart", "exec")} <= seen
+    assert "gw" not in {line["user"] for line in job.audit()}
+    job.end()
+
+
+@pytest.mark.promise("S100")
+def test_a_user_who_may_change_and_the_next_am(alice):
+    """Each attempt has a key of its own, which the ResourceManager gives to its AM."""
+    job = AlicesJob(alice, view="bob", modify=" games")
+    assert job.run_as("bob", "status").returncode == 0
+    job.job.wear_out_am()
+    wait_until(lambda: '"ev":"am","attempt":2' in job.run_as("bob", "events", "--json").stdout, "the next AM")
+    expect_refusal(job, "bob", "kill")
+    assert f"{job.id} is alice's" in job.run_as("games", "status").stderr
+    job.end()
+
+
+@pytest.mark.promise("S100")
+def test_a_group_at_the_command_line(alice):
+    job = AlicesJob(alice, view=" games,ops", modify=" ops,games")
+    restarted = job.run_as("games", "restart", behind=["worker:0"])
+    assert restarted.returncode == 0, restarted.stderr
+    killed = job.run_as("games", "kill", "--reason", "enough")
+    assert killed.returncode == 0, killed.stderr
+    job.job.wait_final("KILLED")
+    told = alice.run("status", job.id).stdout
+    assert "killed by games: enough" in told
+    waited = job.run_as("games", "wait")
+    assert "killed by games: enough" in waited.stdout + waited.stderr

@@ -88,6 +88,14 @@ static void on_checkpoint_trouble(void *data, size_t task, const char *text, int
 	mem_replace(&bed->trouble, mem_strdup(text));
 }
 
+static char *on_find_secret(void *data, const char *identity, char **user)
+{
+	if (str_starts_with(identity, "nobody"))
+		return NULL;
+	*user = mem_strdup(identity);
+	return mem_printf("secret of %s", identity);
+}
+
 static char *on_log_path(void *data, size_t task, const char *name)
 {
 	struct api_bed *bed = data;
@@ -119,6 +127,7 @@ static void open_api(struct api_bed *bed, struct tls_context *proxy_tls)
 		.used = on_used,
 		.checkpoint_trouble = on_checkpoint_trouble,
 		.take_tokens = on_tokens,
+		.find_secret = on_find_secret,
 		.log_path = on_log_path,
 	};
 	const struct api_options options = {
@@ -227,8 +236,8 @@ static bool on_bytes(void *data, const char *bytes, size_t length)
 
 static void begin(struct api_bed *bed, struct reply *reply, struct http_question *question)
 {
-	const struct http_target am = {api_address(bed->api), BED_TOKEN, geteuid(),
-				       bed->bed->job->tls};
+	const struct http_target am = {api_address(bed->api), bed->user ? bed->secret : BED_TOKEN,
+				       geteuid(), bed->bed->job->tls, bed->user};
 
 	*reply = (struct reply){.bed = bed};
 	reply->client = http_client_create_for(bed->base, &am, NULL);

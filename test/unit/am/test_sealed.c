@@ -225,6 +225,113 @@ static void test_without_tls_no_tokens_are_taken(void **state)
 	api_bed_destroy(bed);
 }
 
+/* ---- users whom the scheduler names ------------------------------------------------------- */
+
+static void let_in(struct bed *bed)
+{
+	seal(bed);
+	mem_replace(&bed->job->user, mem_strdup("alice"));
+	json_decref(bed->job->config);
+	bed->job->config =
+		json_pack("{s:{s:s},s:{s:s}}", "tony.application.acl.view", "value", "bob,carol",
+			  "tony.application.acl.modify", "value", "carol,dave");
+}
+
+/* -1: nothing was answered. */
+static void expect_status(struct api_bed *bed, const char *user, const char *question, int status)
+{
+	const char *path = strchr(question, ' ') + 1;
+	char *method cleanup_free = mem_strndup(question, (size_t)(path - question) - 1);
+	char *secret cleanup_free = user ? mem_printf("secret of %s", user) : NULL;
+	struct reply reply;
+
+	bed->user = user;
+	bed->secret = secret;
+	ask(bed, &reply, method, path, str_equal(method, "POST") ? "{}" : NULL);
+	if (reply.status != status)
+		fail_msg("%s: %s: %d in place of %d: %s", user, question, reply.status, status,
+			 str_text(&reply.text));
+	reply_finish(&reply);
+	bed->user = bed->secret = NULL;
+}
+
+#define LOOK	"GET /v1/job"
+#define RESTART "POST /v1/tasks/worker:0/restart"
+
+/* promise: S100 */
+static void test_named_users_have_the_rights_that_the_job_gives(void **state)
+{
+	static const char *const owners[] = {
+		"POST /v1/links",
+		"POST /v1/tasks/worker:0/beat",
+		"POST /v1/tasks/worker:0/exec",
+		"POST /v1/tasks/worker:0/port-forward",
+		"PUT /v1/job/tokens",
+		"PUT /v1/kv/key",
+		"GET /v1/kv/key",
+		"POST /ui/notebook/",
+	};
+	struct api_bed *bed = api_bed_create("worker=2", let_in);
+
+	expect_status(bed, "bob", LOOK, 200);
+	expect_status(bed, "bob", "GET /v1/description", 200);
+	expect_status(bed, "bob", RESTART, 403);
+	expect_status(bed, "carol", LOOK, 200);
+	expect_status(bed, "carol", RESTART, 409);
+	expect_status(bed, "dave", LOOK, 403);
+	expect_status(bed, "dave", RESTART, 409);
+	expect_status(bed, "eve", LOOK, 403);
+	expect_status(bed, "eve", RESTART, 403);
+	for (size_t i = 0; i < array_length(owners); i++)
+		expect_status(bed, "carol", owners[i], 403);
+	expect_status(bed, "carol", "POST /v1/job/kill", 200);
+	api_bed_destroy(bed);
+}
+
+static void expect_silence(struct api_bed *bed, const char *user, const char *secret)
+{
+	struct reply reply;
+
+	bed->user = user;
+	bed->secret = secret;
+	ask(bed, &reply, "GET", "/v1/server", NULL);
+	assert_int_equal(reply.status, -1);
+	reply_finish(&reply);
+	bed->user = bed->secret = NULL;
+}
+
+/* promise: S100 */
+static void test_a_name_without_its_secret_is_nobody(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=2", let_in);
+
+	expect_silence(bed, "bob", "secret of carol");
+	expect_silence(bed, "bob", BED_TOKEN);
+	expect_silence(bed, "nobody", "secret of nobody");
+	expect_silence(bed, "tony", "secret of tony");
+	expect_status(bed, NULL, LOOK, 200);
+	api_bed_destroy(bed);
+}
+
+/* It has no value of an environment. */
+static void test_description_for_named_users(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=2", let_in);
+	struct reply reply;
+
+	str_list_add(&bed->bed->job->types[0].environment, "WORD=of-alice");
+	bed->user = "bob";
+	bed->secret = "secret of bob";
+	ask(bed, &reply, "GET", "/v1/description", NULL);
+	assert_string_equal(reply_member(&reply, "id"), "tony-test");
+	assert_string_equal(reply_member(&reply, "user"), "alice");
+	if (!strstr(str_text(&reply.text), "\"WORD=***\"") ||
+	    strstr(str_text(&reply.text), "of-alice"))
+		fail_msg("%s", str_text(&reply.text));
+	reply_finish(&reply);
+	api_bed_destroy(bed);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -239,6 +346,9 @@ int main(void)
 		TEST(test_what_are_no_tokens_is_refused),
 		TEST(test_an_am_that_follows_takes_newer_tokens_over),
 		cmocka_unit_test(test_without_tls_no_tokens_are_taken),
+		cmocka_unit_test(test_named_users_have_the_rights_that_the_job_gives),
+		cmocka_unit_test(test_a_name_without_its_secret_is_nobody),
+		cmocka_unit_test(test_description_for_named_users),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
