@@ -2,12 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/mem.h"
+#include "client/browser.h"
 #include "client/opened.h"
 #include "client/report.h"
 #include "client/verbs.h"
@@ -89,34 +88,6 @@ static int ask_link(const struct opened *opened, struct link *link, struct err *
 	return -1;
 }
 
-static int open_browser(const char *url, struct err *err)
-{
-	const char *display = getenv("WAYLAND_DISPLAY");
-
-	if (!display)
-		display = getenv("DISPLAY");
-	if (!display)
-		return err_set(
-			err, ERR_FAILED,
-			"--browser: there is no display here (DISPLAY, WAYLAND_DISPLAY); open "
-			"the link where there is one");
-	pid_t pid = fork();
-	if (pid == 0) {
-		limits_restore();
-		execlp("xdg-open", "xdg-open", url, (char *)NULL);
-		_exit(127);
-	}
-	int status = 0;
-	if (pid < 0 || waitpid(pid, &status, 0) < 0)
-		return err_set_errno(err, "--browser: cannot start xdg-open");
-	if (status != 0)
-		return err_set(
-			err, ERR_FAILED,
-			"--browser: xdg-open, which knows the browser, failed or is not here "
-			"(package xdg-utils)");
-	return 0;
-}
-
 /* `ui` is a tunnel to what the job's tasks serve; NULL: the browser finds that itself. */
 static int show(const struct open_options *chosen, const char *address, const char *path,
 		const struct tunnel *ui, const char *to, struct err *err)
@@ -127,7 +98,7 @@ static int show(const struct open_options *chosen, const char *address, const ch
 
 	printf("%s\n", url);
 	fflush(stdout);
-	return chosen->browser ? open_browser(url, err) : 0;
+	return chosen->browser ? browser_open(url, err) : 0;
 }
 
 /* Of a job that has ended the portal has the page, TensorBoard included. */
@@ -143,7 +114,7 @@ static int show_ended(const struct open_options *chosen, const struct opened *op
 			       opened->id, job_state_name(opened->view->state), opened->id);
 	printf("%s\n", page);
 	fflush(stdout);
-	return chosen->browser ? open_browser(page, err) : 0;
+	return chosen->browser ? browser_open(page, err) : 0;
 }
 
 /* `nth` of the ports that were chosen. `secret`: as tunnel.h has it. */
