@@ -275,7 +275,8 @@ static int describe(const struct submission_options *chosen, const struct str_li
 		    size_t dashdash, struct array *array, struct description *description,
 		    struct stage *stage, struct err *err)
 {
-	if (job_verb_describe(&chosen->job, operands, dashdash, description, stage, err) < 0)
+	if (job_verb_describe(&chosen->job, operands, dashdash, description, stage, err) < 0 ||
+	    (chosen->check && chosen->check(description->job, err) < 0))
 		return -1;
 	if (description->array_count > 0)
 		join_array(array, description);
@@ -404,4 +405,22 @@ int submission_run(const struct submission_options *chosen, const struct str_lis
 			       : EXIT_CODE_OK;
 	}
 	return watch(chosen, &opened, err);
+}
+
+int submission_start(const struct submission_options *chosen, const struct str_list *operands,
+		     size_t dashdash, char **id, struct err *err)
+{
+	struct description description cleanup_description = {0};
+	struct opened opened cleanup_opened = {0};
+	struct array none = {0};
+
+	int code =
+		describe_and_start(chosen, operands, dashdash, &none, &description, &opened, err);
+	if (code != 0)
+		return code;
+	if (has_failed_to_start(&opened))
+		return watch(chosen, &opened, err);
+	upkeep_start(opened.ops, description.job);
+	*id = mem_strdup(opened.id);
+	return 0;
 }

@@ -17,6 +17,8 @@ struct submission_options {
 	bool detach, json;
 	bool with_stdin;
 	const struct repeat *repeat; /* NULL: it is no other job's repetition */
+	/* The verb's own checks of the job, before it is started; NULL: none. */
+	int (*check)(const struct job *job, struct err *err);
 };
 
 /* The rows of a verb's options; `owner` has a struct submission_options `member`. */
@@ -36,5 +38,10 @@ struct submission_options {
  * code, or -1 and `err`. */
 int submission_run(const struct submission_options *chosen, const struct str_list *operands,
 		   size_t dashdash, struct err *err);
+
+/* The same as far as the job's start. *id: the job's, the caller's to free; NULL: it has failed to
+ * start, and that is told. The signals of watch_signals() are blocked. */
+int submission_start(const struct submission_options *chosen, const struct str_list *operands,
+		     size_t dashdash, char **id, struct err *err);
 
 #endif

@@ -15,7 +15,7 @@
 #include "base/proc.h"
 #include "client/task_channel.h"
 
-enum { PIECE = 16 * 1024 };
+enum { PIECE = 16 * 1024, OUTPUT_CAP = 1 << 20 };
 
 struct talk {
 	const struct talk_options *options;
@@ -136,7 +136,11 @@ static void on_heard(void *data, unsigned char kind, const char *content, size_t
 	struct talk *talk = data;
 	int64_t number;
 
-	if (kind == SESSION_OUTPUT) {
+	struct str *output = talk->options->output;
+	if (kind == SESSION_OUTPUT && output) {
+		if (output->length + length <= OUTPUT_CAP)
+			str_append_bytes(output, content, length);
+	} else if (kind == SESSION_OUTPUT) {
 		pass_on(talk, STDOUT_FILENO, content, length);
 	} else if (kind == SESSION_ERRORS) {
 		pass_on(talk, STDERR_FILENO, content, length);

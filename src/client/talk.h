@@ -2,6 +2,7 @@
 #ifndef TONY_CLIENT_TALK_H
 #define TONY_CLIENT_TALK_H
 
+#include "base/str.h"
 #include "client/opened.h"
 #include "protocol/session.h"
 
@@ -10,6 +11,7 @@ struct talk_options {
 	const char *task;
 	const struct session_command *command;
 	bool takes_input;
+	struct str *output; /* gets what the command writes, at most 1 MiB; NULL: it is shown */
 	/* So many bytes more of its input or output have passed; NULL: nobody asks. */
 	void (*passed)(void *data, size_t bytes);
 	void *data;

@@ -35,7 +35,7 @@ struct verb {
 int verb_run(const struct verb *verb, int argc, char **argv);
 
 #define VERBS(row)                                                                                 \
-	row(init) row(submit) row(rerun) row(list) row(status) row(top) row(wait) row(attach)      \
+	row(init) row(submit) row(rerun) row(notebook) row(list) row(status) row(top) row(wait) row(attach)      \
 		row(logs) row(open) row(events) row(kill) row(restart) row(exec) row(shell)        \
 			row(stacks) row(port_forward) row(cp) row(ssh_config) row(results)         \
 				row(scale) row(release) row(renew) row(config) row(check)          \

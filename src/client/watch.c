@@ -258,8 +258,11 @@ static void wait_for_news(struct watch *watch, int64_t timeout_ms)
 
 static bool is_over(const struct watch *watch)
 {
+	const struct watch_options *options = watch->options;
+
 	return watch->opened->view->is_final || watch->left_by ||
-	       clock_monotonic_ms() >= watch->ends_ms;
+	       clock_monotonic_ms() >= watch->ends_ms ||
+	       (options->is_enough && options->is_enough(options->data, watch->opened->view));
 }
 
 static int run(struct watch *watch)
@@ -311,7 +314,7 @@ static int open_watch(struct watch *watch)
 	}
 	watch->live = live_open(options->stream, watch->opened->view,
 				options->shows_output ? LIVE_TROUBLE : LIVE_TABLE);
-	if (options->owns_job && !live_is_table(watch->live))
+	if (options->owns_job && !options->goes_on && !live_is_table(watch->live))
 		live_say(watch->live, "%s submitted", watch->opened->id);
 	return 0;
 }

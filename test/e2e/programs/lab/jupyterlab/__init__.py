@@ -1,0 +1,1 @@
+"""Stands in for JupyterLab, as far as `tony notebook` knows it. The real one is in test/notebook."""
