@@ -290,6 +290,10 @@ const FOLDS = {
 		setTrouble(model.job, 'store_trouble', record);
 		model.changedJob = true;
 	},
+	tracking(model, record) {
+		model.job.tracking_page = record.page;
+		model.changedJob = true;
+	},
 	waiting(model, record) {
 		model.job.waiting = record.text;
 		model.changedJob = true;

@@ -33,6 +33,7 @@ const WORDS = {
 	output: textWords,
 	checkpoints: textWords,
 	store: textWords,
+	tracking: ({page}) => `Tracked: ${page}`,
 };
 
 /** A journal's line in words. Pure. @param {any} record */

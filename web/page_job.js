@@ -104,9 +104,10 @@ export class JobPage {
 			['Retries', retryWords(job)], ['AM attempt', job.am_attempt > 1 ? job.am_attempt : ''],
 			['Submitted', ago(job.submitted_ms)], ['Running since', ago(job.running_ms)],
 			['Ended', ago(job.ended_ms)], ['Repeats', job.rerun_of], ['Code', this.buildCode(job.provenance)],
+			['Tracked', /^https?:/.test(job.tracking_page ?? '') ? h('a', {href: job.tracking_page}, 'its run') : ''],
 		];
 		const seen = JSON.stringify([job.user, job.queue, job.scheduler, job.tags, job.epoch, job.retries,
-			job.infrastructure_retries, job.am_attempt, job.running_ms, job.ended_ms, wantedWords(job)]);
+			job.infrastructure_retries, job.am_attempt, job.running_ms, job.ended_ms, wantedWords(job), job.tracking_page]);
 		if (seen !== this.factsSeen)
 			replace(this.facts, definitions(rows));
 		this.factsSeen = seen;

@@ -102,6 +102,13 @@ void am_on_store_trouble(void *data, const char *text)
 	am_record(am, record_store(text, text ? now_ms : since_ms, now_ms), false);
 }
 
+void am_note(struct am *am, const char *text)
+{
+	log_warning("%s", text);
+	if (!am_is_over(am))
+		am_record(am, record_note(am->job, NULL, text), false);
+}
+
 void am_break(struct am *am, const char *text)
 {
 	if (am->failure)

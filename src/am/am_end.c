@@ -107,6 +107,7 @@ enum job_state am_end(struct am *am)
 	/* Before the scheduler knows: its web proxy leads elsewhere then. */
 	api_linger(am->api, LINGER_MS, on_done, &lingered);
 	am_run_until(am, &lingered);
+	am_track_end(am);
 	if (is_current(am))
 		am_notify(am);
 	tell_end(am, status.state, message);

@@ -10,6 +10,7 @@
 #include "am/gate.h"
 #include "am/metrics_file.h"
 #include "am/summon.h"
+#include "am/tracking.h"
 #include "base/guard.h"
 #include "job/journal.h"
 #include "job/machine.h"
@@ -35,6 +36,9 @@ struct am {
 	struct metrics_file *metrics_file; /* NULL: none is needed */
 	struct gate *gate;		   /* NULL: the job began at once, or long ago */
 	struct summons *summons;	   /* NULL: nobody is to be told where this AM is */
+	struct tracking *tracking;	   /* NULL: no server tracks the job */
+	char *job_page;			   /* where people see the job; NULL: likewise */
+	bool is_flushed;		   /* the server has all numbers, or does not take them */
 	struct guard guard;
 	int ready_fd; /* an eventfd for the first AM that can be asked; 0: none */
 	/* What outlives a killed AM, so that the next one goes on at the same address: */
@@ -80,6 +84,16 @@ void am_become_guardian(const struct am *am);
 
 /* The AM itself, in the worker. Returns its exit code. */
 int am_run(struct am *am);
+
+/* ---- am_track.c ---- */
+
+/* Goes on with the run of AMs before this one, if there is one. */
+void am_track_open(struct am *am, const struct job_view *view);
+/* Calls `then`, unless it is NULL, once the job may begin: there is a run, or for now there will be
+ * none. */
+void am_track_begin(struct am *am, void (*then)(void *am));
+/* Sends the last numbers. */
+void am_track_end(struct am *am);
 
 /* ---- am_end.c ---- */
 
@@ -133,12 +147,17 @@ void am_record(struct am *am, json_t *record, bool sync);
 /* For the interface: so much of a task's output is lost. */
 void am_on_output_lost(void *data, size_t task, const struct lost_output *lost);
 
+/* Likewise: numbers from that one on are new. */
+void am_on_numbers(void *data, size_t task, const struct number_list *numbers, size_t first);
 /* Likewise: its checkpoints cannot be stored; NULL: they can again. */
 void am_on_used(void *data, size_t task, const struct program_use *use);
 void am_on_checkpoint_trouble(void *data, size_t task, const char *text, int64_t since_ms);
 
 /* For the scheduler: scheduler_listener.store_trouble. */
 void am_on_store_trouble(void *data, const char *text);
+
+/* A person should know this of the job as a whole. */
+void am_note(struct am *am, const char *text);
 
 /* For the event loop: syncs the journal. */
 void am_on_sync_timer(evutil_socket_t fd, short what, void *data);

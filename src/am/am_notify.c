@@ -30,7 +30,9 @@ static json_t *tell(const struct am *am)
 
 	if (job_view_read(view, am->place.journal, &err) < 0)
 		log_error("the notices of the job's end are not sent: %s", err_message(&err));
-	else if (view->is_final && view->notices_due)
+	else if (am->tracking && !view->tracking_run) /* it came too late to be written down */
+		view->tracking_run = mem_strdup(tracking_run(am->tracking));
+	if (view->is_final && view->notices_due)
 		notices = notice_tell_all(view, am->place.is_brought ? NULL : am->job_dir);
 	job_view_destroy(view);
 	return notices;

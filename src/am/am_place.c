@@ -2,15 +2,24 @@
 #include <unistd.h>
 
 #include "am/am_internal.h"
+#include "am/tracking_server.h"
 #include "base/fs.h"
 #include "base/mem.h"
+
+/* They are for the programs, and for who asks in their name. */
+static void forget_secrets(struct job *job)
+{
+	for (size_t i = 0; i < job->secrets.count; i++)
+		if (!tracking_server_asks_for(job, job->secrets.items[i].name))
+			job_secret_forget(&job->secrets.items[i]);
+}
 
 int am_find_all(struct am *am, const char *job_dir, struct err *err)
 {
 	am->scheduler_ops = scheduler_find_place(job_dir, &am->place, err);
 	am->job = am->place.job;
-	if (am->scheduler_ops) /* they are for the programs */
-		job_secrets_forget(&am->place.job->secrets);
+	if (am->scheduler_ops)
+		forget_secrets(am->place.job);
 	am->job_dir = am->place.job_dir;
 	return am->scheduler_ops ? 0 : -1;
 }

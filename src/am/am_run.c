@@ -71,11 +71,7 @@ static void on_waiting(void *data, const char *text)
 
 static void on_noted(void *data, const char *text)
 {
-	struct am *am = data;
-
-	log_warning("%s", text);
-	if (!am_is_over(am))
-		am_record(am, record_note(am->job, NULL, text), false);
+	am_note(data, text);
 }
 
 static void on_preempted(void *data, size_t task, int attempt, const struct cause *cause)
@@ -255,6 +251,7 @@ static int open_api(struct am *am, struct err *err)
 				      .deliver = on_message,
 				      .output_lost = am_on_output_lost,
 				      .used = am_on_used,
+				      .numbers = am_on_numbers,
 				      .checkpoint_trouble = am_on_checkpoint_trouble,
 				      .take_tokens = on_tokens,
 				      .release = on_release,
@@ -391,11 +388,16 @@ static int check_open_files(size_t tasks, struct err *err)
 }
 
 /* What cannot go well is not begun. */
-static void submit(struct am *am)
+static void submit(void *data)
 {
+	struct am *am = data;
 	struct err err cleanup_err = {0};
 	struct cause cause = {.kind = CAUSE_AM_FAILED};
+	struct machine_status status;
 
+	machine_status(am->machine, &status);
+	if (status.state != JOB_SUBMITTED)
+		return; /* a kill has come meanwhile */
 	if (check_open_files(machine_task_count(am->machine), &err) < 0) {
 		cause.text = err_message(&err);
 		am_feed(am, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
@@ -411,7 +413,7 @@ static void on_gate_opened(void *data)
 	if (am_is_over(am))
 		return;
 	on_waiting(am, NULL);
-	submit(am);
+	am_track_begin(am, submit);
 }
 
 static void on_gate_passed(void *data, bool released, const struct str_list *met)
@@ -457,6 +459,7 @@ static int open_restored(struct am *am, const struct job_view *view, struct err 
 	restore_api(am, view);
 	if (open_scheduler(am, err) < 0)
 		return -1;
+	am_track_open(am, view);
 	open_gate(am, view);
 	am_history_begin(am);
 	trust_proxies(am);
@@ -485,6 +488,7 @@ static int open_all(struct am *am, struct err *err)
 
 static void close_all(struct am *am)
 {
+	tracking_destroy(am->tracking);
 	metrics_file_destroy(am->metrics_file);
 	summons_destroy(am->summons);
 	gate_destroy(am->gate);
@@ -512,6 +516,7 @@ static void close_all(struct am *am)
 	free(am->ring_file);
 	free(am->diff_path);
 	free(am->waiting);
+	free(am->job_page);
 	free(am->failure);
 	free(am->dismissal);
 }
@@ -559,10 +564,12 @@ static void begin(struct am *am)
 		adopt(am);
 	if (am->waiting && !am->gate)
 		on_waiting(am, NULL); /* it will tell what is waited for now */
-	if (status.state != JOB_SUBMITTED)
+	if (status.state != JOB_SUBMITTED) {
 		am_resume(am);
-	else if (!am->gate)
-		submit(am);
+		am_track_begin(am, NULL);
+	} else if (!am->gate) {
+		am_track_begin(am, submit);
+	}
 }
 
 static int serve(struct am *am, struct err *err)

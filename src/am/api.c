@@ -274,6 +274,7 @@ void api_destroy(struct api *api)
 	json_decref(api->advice.told);
 	new_tokens_finish(&api->tokens);
 	free(api->work.stragglers);
+	free(api->tracking_run);
 	free(api->name);
 	free(api->address);
 	free(api->pages_address);

@@ -16,6 +16,7 @@
 #include "job/machine.h"
 #include "job/record.h"
 #include "net/http_server.h"
+#include "protocol/numbers.h"
 
 struct api;
 
@@ -37,6 +38,8 @@ struct api_host {
 	/* Its checkpoints cannot be stored since then (wall-clock), `text` says why; NULL: they can
 	 * again, and could not since then. */
 	void (*checkpoint_trouble)(void *data, size_t task, const char *text, int64_t since_ms);
+	/* Its program has told numbers, new from that one on. */
+	void (*numbers)(void *data, size_t task, const struct number_list *numbers, size_t first);
 	/* The job may begin, as far as its user held it. False: it was not held. */
 	bool (*release)(void *data);
 	/* The job's processes are to have these tokens: as scheduler_ops.take_tokens(). */
@@ -97,6 +100,10 @@ void api_order_changed(struct api *api, size_t task);
 
 /* Tasks may have come or gone. */
 void api_tasks_changed(struct api *api);
+
+/* The id of the job's run at a tracking server, of which programs are told that start from now on.
+ */
+void api_set_tracking_run(struct api *api, const char *run);
 
 /* Addresses changed: the cluster spec is built anew when next needed. */
 void api_cluster_changed(struct api *api);

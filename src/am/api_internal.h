@@ -151,6 +151,7 @@ struct api {
 	int draining;	/* servers that are not drained yet */
 	bool concluded; /* the journal has its last line */
 	struct new_tokens tokens;
+	char *tracking_run;    /* NULL: the job has none (yet) */
 	struct api_spec *spec; /* the cluster's; NULL: to be built anew */
 	struct api_view view;
 	struct api_linger linger;

@@ -57,7 +57,9 @@ void api_task_take_numbers(struct api_task *task, int attempt, const struct numb
 {
 	if (numbers->count == 0)
 		return;
-	user_series_add(numbers_of(task), attempt, numbers);
+	size_t known = user_series_add(numbers_of(task), attempt, numbers);
+	if (known < numbers->count)
+		task->api->host.numbers(task->api->host.data, task->number, numbers, known);
 }
 
 void api_task_write_series(const struct api_task *task, size_t points, struct str *text)

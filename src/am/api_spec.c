@@ -23,6 +23,7 @@ static struct api_spec *find_spec(struct api *api)
 		return api->spec;
 	struct cluster *cluster = spec_build(api->host.job, api->host.machine);
 	rendezvous_tell(api->rendezvous, cluster);
+	cluster->tracking_run = mem_strdup(api->tracking_run);
 	json_t *json cleanup_json = cluster_to_json(cluster);
 	char *text cleanup_free = json_text(json);
 	cluster_destroy(cluster);
@@ -41,6 +42,12 @@ void api_cluster_changed(struct api *api)
 	evbuffer_free(spec->text);
 	gzip_part_destroy(spec->gzip);
 	free(spec);
+}
+
+void api_set_tracking_run(struct api *api, const char *run)
+{
+	mem_replace(&api->tracking_run, mem_strdup(run));
+	api_cluster_changed(api);
 }
 
 /* Not for the first who is told: where tasks start one by one, each spec is told once. */

@@ -1,7 +1,7 @@
 /*
- * Notices of a job's end, to those that its owner named: a webhook and a command. Each is told at
- * least once: an AM that is killed before it wrote down what became of them is followed by one that
- * tells them again.
+ * Notices of a job's end, to those that its owner named: a webhook, a tracking server, and a
+ * command. Each is told at least once: an AM that is killed before it wrote down what became of
+ * them is followed by one that tells them again.
  */
 #ifndef TONY_AM_NOTICE_H
 #define TONY_AM_NOTICE_H
@@ -21,11 +21,7 @@ void notice_environment(const json_t *facts, struct str_list *environment);
  * failure. */
 json_t *notice_tell_all(const struct job_view *view, const char *directory);
 
-/* ---- its parts ---------------------------------------------------------------------------- */
-
-/* The outcome, a phrase with the webhook's address and nothing else of its URL. The caller
- * frees. */
-char *notice_post(const struct job *job, const json_t *facts, bool *failed);
+/* The command. The outcome is a phrase, which the caller frees. */
 char *notice_run(const struct job *job, const json_t *facts, const char *directory, bool *failed);
 
 #endif

@@ -102,17 +102,21 @@ static void add(struct user_series *series, const struct number *number)
 	series_add(row->series, number->time_ms, number->step, &number->value);
 }
 
-void user_series_add(struct user_series *series, int attempt, const struct number_list *numbers)
+size_t user_series_add(struct user_series *series, int attempt, const struct number_list *numbers)
 {
+	size_t known = 0;
+
 	if (attempt != series->attempt) {
 		series->attempt = attempt;
 		series->taken = 0;
 	}
-	for (size_t i = 0; i < numbers->count; i++)
-		if (numbers->from + (int64_t)i >= series->taken)
-			add(series, &numbers->items[i]);
+	while (known < numbers->count && numbers->from + (int64_t)known < series->taken)
+		known++;
+	for (size_t i = known; i < numbers->count; i++)
+		add(series, &numbers->items[i]);
 	if (numbers->from + (int64_t)numbers->count > series->taken)
 		series->taken = numbers->from + (int64_t)numbers->count;
+	return known;
 }
 
 /* ---- an AM that follows another ----------------------------------------------------------- */

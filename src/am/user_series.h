@@ -23,8 +23,8 @@ struct user_series *user_series_create(struct user_budget *budget);
 void user_series_destroy(struct user_series *series); /* NULL is fine */
 
 /* Those that came before are passed over, so that repetitions do no harm. Another container's
- * numbers begin with 0. */
-void user_series_add(struct user_series *series, int attempt, const struct number_list *numbers);
+ * numbers begin with 0. The first that is new; `count`: none is. */
+size_t user_series_add(struct user_series *series, int attempt, const struct number_list *numbers);
 
 /* How many this container's program has told so far, as the AM knows it. */
 int64_t user_series_taken(const struct user_series *series);

@@ -181,25 +181,47 @@ static void check_webhook(const struct describer *describer)
 			       "this is not a URL: %s; write https://HOST/PATH", err_message(&err));
 }
 
-static void describe_authorities(const struct describer *describer)
+/* Its programs are told it, too, and show it: what is a secret is given apart. */
+static void check_tracking(const struct describer *describer)
 {
-	static const char key[] = "tony.application.on-end-ca-file";
+	static const char key[] = "tony.tracking.uri";
+	struct net_url url cleanup_net_url = {0};
+	struct err err cleanup_err = {0};
+	const char *text = describer->job->tracking_uri;
+
+	if (!text)
+		return;
+	if (net_url_parse(text, &url, &err) < 0)
+		describe_error(describer, key,
+			       "this is not the URL of an MLflow server: %s; write https://HOST",
+			       err_message(&err));
+	else if (url.user)
+		describe_error(describer, key,
+			       "it holds a user and a password, which all would see; take them out "
+			       "and write --secret MLFLOW_TRACKING_USERNAME=FILE --secret "
+			       "MLFLOW_TRACKING_PASSWORD=FILE");
+}
+
+/* The caller frees; NULL: the key is not set. */
+static char *read_authorities(const struct describer *describer, const char *key)
+{
 	struct err err cleanup_err = {0};
 	struct str pem cleanup_str = {0};
 	const char *path = conf_text(describer->conf, key);
 
-	if (!path)
-		return;
-	if (trust_store_read(path, NULL, &pem, &err) < 0)
+	if (path && trust_store_read(path, NULL, &pem, &err) < 0)
 		describe_error(describer, key, "%s", err_message(&err));
-	else
-		describer->job->on_end_authorities = str_steal(&pem);
+	return path ? str_steal(&pem) : NULL;
 }
 
 static void describe_notices(const struct describer *describer)
 {
+	struct job *job = describer->job;
+
 	check_webhook(describer);
-	describe_authorities(describer);
+	check_tracking(describer);
+	job->on_end_authorities = read_authorities(describer, "tony.application.on-end-ca-file");
+	job->tracking_authorities = read_authorities(describer, "tony.tracking.ca-file");
 }
 
 void description_finish(struct description *description)

@@ -256,6 +256,10 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 		char *line cleanup_free = mem_printf("results: %s", output);
 		report_line(line);
 	}
+	if (view->tracking_page) {
+		char *line cleanup_free = mem_printf("tracking: %s", view->tracking_page);
+		report_line(line);
+	}
 	char *page cleanup_free = job_portal_page(view->job);
 	if (page && view->is_final) {
 		char *line cleanup_free = mem_printf("portal: %s", page);

@@ -156,6 +156,26 @@ static const struct key application_keys[] = {
 	 .bare_ms = 1000, .since = OURS,
 	 .doc = "How long that command may run. The application master waits for it; nobody who "
 		"waits for the job does."},
+	{"tony.tracking.uri", KEY_TEXT, .since = OURS,
+	 .doc = "An MLflow server, http or https. The application master makes a run for the job "
+		"there, and sends its configuration and the numbers that its programs tell; the "
+		"programs get the run as MLFLOW_RUN_ID. MLFLOW_TRACKING_USERNAME and _PASSWORD, or "
+		"_TOKEN, of the job's secrets prove who asks. docs/tracking.md tells what is sent "
+		"and promised."},
+	{"tony.tracking.experiment", KEY_TEXT, .since = OURS,
+	 .doc = "The experiment of that run, which is made if it is not there. Unset: the job's "
+		"name."},
+	{"tony.tracking.nested-runs", KEY_BOOL, "false", .since = OURS,
+	 .doc = "Whether the runs of programs are their own, shown below the job's, instead of "
+		"that one."},
+	{"tony.tracking.ca-file", KEY_TEXT, .path = true, .since = OURS,
+	 .doc = "File with the certificates of the authorities that sign that of an https tracking "
+		"server, as tony.application.on-end-ca-file has it. The application master goes by "
+		"it; a program's own library has MLFLOW_TRACKING_SERVER_CERT_PATH."},
+	{"tony.tracking.wandb", KEY_BOOL, "false", .since = OURS,
+	 .doc = "Whether programs get the variables by which Weights & Biases groups the runs of a "
+		"job's tasks, and goes on with the same run after a restart: WANDB_RUN_GROUP, "
+		"WANDB_RUN_ID, WANDB_RESUME and others (docs/tracking.md)."},
 	{"tony.application.provenance", KEY_CHOICE, "diff", .choices = provenances, .since = OURS,
 	 .doc = "How much of where its code comes from a job records (docs/history.md): diff, the "
 		"git commit, what differs from it, and hashes of the command's files; commit, all "

@@ -71,6 +71,7 @@ json_t *cluster_to_json(const struct cluster *cluster)
 		char *text cleanup_free = address_text(&cluster->rendezvous);
 		json_set_text(json, "rendezvous", text);
 	}
+	json_set_text(json, "tracking_run", cluster->tracking_run);
 	return json;
 }
 
@@ -179,7 +180,8 @@ struct cluster *cluster_from_json(const struct job *job, const json_t *json, str
 	struct cluster *cluster = cluster_create(job, (int)epoch);
 	if (read_types(cluster, job, types, err) < 0 ||
 	    read_slots(cluster, job, json_object_get(json, "slots"), err) < 0 ||
-	    read_rendezvous(cluster, json, err) < 0) {
+	    read_rendezvous(cluster, json, err) < 0 ||
+	    json_read_text(json, "tracking_run", &cluster->tracking_run, err) < 0) {
 		cluster_destroy(cluster);
 		return NULL;
 	}
@@ -198,5 +200,6 @@ void cluster_destroy(struct cluster *cluster)
 	}
 	free(cluster->types);
 	free(cluster->rendezvous.host);
+	free(cluster->tracking_run);
 	free(cluster);
 }

@@ -240,6 +240,7 @@ int framework_environment(const struct framework_task *task, struct environment 
 	environment_remove(environment, "MALLOC_ARENA_MAX");
 	variables_add_tony(task, environment);
 	variables_add_compatible(task, environment);
+	variables_add_tracking(task, environment);
 	if (add_environment(task, environment, err) < 0)
 		return -1;
 	return add_user_environment(task, environment, err);

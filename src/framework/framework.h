@@ -30,6 +30,7 @@ struct cluster {
 	struct cluster_type *types; /* in the order of job->types */
 	size_t type_count;
 	struct cluster_address rendezvous;
+	char *tracking_run; /* the job's, at job->tracking_uri; NULL: it has none (yet) */
 };
 
 /* Of all types of the job, without any address. The caller destroys it. */

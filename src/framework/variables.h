@@ -11,6 +11,9 @@ void variables_add_tony(const struct framework_task *task, struct environment *e
 /* Is it one of those, set or not, or the mark of a job's processes? No user sets it. */
 bool variables_is_tonys(const char *name);
 
+/* Those by which the libraries of MLflow and Weights & Biases go, where the job is tracked. */
+void variables_add_tracking(const struct framework_task *task, struct environment *environment);
+
 /* What TonY gave to every task. */
 void variables_add_compatible(const struct framework_task *task, struct environment *environment);
 

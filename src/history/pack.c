@@ -126,6 +126,7 @@ json_t *history_description(const struct job *job, bool for_others)
 	/* A URL is a secret; job->config has it masked. */
 	json_object_del(object, "on_end_webhook");
 	json_object_del(object, "on_end_authorities");
+	json_object_del(object, "tracking_authorities");
 	hide_stores(object);
 	job_secrets_hide(object);
 	if (for_others) {

@@ -20,7 +20,14 @@ static void finish_type(struct job_type *type)
 
 bool job_has_notices(const struct job *job)
 {
-	return job->on_end_webhook || job->on_end_command;
+	return job->on_end_webhook || job->on_end_command || job->tracking_uri;
+}
+
+const char *job_experiment(const struct job *job)
+{
+	if (!job->tracking_uri)
+		return NULL;
+	return job->tracking_experiment ? job->tracking_experiment : job->name;
 }
 
 int64_t job_diff_bytes(const struct job *job)

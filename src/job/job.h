@@ -180,6 +180,13 @@ struct job {
 	char *on_end_command;	   /* for `bash -c`; NULL: none */
 	int64_t on_end_timeout_ms; /* of the command; 0: no limit */
 
+	/* Where its numbers go to, too (am/tracking.h). */
+	char *tracking_uri;	    /* of an MLflow server; NULL: none */
+	char *tracking_experiment;  /* NULL: the job's name */
+	char *tracking_authorities; /* as on_end_authorities */
+	bool tracking_nests;	    /* programs have runs of their own, below the job's */
+	bool tracking_wandb;	    /* programs get what Weights & Biases goes by */
+
 	struct job_secrets secrets; /* of all types' programs */
 
 	json_t *config; /* effective configuration: {"key": {"value": "...", "origin": "..."}} */
@@ -239,6 +246,9 @@ const char *job_modify_acl(const struct job *job);
 /* The job's page in the portal that tony.portal.url names; NULL: it names none. The caller frees.
  */
 char *job_portal_page(const struct job *job);
+
+/* The experiment of its run; NULL: no server tracks it. */
+const char *job_experiment(const struct job *job);
 
 /* The name of a task's directory below output_dir: "worker-0". The caller frees. */
 char *job_output_name(const struct job *job, size_t type, int index);

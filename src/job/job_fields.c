@@ -79,6 +79,12 @@ const struct job_field job_fields[] = {
 	{JOB(on_end_command), FIELD_OPTIONAL_TEXT, COMMAND_CAP, "tony.application.on-end",
 	 .min = 1},
 	{JOB(on_end_timeout_ms), FIELD_OPTIONAL_INT64, MS_CAP, "tony.application.on-end-timeout"},
+	{JOB(tracking_uri), FIELD_OPTIONAL_TEXT, TEXT_CAP, "tony.tracking.uri", .min = 1},
+	{JOB(tracking_experiment), FIELD_OPTIONAL_TEXT, TEXT_CAP, "tony.tracking.experiment",
+	 .min = 1},
+	{JOB(tracking_authorities), FIELD_OPTIONAL_TEXT, AUTHORITIES_CAP, .min = 1},
+	{JOB(tracking_nests), FIELD_OPTIONAL_BOOL, .key = "tony.tracking.nested-runs"},
+	{JOB(tracking_wandb), FIELD_OPTIONAL_BOOL, .key = "tony.tracking.wandb"},
 };
 const size_t job_field_count = array_length(job_fields);
 

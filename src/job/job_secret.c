@@ -42,7 +42,7 @@ void job_secret_copy(const struct job_secret *from, struct job_secret *to)
 	memcpy(to->value, from->value, from->length);
 }
 
-static void forget(struct job_secret *secret)
+void job_secret_forget(struct job_secret *secret)
 {
 	if (secret->value)
 		explicit_bzero(secret->value, secret->length);
@@ -54,12 +54,12 @@ static void forget(struct job_secret *secret)
 void job_secrets_forget(struct job_secrets *secrets)
 {
 	for (size_t i = 0; i < secrets->count; i++)
-		forget(&secrets->items[i]);
+		job_secret_forget(&secrets->items[i]);
 }
 
 void job_secret_finish(struct job_secret *secret)
 {
-	forget(secret);
+	job_secret_forget(secret);
 	free(secret->name);
 	*secret = (struct job_secret){0};
 }

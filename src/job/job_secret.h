@@ -34,7 +34,8 @@ const struct job_secret *job_secrets_find(const struct job_secrets *secrets, con
 void job_secrets_add(struct job_secrets *secrets, struct job_secret secret);
 void job_secret_copy(const struct job_secret *from, struct job_secret *to);
 void job_secret_finish(struct job_secret *secret); /* the value is overwritten */
-/* Names are left. */
+/* The name is left; the value is overwritten. */
+void job_secret_forget(struct job_secret *secret);
 void job_secrets_forget(struct job_secrets *secrets);
 void job_secrets_finish(struct job_secrets *secrets);
 

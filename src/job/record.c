@@ -223,6 +223,16 @@ json_t *record_waiting(const char *text)
 	return record;
 }
 
+json_t *record_tracking(const char *run, const char *page)
+{
+	json_t *record = begin("tracking");
+
+	json_set_text(record, "run", run);
+	json_set_text(record, "page", page);
+	json_set_text(record, "text", page);
+	return record;
+}
+
 json_t *record_start(bool released, const struct str_list *met)
 {
 	json_t *record = begin("start");

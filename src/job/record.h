@@ -20,6 +20,7 @@
  *   start    released? met?                      of what it waits for before its first container:
  *                                                its user has released it; these jobs have ended
  *                                                as it wants
+ *   tracking run page text                       its run at a tracking server
  *   waiting  text?                               why containers are not there; absent: no more
  *   final    state message cause? notices_due? notices? history_trouble? ended_ms?
  *                                                the last line of a journal; the cause, when no AM
@@ -74,6 +75,8 @@ json_t *record_checkpoints(const struct job *job, const struct task *task, const
 			   int64_t since_ms, int64_t now_ms);
 json_t *record_store(const char *trouble, int64_t since_ms, int64_t now_ms);
 json_t *record_waiting(const char *text); /* NULL: nothing is waited for any more */
+/* `page`: where people see it. */
+json_t *record_tracking(const char *run, const char *page);
 /* `met`: ids of jobs. */
 json_t *record_start(bool released, const struct str_list *met);
 json_t *record_final(enum job_state state, const char *message, const struct cause *cause);

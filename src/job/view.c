@@ -71,6 +71,8 @@ void job_view_destroy(struct job_view *view)
 	free(view->am_address);
 	cause_finish(&view->cause);
 	free(view->waiting);
+	free(view->tracking_run);
+	free(view->tracking_page);
 	str_list_finish(&view->met);
 	free(view->note);
 	free(view->store_trouble);
@@ -424,6 +426,15 @@ static int fold_waiting(struct job_view *view, const struct view_record *record,
 	return read_text(record, "text", &view->waiting, err);
 }
 
+static int fold_tracking(struct job_view *view, const struct view_record *record, int64_t time_ms,
+			 struct err *err)
+{
+	mem_replace(&view->tracking_run, NULL);
+	if (view_record_need_text(record, "run", &view->tracking_run, err) < 0)
+		return -1;
+	return read_text(record, "page", &view->tracking_page, err);
+}
+
 static int fold_start(struct job_view *view, const struct view_record *record, int64_t time_ms,
 		      struct err *err)
 {
@@ -516,7 +527,7 @@ static const struct {
 	{"am", fold_am},       {"job", fold_job},	{"task", fold_task},
 	{"avoid", fold_avoid}, {"note", fold_note},	{"waiting", fold_waiting},
 	{"final", fold_final}, {"output", fold_output}, {"checkpoints", fold_checkpoints},
-	{"store", fold_store}, {"start", fold_start},
+	{"store", fold_store}, {"start", fold_start},	{"tracking", fold_tracking},
 };
 
 /* ---- all of them -------------------------------------------------------------------------- */

@@ -82,6 +82,8 @@ struct job_view {
 	int cause_epoch;     /* before `epoch`: what the job re-forms for */
 	char *waiting;	     /* NULL: nothing is waited for */
 	bool released;	     /* by its user, if it was held */
+	char *tracking_run;  /* at a tracking server; NULL: none is known */
+	char *tracking_page; /* where people see it */
 	struct str_list met; /* jobs that it need not wait for any more */
 	char *note;	     /* the newest; NULL: none */
 	char *store_trouble; /* why what is kept of the job cannot be written; NULL: it can */

@@ -109,6 +109,7 @@ json_t *job_view_to_json(const struct job_view *view)
 	set_time(object, "running_ms", view->running_ms);
 	set_time(object, "ended_ms", view->ended_ms);
 	json_set_text(object, "waiting", view->waiting);
+	json_set_text(object, "tracking_page", view->tracking_page);
 	json_set_text(object, "store_trouble", view->store_trouble);
 	if (view->store_trouble)
 		json_set_int(object, "store_trouble_since_ms", view->store_trouble_since_ms);

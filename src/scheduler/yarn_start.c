@@ -322,7 +322,7 @@ static void forgo_notices(const struct job *job, const char *mirror)
 {
 	struct job silent = *job;
 
-	silent.on_end_webhook = silent.on_end_command = NULL;
+	silent.on_end_webhook = silent.on_end_command = silent.tracking_uri = NULL;
 	char *description cleanup_secret = job_to_text(&silent);
 	yarn_mirror_write(mirror, "job.json", description, NULL);
 }

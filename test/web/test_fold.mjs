@@ -103,7 +103,9 @@ test('nothing of an ended job runs', () => {
 	const job = model();
 	job.fold({seq: 11, t: 900, ev: 'waiting', text: '2 containers'});
 	assert.equal(job.job.waiting, '2 containers');
-	job.fold({seq: 12, t: 1000, ev: 'final', state: 'killed', message: 'killed by ada'});
+	job.fold({seq: 12, t: 900, ev: 'tracking', run: 'abc', page: 'https://mlflow/#/runs/abc'});
+	assert.equal(job.job.tracking_page, 'https://mlflow/#/runs/abc');
+	job.fold({seq: 13, t: 1000, ev: 'final', state: 'killed', message: 'killed by ada'});
 	assert.ok(job.isFinal);
 	assert.equal(job.job.state, 'killed');
 	assert.equal(job.job.ended_ms, 1000);

@@ -253,6 +253,7 @@ test('lines of the journal in words', () => {
 		used_cpu_ms: 1500, used_rss_bytes: 3 << 20}), 'used 1.5 s of CPU and 3 MiB of memory on n1');
 	for (const ev of ['output', 'checkpoints', 'store'])
 		assert.equal(recordWords({ev, task: 'worker:0', text: 'no room'}), 'no room');
+	assert.equal(recordWords({ev: 'tracking', page: 'https://mlflow'}), 'Tracked: https://mlflow');
 	assert.equal(recordWords({ev: 'waiting'}), 'Nothing is waited for any more');
 	assert.equal(recordWords({ev: 'final', state: 'killed', message: 'killed by ada'}), 'The end: killed. killed by ada');
 	assert.equal(recordWords({ev: 'final', state: 'killed', message: 'killed by ada', history_trouble: 'no room'}), 'no room');

@@ -96,6 +96,10 @@ static char *on_find_secret(void *data, const char *identity, char **user)
 	return mem_printf("secret of %s", identity);
 }
 
+static void on_numbers(void *data, size_t task, const struct number_list *numbers, size_t first)
+{
+}
+
 static char *on_log_path(void *data, size_t task, const char *name)
 {
 	struct api_bed *bed = data;
@@ -126,6 +130,7 @@ static void open_api(struct api_bed *bed, struct tls_context *proxy_tls)
 		.output_lost = on_output_lost,
 		.used = on_used,
 		.checkpoint_trouble = on_checkpoint_trouble,
+		.numbers = on_numbers,
 		.take_tokens = on_tokens,
 		.find_secret = on_find_secret,
 		.log_path = on_log_path,
