@@ -258,7 +258,8 @@ raise SystemExit(2 - int(os.environ["TONY_EPOCH"]))
 @pytest.mark.slow
 def test_what_a_program_logs_by_mlflow_is_in_the_jobs_run(tony, mlflow):
     (tony.directory / "program.py").write_text(MLFLOW_PROGRAM)
-    job = submit(tony, mlflow, f"{venv_bin('tracking')}/python3 {tony.directory}/program.py", {"tony.am.retry-count": 1})
+    job = submit(tony, mlflow, f"{venv_bin('tracking')}/python3 {tony.directory}/program.py",
+                 {"tony.am.retry-count": 1, "tony.worker.memory": "2g"})
     assert job.wait() == 0
     run = wait_until(lambda: job.status().get("notices") and mlflow.find(job), "the end to be told")
     assert run["status"] == "FINISHED" and run["metrics"]["accuracy"] == {1: 0.9, 2: 0.9}
@@ -269,7 +270,7 @@ def test_what_a_program_logs_by_mlflow_is_in_the_jobs_run(tony, mlflow):
 def test_mlflow_shows_runs_of_programs_below_the_jobs(tony, mlflow):
     (tony.directory / "program.py").write_text(MLFLOW_PROGRAM.replace("2 - int", "0 * int"))
     job = submit(tony, mlflow, f"{venv_bin('tracking')}/python3 {tony.directory}/program.py",
-                 {"tony.tracking.nested-runs": "true", "tony.worker.instances": 2})
+                 {"tony.tracking.nested-runs": "true", "tony.worker.instances": 2, "tony.worker.memory": "2g"})
     assert job.wait() == 0
     parent = wait_end(job, mlflow)["id"]
     assert len(mlflow.find_all(job, f"tags.`mlflow.parentRunId` = '{parent}'")) == 2
@@ -287,7 +288,7 @@ raise SystemExit(2 - int(os.environ["TONY_EPOCH"]))
 def test_weights_and_biases_takes_the_variables(tony):
     (tony.directory / "program.py").write_text(WANDB_PROGRAM)
     job = tony.submit({"tony.worker.instances": 1, "tony.worker.command": f"{venv_bin('tracking')}/python3 {tony.directory}/program.py",
-                       "tony.worker.envs": "WANDB_MODE=offline", "tony.application.name": "digits", "tony.am.retry-count": 1,
+                       "tony.worker.envs": "WANDB_MODE=offline", "tony.worker.memory": "1g", "tony.application.name": "digits", "tony.am.retry-count": 1,
                        "tony.tracking.wandb": "true", "tony.application.output-dir": str(tony.directory / "home")})
     assert job.wait() == 0
     assert job.logs("worker:0").splitlines().count(f"run {job.id}-worker-0 {job.id} digits worker:0") == 2, "of each epoch"
