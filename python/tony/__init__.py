@@ -25,14 +25,14 @@ from tony._errors import (
     Unreachable,
     WaitTimeout,
 )
-from tony._job import Job, jobs, submit
+from tony._job import Array, Job, jobs, submit
 from tony._model import Cause, Event, LogLine, Metrics, Point, Status, Task, TaskChange
 from tony._program import find_program
 from tony._submit import Options
 from tony._version import __version__
 
 __all__ = [
-    "BadSubmission", "Cause", "Denied", "Event", "FunctionError", "Job", "JobFailed", "JobKilled", "LogLine", "Metrics", "NotFound",
-    "NotInstalled", "Options", "Point", "Status", "Task", "TaskChange", "TaskError", "TonyError", "Unreachable", "WaitTimeout",
-    "__version__", "aio", "environment", "find_program", "jobs", "program", "submit", "task",
+    "Array", "BadSubmission", "Cause", "Denied", "Event", "FunctionError", "Job", "JobFailed", "JobKilled", "LogLine", "Metrics",
+    "NotFound", "NotInstalled", "Options", "Point", "Status", "Task", "TaskChange", "TaskError", "TonyError", "Unreachable",
+    "WaitTimeout", "__version__", "aio", "environment", "find_program", "jobs", "program", "submit", "task",
 ]

@@ -196,15 +196,17 @@ def _unpickle(file: IO[bytes], header: Mapping[str, Any], what: str) -> Any:
         raise FunctionError(f"{what} cannot be unpickled: {type(error).__name__}: {error}") from error
 
 
-def read_value(directory: Path, task: str, process: int = 0) -> Any:
-    """The value of the function in a task, out of the directory of that task's results."""
-    path = directory / OUTCOMES / f"outcome-{process}"
+def read_value(directory: Path, task: str, ran: Tuple[int, int, int]) -> Any:
+    """The value of the function in the process (attempt, epoch, restart) of a task, out of the directory of that task's results."""
+    path = directory / OUTCOMES / "outcome-0"
     if not path.exists():
         raise FunctionError(f"{task} has left no value: its program is no function that tony.submit() shipped, or it did not return")
     with open(path, "rb") as file:
         header = _read_header(file)
         if header["kind"] != "value":
             raise FunctionError(f"{task} has left no value: {header.get('type')}: {header.get('message')}")
+        if tuple(header["ran"]) != ran:
+            raise FunctionError(f"{task} has left no value: that of an earlier run is there, and its last one did not return")
         return _unpickle(file, header, f"the value of {task}")
 
 

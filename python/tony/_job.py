@@ -6,9 +6,10 @@ import contextlib
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Type
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Type, Union, overload
 
 from tony import _function, _submit, _verbs
+from tony._array import ArrayOf
 from tony._call import Call, iterate, run, second_to_it
 from tony._errors import JobFailed, NotFound, WaitTimeout
 from tony._model import Event, LogLine, Metrics, Status, TaskChange
@@ -118,13 +119,13 @@ class Job:
         status = self._wait_for_function(timeout)
         name = task or _verbs.first_task(status)
         with self._results_here(status) as place:
-            return _verbs.read_values(place, [name])[name]
+            return _verbs.read_values(place, status, [name])[name]
 
     def values(self, timeout: Optional[float] = None) -> Dict[str, Any]:
         """The same of all tasks, by name. Sidecars and other tasks that the job does not wait for have none."""
         status = self._wait_for_function(timeout)
         with self._results_here(status) as place:
-            return _verbs.read_values(place, _verbs.tasks_with_value(status))
+            return _verbs.read_values(place, status, _verbs.tasks_with_value(status))
 
     def _wait_for_function(self, timeout: Optional[float]) -> Status:
         try:
@@ -191,13 +192,14 @@ class Job:
                     self.kill(f"{kind.__name__} in Python" if kind else None)
 
 
-def prepare(program: Any, args: Any, options: Dict[str, Any], folder: Path,
-            repeat: Optional[_submit.Repeat] = None) -> Call[Dict[str, Any]]:
+def prepare(program: Any, args: Any, options: Dict[str, Any], folder: Path, repeat: Optional[_submit.Repeat] = None,
+            array: Optional[_submit.Numbers] = None) -> Call[Dict[str, Any]]:
     """The submission. The files that a function needs are written into the folder, and staged from there."""
     kwargs = options.pop("kwargs", None)
     if callable(program):
         options.setdefault("name", _function.name_of(program))
     arguments, env = _submit.words(options)
+    arguments += _submit.array_words(array)
 
     def python() -> str:
         return _submit.find_python(options, arguments, env)
@@ -212,18 +214,52 @@ def prepare(program: Any, args: Any, options: Dict[str, Any], folder: Path,
     return _submit.submission([*arguments, *conf], env, words, repeat)
 
 
+class Array(ArrayOf[Job]):
+    """Jobs that were submitted together: `tony.submit(..., array="1-10%3")`. A list of them, in the order of their numbers."""
+
+    def wait(self, timeout: Optional[float] = None, *, check: bool = True) -> List[Status]:
+        """Waits until all have ended, and then raises what Job.wait() does of the first that failed."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        ended = [job.wait(None if deadline is None else max(0.0, deadline - time.monotonic()), check=False) for job in self]
+        return [_verbs.check(status) for status in ended] if check else ended
+
+    def release(self) -> None:
+        """As Job.release(), of all."""
+        run(_verbs.release(self.id))
+
+    def kill(self, reason: Optional[str] = None, *, force: bool = False) -> None:
+        """As Job.kill(), of all that have not ended."""
+        run(_verbs.kill(self.id, reason, force))
+
+    def remove(self) -> None:
+        """As Job.remove(), of all."""
+        run(_verbs.remove(self.id))
+
+
+@overload
+def submit(program: Program = None, *args: Any, array: None = None, **options: Unpack[Options]) -> Job: ...
+
+
+@overload
+def submit(program: Program = None, *args: Any, array: _submit.Numbers, **options: Unpack[Options]) -> Array: ...
+
+
 @_submit.has_options
-def submit(program: Program = None, *args: Any, **options: Unpack[Options]) -> Job:
+def submit(program: Program = None, *args: Any, array: Optional[_submit.Numbers] = None,
+           **options: Unpack[Options]) -> Union[Job, Array]:
     """Submits a job and returns at once.
 
     `program` is a script (train.py), a list of words (["mpirun", "app"]), a function, which is called with `args` in each task, or
-    None for what a job file says (conf_file, or tony.xml here). help(tony.Options) says what options there are.
+    None for what a job file says (conf_file, or tony.xml here). help(tony.Options) says what options there are. With `array` the job
+    is submitted once for each number: "1-10", "0-20:5", "1-10%3" for three at a time, or a list of numbers. A program finds its own
+    in tony.task.array_index.
 
     BadSubmission: nothing was started, and why. FunctionError: the function cannot be shipped. After a KeyboardInterrupt no job is
     left.
     """
     with tempfile.TemporaryDirectory(prefix="tony-") as folder:
-        return Job._of(run(prepare(program, args, dict(options), Path(folder)))["id"])
+        answer = run(prepare(program, args, dict(options), Path(folder), array=array))
+    return Job._of(answer["id"]) if array is None else Array(answer, Job._of)
 
 
 def jobs(*, all: bool = False, state: _verbs.Names = None, tag: _verbs.Names = None) -> List[Job]:

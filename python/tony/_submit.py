@@ -14,6 +14,7 @@ from tony._errors import BadSubmission
 
 Path = Union[str, "os.PathLike[str]"]
 F = TypeVar("F", bound=Callable[..., Any])
+Numbers = Union[str, Sequence[int]]
 Program = Union[Path, Sequence[str], Callable[..., Any], None]
 
 
@@ -171,6 +172,13 @@ def words(options: Mapping[str, Any]) -> Tuple[List[str], Dict[str, str]]:
     return arguments, env
 
 
+def array_words(numbers: Optional[Numbers]) -> List[str]:
+    if numbers is None:
+        return []
+    text = numbers if isinstance(numbers, str) else ",".join(map(str, numbers))
+    return ["--array", _text("array", text)]
+
+
 def find_python(options: Mapping[str, Any], arguments: List[str], env: Mapping[str, str]) -> str:
     """The interpreter for a script or function."""
     if options.get("python"):
@@ -210,7 +218,7 @@ def submission(arguments: List[str], env: Dict[str, str], command_words: List[st
     operands = [repeat.job] if repeat else []
     words_of_command = ["--", *command_words] if command_words else []
     return Call([*verb, "--detach", "--json", *arguments, *operands, *words_of_command], json.loads, env=env,
-                undo=lambda job: killing(job["id"]))
+                undo=lambda job: killing(job.get("array") or job["id"]))
 
 
 def killing(job: str, reason: Optional[str] = None, force: bool = False) -> Call[str]:

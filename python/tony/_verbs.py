@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from tony import _function
 from tony._call import Call, Lines
 from tony._errors import JobFailed, JobKilled
-from tony._model import Event, LogLine, Metrics, Status
+from tony._model import Event, LogLine, Metrics, Status, Task
 
 Names = Union[str, Sequence[str], None]
 
@@ -112,8 +112,13 @@ def tasks_with_value(status: Status) -> List[str]:
     return [task.name for task in status.tasks if task.state == "succeeded"]
 
 
-def read_values(place: Path, tasks: Sequence[str]) -> Dict[str, Any]:
-    return {task: _function.read_value(place / task.replace(":", "-"), task) for task in tasks}
+def _ran(task: Task) -> Tuple[int, int, int]:
+    """The process that its state is about. Others, of earlier containers and epochs, may have left something, too."""
+    return task.attempt, task.epoch, task.restart
+
+
+def read_values(place: Path, status: Status, tasks: Sequence[str]) -> Dict[str, Any]:
+    return {task: _function.read_value(place / task.replace(":", "-"), task, _ran(status.task(task))) for task in tasks}
 
 
 def read_error(failure: JobFailed, place: Path) -> Optional[BaseException]:
@@ -121,5 +126,4 @@ def read_error(failure: JobFailed, place: Path) -> Optional[BaseException]:
     if not failure.cause or not failure.cause.task:
         return None
     task = failure.status.task(failure.cause.task)
-    ran = task.attempt, task.epoch, task.restart
-    return _function.read_error(place / task.name.replace(":", "-"), task.name, ran, failure)
+    return _function.read_error(place / task.name.replace(":", "-"), task.name, _ran(task), failure)

@@ -17,9 +17,10 @@ import contextlib
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, AsyncGenerator, AsyncIterator, Callable, Dict, List, Optional, Type
+from typing import TYPE_CHECKING, Any, AsyncGenerator, AsyncIterator, Callable, Dict, List, Optional, Type, Union, overload
 
 from tony import _job, _submit, _verbs
+from tony._array import ArrayOf
 from tony._call import iterate_async, run_async, second_to_it
 from tony._errors import JobFailed, NotFound, WaitTimeout
 from tony._model import Event, LogLine, Metrics, Status, TaskChange
@@ -119,7 +120,7 @@ class Job:
 
     async def _read(self, status: Status, tasks: List[str]) -> Dict[str, Any]:
         with tempfile.TemporaryDirectory(prefix="tony-") as folder:
-            return _verbs.read_values(await self._results_here(status, folder), tasks)
+            return _verbs.read_values(await self._results_here(status, folder), status, tasks)
 
     async def _results_here(self, status: Status, folder: str) -> Path:
         place = _verbs.place_here(status)
@@ -163,11 +164,39 @@ class Job:
                     await self.kill(f"{kind.__name__} in Python" if kind else None)
 
 
+class Array(ArrayOf[Job]):
+    """As tony.Array."""
+
+    async def wait(self, timeout: Optional[float] = None, *, check: bool = True) -> List[Status]:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        ended = [await job.wait(None if deadline is None else max(0.0, deadline - time.monotonic()), check=False) for job in self]
+        return [_verbs.check(status) for status in ended] if check else ended
+
+    async def release(self) -> None:
+        await run_async(_verbs.release(self.id))
+
+    async def kill(self, reason: Optional[str] = None, *, force: bool = False) -> None:
+        await run_async(_verbs.kill(self.id, reason, force))
+
+    async def remove(self) -> None:
+        await run_async(_verbs.remove(self.id))
+
+
+@overload
+async def submit(program: Program = None, *args: Any, array: None = None, **options: Unpack[Options]) -> Job: ...
+
+
+@overload
+async def submit(program: Program = None, *args: Any, array: _submit.Numbers, **options: Unpack[Options]) -> Array: ...
+
+
 @_submit.has_options
-async def submit(program: Program = None, *args: Any, **options: Unpack[Options]) -> Job:
+async def submit(program: Program = None, *args: Any, array: Optional[_submit.Numbers] = None,
+                 **options: Unpack[Options]) -> Union[Job, Array]:
     """As tony.submit()."""
     with tempfile.TemporaryDirectory(prefix="tony-") as folder:
-        return Job((await run_async(_job.prepare(program, args, dict(options), Path(folder))))["id"])
+        answer = await run_async(_job.prepare(program, args, dict(options), Path(folder), array=array))
+    return Job(answer["id"]) if array is None else Array(answer, Job)
 
 
 async def find(job: Optional[str] = None) -> Job:

@@ -48,6 +48,8 @@ attempt: int
 """Which container of this task, from 1."""
 restart: int
 """Which start of the program within this container and epoch, from 0."""
+array_index: Optional[int]
+"""The job's number in its array; None: it is of none."""
 peers: Dict[str, List[str]]
 """The addresses of all tasks that take part, HOST:PORT, by type. Read anew each time."""
 address: str
@@ -120,6 +122,7 @@ _ATTRIBUTES: Dict[str, Callable[[], Any]] = {
     "epoch": lambda: _number("TONY_EPOCH"),
     "attempt": lambda: _number("TONY_TASK_ATTEMPT"),
     "restart": lambda: _number("TONY_RESTART"),
+    "array_index": lambda: _first(["TONY_ARRAY_TASK_ID"]),
     "peers": _peers,
     "address": lambda: f"{_read('TONY_HOST')}:{_read('TONY_PORT')}",
     "checkpoint_dir": lambda: Path(_read("TONY_CHECKPOINT_DIR")),

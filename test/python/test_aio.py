@@ -116,3 +116,18 @@ def test_a_block_that_is_left_by_an_exception_ends_its_job(home):
 
     run(main())
     wait_until(lambda: not children_of(os.getpid()), "no process")
+
+
+def test_an_array_is_a_list_of_jobs(home):
+    async def main():
+        array = await aio.submit(["true"], array="1-2", name="sweep", **SMALL)
+        assert [status.succeeded for status in await array.wait()] == [True, True] and isinstance(array[0], aio.Job)
+        await array.remove()
+        held = await aio.submit(["true"], array=[5], hold=True, **SMALL)
+        await held.release()
+        await held.wait(60)  # patience: it ends at once
+        other = await aio.submit(["sleep", "1000"], array=[5], **SMALL)
+        await other.kill("enough")
+        assert (await other.wait(check=False))[0].state == "killed"
+
+    asyncio.run(main())

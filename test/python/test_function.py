@@ -56,6 +56,24 @@ def test_an_exception_is_raised_here_with_the_traceback_of_there(home):
 
 
 @pytest.mark.promise("P4")
+def test_a_value_of_an_earlier_run_is_none_of_the_job(home):
+    def train():
+        import atexit
+        import os
+
+        from tony import task
+        if task.restart == 1:
+            os._exit(0)
+        atexit.register(os._exit, 1)
+        return "of the first run"
+
+    job = tony.submit(train, max_restarts=1, **SMALL)
+    with pytest.raises(tony.FunctionError, match="driver:0 has left no value: that of an earlier run is there"):
+        job.value()
+    assert job.status().task("driver:0").restart == 1
+
+
+@pytest.mark.promise("P4")
 def test_an_exception_that_cannot_come_back_is_told(home):
     odd = make("class Odd(Exception):\n    def __init__(self, a, b):\n        super().__init__(f'{a} and {b}')\n"
                "def train():\n    raise Odd(1, 2)\n")

@@ -1,5 +1,6 @@
 """tony.Job: jobs are submitted, looked at and ordered about, and what goes wrong is an exception in words."""
 
+import json
 import os
 import signal
 import subprocess
@@ -75,11 +76,48 @@ def test_logs_and_events_come_while_the_job_runs(home):
 
 def test_jobs_wait_for_each_other_and_to_be_released(home):
     first = tony.submit(["true"], hold=True, priority=3, **SMALL)
-    second = tony.submit(["true"], after=[first], **SMALL)
+    second = tony.submit(["false"], after=[first], **SMALL)
     third = tony.submit(["true"], after=f"{second.id}:any", begin="now+1s", **SMALL)
-    assert first.status().state == second.status().state == "submitted"
+    wait_until(lambda: first.status().waiting and second.status().waiting, "both to say for what they wait")
+    assert first.status().state == second.status().state == "submitted" and "release" in first.status().waiting
+    assert first.id in second.status().waiting
     first.release()
-    assert third.wait().state == "succeeded"
+    assert third.wait().succeeded
+    raw = [job.status().raw for job in (first, second, third)]
+    assert [job["state"] for job in raw] == ["succeeded", "failed", "succeeded"], "any end is enough for the third"
+    assert raw[0]["ended_ms"] <= raw[1]["running_ms"] and raw[1]["ended_ms"] <= raw[2]["running_ms"]
+    assert raw[2]["running_ms"] - raw[2]["submitted_ms"] >= 1000
+
+
+def test_an_array_is_a_list_of_jobs(home):
+    array = tony.submit(["sh", "-c", "echo $TONY_ARRAY_TASK_ID; test $TONY_ARRAY_TASK_ID != 4"], array="2-4", name="sweep", **SMALL)
+    assert isinstance(array, tony.Array) and len(array) == 3 and array.id in repr(array)
+    statuses = array.wait(check=False)
+    assert [status.state for status in statuses] == ["succeeded", "succeeded", "failed"]
+    assert [[str(line) for line in job.logs(stream="stdout")] for job in array] == [["2"], ["3"], ["4"]]
+    with pytest.raises(tony.JobFailed, match="sweep_4 failed"):
+        array.wait()
+    array.remove()
+    assert tony.jobs(all=True) == []
+    with pytest.raises(tony.BadSubmission, match="array"):
+        tony.submit(["true"], array="4-2", **SMALL)
+
+
+def test_an_array_of_a_function_is_released_and_killed_together(home):
+    def number():
+        from tony import task
+        return task.array_index
+
+    array = tony.submit(number, array=[1, 7], hold=True, memory="256m")
+    assert [job.status().state for job in array] == ["submitted"] * 2
+    with pytest.raises(tony.WaitTimeout):
+        array.wait(0.1)  # patience: they wait for ever
+    array.release()
+    assert [job.value() for job in array] == [1, 7]
+    array = tony.submit(ENDLESS, array=range(2), **SMALL)
+    wait_task(array[1], "driver:0")
+    array.kill("enough")
+    assert {status.state for status in array.wait(check=False)} == {"killed"}
 
 
 def test_a_job_is_scaled_restarted_and_killed(home):
@@ -91,6 +129,7 @@ def test_a_job_is_scaled_restarted_and_killed(home):
     before = job.status().task("worker:0")
     job.restart("worker:0")
     wait_until(lambda: job.status().task("worker:0").restart > before.restart, "another process")
+    assert (job.status().task("worker:0").attempt, job.status().task("worker:1").restart) == (before.attempt, 0)
     with pytest.raises(tony.BadSubmission, match="1 to 2 tasks"):
         job.scale(worker=3)
     with pytest.raises(tony.WaitTimeout, match="still runs"):
@@ -130,7 +169,7 @@ def test_results_come_home(home):
     assert Path(job.results(), "worker-1", "accuracy").read_text() == "0.93\n"
     there = job.results("models")
     assert there == str(home.directory / "models" / job.id) and Path(there, "worker-0", "accuracy").exists()
-    assert job.advice() is not None
+    assert job.advice() == json.loads(home.run("advise", "--json", job.id).stdout)["advice"]
 
 
 def test_variables_are_not_in_argument_lists(home):
