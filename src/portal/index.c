@@ -15,7 +15,7 @@
 #include "portal/index_internal.h"
 
 enum {
-	VERSION = 5,
+	VERSION = 6,
 	BUSY_MS = 10000,
 	TEXT_MESSAGE = 300, /* bytes of a message that are looked through */
 };
@@ -29,7 +29,8 @@ static const char schema[] =
 	" modified_ms INTEGER NOT NULL, UNIQUE (location, path));"
 	"CREATE TABLE jobs (submitted_ms INTEGER NOT NULL, id TEXT NOT NULL, name TEXT, user TEXT,"
 	" framework TEXT, queue TEXT, state TEXT, tags TEXT, types TEXT, task_count INTEGER,"
-	" view_acl TEXT, folder INTEGER NOT NULL, modified_ms INTEGER NOT NULL, text TEXT,"
+	" begun_ms INTEGER, ended_ms INTEGER, view_acl TEXT, folder INTEGER NOT NULL,"
+	" modified_ms INTEGER NOT NULL, text TEXT,"
 	" PRIMARY KEY (submitted_ms DESC, id, user)) WITHOUT ROWID;"
 	"CREATE UNIQUE INDEX jobs_id ON jobs (id, user);"
 	"CREATE INDEX jobs_folder ON jobs (folder);"
@@ -38,7 +39,7 @@ static const char schema[] =
 	" WITHOUT ROWID;"
 	"CREATE TABLE age (ms INTEGER NOT NULL);"
 	"INSERT INTO age VALUES (0);"
-	"PRAGMA user_version = 5;";
+	"PRAGMA user_version = 6;";
 
 static const char settings[] = "PRAGMA synchronous = OFF; PRAGMA cache_size = -4096;"
 			       "PRAGMA temp_store = MEMORY;";
@@ -412,10 +413,13 @@ static int insert_job(struct portal_index *index, const struct history_summary *
 	char *tags cleanup_free = str_list_join(&summary->tags, " ");
 	char *types cleanup_free = types_of(summary);
 	char *text cleanup_free = text_of(summary, state, tags, types);
+	int64_t begun_ms = summary->begun_ms > 0 ? summary->begun_ms : summary->submitted_ms;
+	bool has_ended = job_state_is_final(summary->state) || str_equal(state, PORTAL_DAMAGED);
 	sqlite3_stmt *insert cleanup_statement = index_prepare(
 		index,
 		"INSERT INTO jobs VALUES (:submitted, :id, :name, :user, :framework, :queue, "
-		":state, :tags, :types, :task_count, :acl, :folder, :modified, :text)",
+		":state, :tags, :types, :task_count, :begun, :ended, :acl, :folder, :modified, "
+		":text)",
 		err);
 
 	if (!insert)
@@ -430,6 +434,9 @@ static int insert_job(struct portal_index *index, const struct history_summary *
 	index_bind(insert, ":tags", tags);
 	index_bind(insert, ":types", types);
 	index_bind_int(insert, ":task_count", summary->task_count);
+	index_bind_int(insert, ":begun", begun_ms);
+	index_bind_int(insert, ":ended",
+		       has_ended && summary->ended_ms == 0 ? begun_ms : summary->ended_ms);
 	index_bind(insert, ":acl", view_acl);
 	index_bind_int(insert, ":folder", folder);
 	index_bind_int(insert, ":modified", modified_ms);
@@ -526,10 +533,10 @@ int portal_index_put(struct portal_index *index, const struct history_summary *s
 	return put(index, summary, job_state_name(summary->state), folder, modified_ms, err);
 }
 
-int portal_index_without_acl(struct portal_index *index, struct str_list *ids, struct err *err)
+static int find_live(struct portal_index *index, const char *sql, struct str_list *ids,
+		     struct err *err)
 {
-	sqlite3_stmt *find cleanup_statement = index_prepare(
-		index, "SELECT id FROM jobs WHERE folder = 0 AND view_acl IS NULL", err);
+	sqlite3_stmt *find cleanup_statement = index_prepare(index, sql, err);
 	int got;
 
 	if (!find)
@@ -539,17 +546,46 @@ int portal_index_without_acl(struct portal_index *index, struct str_list *ids, s
 	return got == SQLITE_DONE ? 0 : index_fail(index, err);
 }
 
-int portal_index_set_acl(struct portal_index *index, const char *id, const char *view_acl,
-			 struct err *err)
+/* An order that speaks of :id and :value. */
+static int update_live(struct portal_index *index, const char *sql, const char *id,
+		       const char *value, struct err *err)
 {
-	sqlite3_stmt *update cleanup_statement = index_prepare(
-		index, "UPDATE jobs SET view_acl = :acl WHERE id = :id AND folder = 0", err);
+	sqlite3_stmt *update cleanup_statement = index_prepare(index, sql, err);
 
 	if (!update)
 		return -1;
 	index_bind(update, ":id", id);
-	index_bind(update, ":acl", view_acl ? view_acl : "");
+	index_bind(update, ":value", value);
 	return run(index, update, err);
+}
+
+int portal_index_without_acl(struct portal_index *index, struct str_list *ids, struct err *err)
+{
+	return find_live(index, "SELECT id FROM jobs WHERE folder = 0 AND view_acl IS NULL", ids,
+			 err);
+}
+
+int portal_index_set_acl(struct portal_index *index, const char *id, const char *view_acl,
+			 struct err *err)
+{
+	return update_live(index, "UPDATE jobs SET view_acl = :value WHERE id = :id AND folder = 0",
+			   id, view_acl ? view_acl : "", err);
+}
+
+int portal_index_running(struct portal_index *index, struct str_list *ids, struct err *err)
+{
+	return find_live(index, "SELECT id FROM jobs WHERE folder = 0 AND state = 'running'", ids,
+			 err);
+}
+
+int portal_index_set_work(struct portal_index *index, const char *id, const char *work,
+			  struct err *err)
+{
+	return update_live(index,
+			   "UPDATE summaries SET json = json_set(json, '$.work', json(:value)) "
+			   "WHERE id = :id AND user IN "
+			   "(SELECT user FROM jobs WHERE id = :id AND folder = 0)",
+			   id, work, err);
 }
 
 int portal_index_put_damaged(struct portal_index *index, const char *id, const char *reason,

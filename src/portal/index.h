@@ -63,6 +63,12 @@ int portal_index_without_acl(struct portal_index *index, struct str_list *ids, s
 int portal_index_set_acl(struct portal_index *index, const char *id, const char *view_acl,
 			 struct err *err);
 
+/* How far programs are is told apart, too, of those in folder 0 that run: adds their ids to `ids`.
+ * `work` is JSON, which becomes the member "work" of the summary. */
+int portal_index_running(struct portal_index *index, struct str_list *ids, struct err *err);
+int portal_index_set_work(struct portal_index *index, const char *id, const char *work,
+			  struct err *err);
+
 /* An entry of the folder that is no job which can be shown, and why. It takes no other's place:
  * what another folder or a scheduler knows of the same id stays. Nobody is its user. */
 #define PORTAL_DAMAGED	  "damaged" /* its state */
@@ -83,21 +89,31 @@ struct portal_viewer {
 	const char *administrators; /* an ACL; NULL: nobody */
 };
 
-/* NULL and 0: whatever it is. Texts are parts of what is looked for, in any case of letters, but
- * the state. */
+/* NULL and 0: whatever it is. Texts are parts of what is looked for, in any case of letters; in
+ * double quotes they are all of it. The state is always all of it. */
 struct portal_query {
 	const char *anything, *user, *name, *type, *state, *queue, *tag;
 	int64_t from_ms, to_ms; /* submitted then */
 	const char *sort;	/* of portal_sorts; NULL: submitted_ms */
 	bool ascending;
+	bool groups;	/* of the runs of one user that have one name only the newest */
+	bool counts;	/* how many jobs there are in each state, whatever `state` is */
+	int64_t now_ms; /* wall clock: live jobs last until now */
 	int64_t offset, limit;
 	const struct portal_viewer *viewer; /* NULL: all is for the caller */
 };
 bool portal_is_sort(const char *name);
 
-/* {"total": N, "jobs": [summary ...]} */
+/* {"total": N, "jobs": [summary ...]}; with `groups` "runs": [{"count": N, "failed": N} ...], one
+ * for each job; with `counts` "states": {"running": N, ...}. */
 int portal_index_list(struct portal_index *index, const struct portal_query *query,
 		      struct str *answer, struct err *err);
+
+/* Adds up to `most` values that jobs of the query have for `of` ("user", "name", "queue", "tag",
+ * "type": portal_index_is_word()), in which `part` is. */
+bool portal_index_is_word(const char *of);
+int portal_index_words(struct portal_index *index, const struct portal_query *query, const char *of,
+		       const char *part, size_t most, struct str_list *values, struct err *err);
 
 struct portal_job {
 	char *user, *view_acl;

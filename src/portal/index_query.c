@@ -9,16 +9,17 @@
 struct condition {
 	const char *parameter, *sql;
 	size_t offset;
+	bool is_list; /* several words, each with a space after it */
 };
 #define WANTED(member) offsetof(struct portal_query, member)
 static const struct condition conditions[] = {
-	{":anything", "instr(text, :anything) > 0", WANTED(anything)},
-	{":user", "user LIKE :user ESCAPE '\\'", WANTED(user)},
-	{":name", "name LIKE :name ESCAPE '\\'", WANTED(name)},
-	{":type", "types LIKE :type ESCAPE '\\'", WANTED(type)},
-	{":queue", "queue LIKE :queue ESCAPE '\\'", WANTED(queue)},
-	{":tag", "tags LIKE :tag ESCAPE '\\'", WANTED(tag)},
-	{":state", "state = :state", WANTED(state)},
+	{":anything", "instr(text, :anything) > 0", WANTED(anything), false},
+	{":user", "user LIKE :user ESCAPE '\\'", WANTED(user), false},
+	{":name", "name LIKE :name ESCAPE '\\'", WANTED(name), false},
+	{":type", "' ' || types || ' ' LIKE :type ESCAPE '\\'", WANTED(type), true},
+	{":queue", "queue LIKE :queue ESCAPE '\\'", WANTED(queue), false},
+	{":tag", "' ' || tags || ' ' LIKE :tag ESCAPE '\\'", WANTED(tag), true},
+	{":state", "state = :state", WANTED(state), false},
 };
 
 static const char *value_of(const struct portal_query *query, const struct condition *condition)
@@ -41,18 +42,22 @@ static void append_conditions(struct str *sql, const struct portal_query *query)
 			str_append_format(sql, " AND %s", conditions[i].sql);
 }
 
-/* "%text%", with nothing in it that means more than itself. The caller frees. */
-static char *pattern_of(const char *text)
+/* "%text%", with nothing in it that means more than itself; of a text in double quotes what is
+ * between these is all, or a word of a list. The caller frees. */
+static char *pattern_of(const char *text, bool is_list)
 {
 	struct str pattern = {0};
+	size_t length = strlen(text);
+	bool is_whole = length > 2 && text[0] == '"' && text[length - 1] == '"';
+	const char *end = text + length - (is_whole ? 1 : 0);
 
-	str_append_char(&pattern, '%');
-	for (; *text; text++) {
+	str_append(&pattern, !is_whole ? "%" : is_list ? "% " : "");
+	for (text += is_whole ? 1 : 0; text < end; text++) {
 		if (strchr("%_\\", *text))
 			str_append_char(&pattern, '\\');
 		str_append_char(&pattern, *text);
 	}
-	str_append_char(&pattern, '%');
+	str_append(&pattern, !is_whole ? "%" : is_list ? " %" : "");
 	return str_steal(&pattern);
 }
 
@@ -75,10 +80,10 @@ static void bind_conditions(sqlite3_stmt *statement, const struct portal_query *
 		const char *value = value_of(query, condition);
 		if (!value)
 			continue;
-		char *text cleanup_free = strstr(condition->sql, "LIKE") ? pattern_of(value)
-					  : condition->offset == WANTED(anything)
-						  ? lower_of(value)
-						  : mem_strdup(value);
+		char *text cleanup_free =
+			strstr(condition->sql, "LIKE") ? pattern_of(value, condition->is_list)
+			: condition->offset == WANTED(anything) ? lower_of(value)
+								: mem_strdup(value);
 		index_bind(statement, condition->parameter, text);
 	}
 }
@@ -98,6 +103,7 @@ static const struct {
 	{"task_count", "task_count"},
 	{"tasks", "task_count"},
 	{"framework", "framework"},
+	{"duration", "(CASE WHEN ended_ms > 0 THEN ended_ms ELSE :now END) - begun_ms"},
 };
 
 static const char *column_of(const char *sort)
@@ -128,31 +134,54 @@ static void append_order(struct str *sql, const struct portal_query *query)
 
 /* ---- the list ----------------------------------------------------------------------------- */
 
-/* How many rows; -1: `err`. */
-static int64_t append_page(struct portal_index *index, const struct portal_query *query,
-			   struct str *answer, struct err *err)
+#define GROUPS " GROUP BY name, user"
+
+static sqlite3_stmt *prepare_page(struct portal_index *index, const struct portal_query *query,
+				  struct err *err)
 {
 	struct str sql cleanup_str = {0};
-	int64_t count = 0;
-	int got;
 
-	str_append(&sql, "SELECT json FROM (SELECT id, submitted_ms, name, user, queue, state, "
-			 "task_count, framework FROM jobs");
+	str_append_format(
+		&sql,
+		"SELECT json, runs, failed FROM (SELECT id, %s AS submitted_ms, name, "
+		"user, queue, state, task_count, framework, begun_ms, ended_ms, %s FROM jobs",
+		query->groups ? "max(submitted_ms)" : "submitted_ms",
+		query->groups ? "count(*) AS runs, sum(state = 'failed') AS failed"
+			      : "1 AS runs, 0 AS failed");
 	append_conditions(&sql, query);
+	if (query->groups)
+		str_append(&sql, GROUPS);
 	append_order(&sql, query);
 	str_append(&sql, ") AS page CROSS JOIN summaries ON summaries.id = page.id AND "
 			 "summaries.user = page.user");
-	sqlite3_stmt *find cleanup_statement = index_prepare(index, sql.text, err);
+	sqlite3_stmt *find = index_prepare(index, sql.text, err);
 	if (!find)
-		return -1;
+		return NULL;
 	bind_conditions(find, query);
 	index_bind_int(find, ":limit", query->limit);
 	index_bind_int(find, ":offset", query->offset);
+	index_bind_int(find, ":now", query->now_ms);
+	return find;
+}
+
+/* How many rows; -1: `err`. */
+static int64_t append_page(struct portal_index *index, const struct portal_query *query,
+			   struct str *jobs, struct str *runs, struct err *err)
+{
+	sqlite3_stmt *find cleanup_statement = prepare_page(index, query, err);
+	int64_t count = 0;
+	int got;
+
+	if (!find)
+		return -1;
 	while ((got = sqlite3_step(find)) == SQLITE_ROW) {
-		if (count++ > 0)
-			str_append_char(answer, ',');
-		str_append_bytes(answer, sqlite3_column_text(find, 0),
+		const char *comma = count++ > 0 ? "," : "";
+		str_append(jobs, comma);
+		str_append_bytes(jobs, sqlite3_column_text(find, 0),
 				 (size_t)sqlite3_column_bytes(find, 0));
+		str_append_format(runs, "%s{\"count\":%lld,\"failed\":%lld}", comma,
+				  (long long)sqlite3_column_int64(find, 1),
+				  (long long)sqlite3_column_int64(find, 2));
 	}
 	return got == SQLITE_DONE ? count : index_fail(index, err);
 }
@@ -162,8 +191,9 @@ static int64_t count_all(struct portal_index *index, const struct portal_query *
 {
 	struct str sql cleanup_str = {0};
 
-	str_append(&sql, "SELECT count(*) FROM jobs");
+	str_append(&sql, "SELECT count(*) FROM (SELECT 1 FROM jobs");
 	append_conditions(&sql, query);
+	str_append(&sql, query->groups ? GROUPS ")" : ")");
 	sqlite3_stmt *count cleanup_statement = index_prepare(index, sql.text, err);
 	if (!count)
 		return -1;
@@ -172,23 +202,119 @@ static int64_t count_all(struct portal_index *index, const struct portal_query *
 						 : index_fail(index, err);
 }
 
+/* Calls `visit` for each state that there are jobs in. */
+static int count_states(struct portal_index *index, const struct portal_query *query,
+			void (*visit)(void *data, const char *state, int64_t jobs), void *data,
+			struct err *err)
+{
+	struct portal_query all = *query;
+	struct str sql cleanup_str = {0};
+	int got;
+
+	all.state = NULL;
+	str_append(&sql, "SELECT state, count(*) FROM jobs");
+	append_conditions(&sql, &all);
+	str_append(&sql, " GROUP BY state");
+	sqlite3_stmt *count cleanup_statement = index_prepare(index, sql.text, err);
+	if (!count)
+		return -1;
+	bind_conditions(count, &all);
+	while ((got = sqlite3_step(count)) == SQLITE_ROW)
+		visit(data, (const char *)sqlite3_column_text(count, 0),
+		      sqlite3_column_int64(count, 1));
+	return got == SQLITE_DONE ? 0 : index_fail(index, err);
+}
+
+/* States are names of ours. */
+static void append_state(void *data, const char *state, int64_t jobs)
+{
+	struct str *states = data;
+
+	str_append_format(states, "%s\"%s\":%lld", states->length > 0 ? "," : "", state,
+			  (long long)jobs);
+}
+
 int portal_index_list(struct portal_index *index, const struct portal_query *query,
 		      struct str *answer, struct err *err)
 {
-	struct str rows cleanup_str = {0};
+	struct str jobs cleanup_str = {0}, runs cleanup_str = {0}, states cleanup_str = {0};
 
 	index->viewer = query->viewer;
-	int64_t count = append_page(index, query, &rows, err);
+	int64_t count = append_page(index, query, &jobs, &runs, err);
 	/* A page that is not full is the last. */
 	bool is_last = count < query->limit && (count > 0 || query->offset == 0);
 	int64_t total = is_last ? query->offset + count : count_all(index, query, err);
 
-	if (count < 0 || total < 0)
+	if (count < 0 || total < 0 ||
+	    (query->counts && count_states(index, query, append_state, &states, err) < 0))
 		return -1;
-	str_append_format(answer, "{\"total\":%lld,\"jobs\":[", (long long)total);
-	str_append_bytes(answer, rows.text, rows.length);
-	str_append(answer, "]}");
+	str_append_format(answer, "{\"total\":%lld,\"jobs\":[%s]", (long long)total,
+			  str_text(&jobs));
+	if (query->groups)
+		str_append_format(answer, ",\"runs\":[%s]", str_text(&runs));
+	if (query->counts)
+		str_append_format(answer, ",\"states\":{%s}", str_text(&states));
+	str_append_char(answer, '}');
 	return 0;
+}
+
+/* ---- what can be asked for ---------------------------------------------------------------- */
+
+static const struct {
+	const char *name, *column;
+} words[] = {
+	{"user", "user"}, {"name", "name"}, {"queue", "queue"}, {"tag", "tags"}, {"type", "types"},
+};
+
+static const char *word_column(const char *of)
+{
+	for (size_t i = 0; i < array_length(words); i++)
+		if (str_equal(of, words[i].name))
+			return words[i].column;
+	return NULL;
+}
+
+bool portal_index_is_word(const char *of)
+{
+	return word_column(of);
+}
+
+/* Of a column that is a list its words, else all of it; `part` is in small letters. */
+static void add_words(const char *text, const char *part, bool is_list, size_t most,
+		      struct str_list *values)
+{
+	while (text && *text && values->count < most) {
+		size_t length = is_list ? strcspn(text, " ") : strlen(text);
+		char *word cleanup_free = mem_strndup(text, length);
+		char *lower cleanup_free = lower_of(word);
+		if (length > 0 && strstr(lower, part) && !str_list_has(values, word))
+			str_list_add(values, word);
+		text += length + (text[length] == ' ');
+	}
+}
+
+int portal_index_words(struct portal_index *index, const struct portal_query *query, const char *of,
+		       const char *part, size_t most, struct str_list *values, struct err *err)
+{
+	const char *column = word_column(of);
+	bool is_list = str_equal(of, "tag") || str_equal(of, "type");
+	char *lower cleanup_free = lower_of(part);
+	char *pattern cleanup_free = pattern_of(lower, false);
+	struct str sql cleanup_str = {0};
+	int got;
+
+	index->viewer = query->viewer;
+	str_append_format(&sql, "SELECT DISTINCT %s FROM jobs", column);
+	append_conditions(&sql, query);
+	str_append_format(&sql, " AND %s LIKE :part ESCAPE '\\' ORDER BY 1", column);
+	sqlite3_stmt *find cleanup_statement = index_prepare(index, sql.text, err);
+	if (!find)
+		return -1;
+	bind_conditions(find, query);
+	index_bind(find, ":part", pattern);
+	while (values->count < most && (got = sqlite3_step(find)) == SQLITE_ROW)
+		add_words((const char *)sqlite3_column_text(find, 0), lower, is_list, most, values);
+	return values->count == most || got == SQLITE_DONE ? 0 : index_fail(index, err);
 }
 
 /* ---- one ---------------------------------------------------------------------------------- */
@@ -273,14 +399,7 @@ int portal_index_count(struct portal_index *index,
 		       void (*visit)(void *data, const char *state, int64_t jobs), void *data,
 		       struct err *err)
 {
-	sqlite3_stmt *count cleanup_statement =
-		index_prepare(index, "SELECT state, count(*) FROM jobs GROUP BY state", err);
-	int got;
+	const struct portal_query all = {0};
 
-	if (!count)
-		return -1;
-	while ((got = sqlite3_step(count)) == SQLITE_ROW)
-		visit(data, (const char *)sqlite3_column_text(count, 0),
-		      sqlite3_column_int64(count, 1));
-	return got == SQLITE_DONE ? 0 : index_fail(index, err);
+	return count_states(index, &all, visit, data, err);
 }

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/crc32c.h"
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "job/job.h"
@@ -19,6 +21,8 @@ enum {
 	SHOWN_MS = 60 * 1000,	  /* an ended job without its history */
 	HEALING_MS = 3600 * 1000, /* in which a damaged entry may become whole */
 	LEARN_MS = 2000,	  /* of a look, for what lists do not tell of live jobs */
+	WORK_MS = 10 * 1000,	  /* between two questions to AMs how far their programs are */
+	ASK_MS = 500,		  /* for one of these */
 };
 
 /* ---- a folder ----------------------------------------------------------------------------- */
@@ -202,6 +206,15 @@ int indexer_look(struct portal_index *index, struct history_store *store, struct
 
 /* ---- what schedulers know ----------------------------------------------------------------- */
 
+/* Another one whenever what is shown has changed. */
+static int64_t version_of(const struct history_summary *summary)
+{
+	json_t *json cleanup_json = history_summary_to_json(summary);
+	char *text cleanup_free = json_text(json);
+
+	return crc32c(text, strlen(text));
+}
+
 static int put_live(struct portal_index *index, const struct job_summary *job, struct map *known,
 		    struct err *err)
 {
@@ -209,11 +222,16 @@ static int put_live(struct portal_index *index, const struct job_summary *job, s
 					  .name = job->name,
 					  .user = job->user,
 					  .framework = job->framework,
+					  .scheduler = job->scheduler,
+					  .queue = job->queue,
+					  .tags = job->tags,
+					  .task_count = job->task_count,
+					  .message = job->waiting ? job->waiting : job->message,
 					  .state = job->state,
 					  .submitted_ms = job->submitted_ms,
 					  .ended_ms = job->ended_ms};
 
-	const struct history_job as_known = {.id = job->id, .modified_ms = (int64_t)job->state};
+	const struct history_job as_known = {.id = job->id, .modified_ms = version_of(&summary)};
 	bool is_same = is_known(known, &as_known);
 	map_remove(known, job->id);
 	return is_same ? 0 : portal_index_put(index, &summary, 0, as_known.modified_ms, err);
@@ -259,6 +277,46 @@ static int look_at_schedulers(struct portal_index *index, const struct indexer *
 		result = portal_index_commit(index, err);
 	job_summaries_free(jobs, count);
 	return result;
+}
+
+/* AMs tell how far their programs are; NULL: this one does not, or not soon. The caller frees. */
+static char *ask_work(const struct indexer *indexer, const char *id)
+{
+	static const char *const members[] = {"done", "least_step", "most_step", "steps"};
+	struct job_door door = {0};
+	struct str answer cleanup_str = {0};
+	char *full_id cleanup_free = NULL, *text = NULL;
+	int status;
+
+	if (indexer->find_job(id, &door, &full_id, NULL) && door.address &&
+	    job_door_call(&door, "GET", "/v1/work", NULL, ASK_MS, &status, &answer, NULL) == 0 &&
+	    status == 200) {
+		json_t *told cleanup_json = json_parse(answer.text, answer.length, NULL);
+		json_t *work cleanup_json = json_object();
+		for (size_t i = 0; i < array_length(members); i++) {
+			json_t *value = json_object_get(told, members[i]);
+			if (json_is_number(value))
+				json_object_set(work, members[i], value);
+		}
+		text = json_object_size(work) > 0 ? json_text(work) : NULL;
+	}
+	job_door_finish(&door);
+	return text;
+}
+
+static int learn_work(struct portal_index *index, const struct indexer *indexer, struct err *err)
+{
+	struct str_list ids cleanup_str_list = {0};
+	int64_t until = clock_monotonic_ms() + LEARN_MS;
+
+	if (portal_index_running(index, &ids, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ids.count && clock_monotonic_ms() < until; i++) {
+		char *work cleanup_free = ask_work(indexer, ids.items[i]);
+		if (work && portal_index_set_work(index, ids.items[i], work, err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 /* Of a job that goes on, as its description has it, which nobody writes again. -1: it is not known
@@ -339,10 +397,11 @@ static int look_at_stores(struct portal_index *index, const struct indexer *inde
 	return portal_index_keep_locations(index, &locations, err);
 }
 
-static int look(struct portal_index *index, const struct indexer *indexer, bool retains,
+static int look(struct portal_index *index, const struct indexer *indexer, bool asks, bool retains,
 		struct err *err)
 {
 	if (look_at_schedulers(index, indexer, err) < 0 || learn_acls(index, indexer, err) < 0 ||
+	    (asks && learn_work(index, indexer, err) < 0) ||
 	    look_at_stores(index, indexer, retains, err) < 0)
 		return -1;
 	return portal_index_set_age(index, clock_wall_ms(), err);
@@ -352,15 +411,18 @@ void indexer_run(const struct indexer *indexer)
 {
 	struct err err cleanup_err = {0};
 	struct portal_index *index = portal_index_open(indexer->index_path, &err);
-	int64_t retained_at = INT64_MIN / 2;
+	int64_t retained_at = INT64_MIN / 2, asked_at = INT64_MIN / 2;
 
 	while (index) {
 		int64_t begin = clock_monotonic_ms();
 		bool retains = begin - retained_at >= indexer->retain_interval_ms;
-		if (look(index, indexer, retains, &err) < 0)
+		bool asks = begin - asked_at >= WORK_MS;
+		if (look(index, indexer, asks, retains, &err) < 0)
 			break;
 		if (retains)
 			retained_at = begin;
+		if (asks)
+			asked_at = begin;
 		int64_t took = clock_monotonic_ms() - begin;
 		int64_t pause = took * PAUSE_FACTOR > PAUSE_MS ? took * PAUSE_FACTOR : PAUSE_MS;
 		usleep((useconds_t)(pause * 1000));

@@ -319,6 +319,7 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/server", handle_server, EVERYBODY},
 	{"POST", "/v1/links", handle_links},
 	{"GET", "/v1/jobs", portal_handle_jobs, READERS},
+	{"GET", "/v1/words", portal_handle_words, READERS},
 	{"GET", "/v1/compare", handle_compare, READERS},
 	{"PUT", "/v1/jobs/{id}/tensorboard", handle_job, READERS, .raw = true},
 	{"GET", "/v1/jobs/{id}/{path*}", handle_job, READERS, .raw = true},

@@ -58,6 +58,7 @@ bool portal_leads_to_kerberos(const struct portal *portal, struct http_request *
 
 /* portal_list.c */
 void portal_handle_jobs(void *data, struct http_request *request);
+void portal_handle_words(void *data, struct http_request *request);
 void portal_handle_metrics(void *data, struct http_request *request);
 
 #endif

@@ -5,11 +5,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "net/http_server.h"
 #include "portal/portal_internal.h"
 
-enum { LIMIT = 100, LIMIT_MAX = 1000 };
+enum { LIMIT = 100, LIMIT_MAX = 1000, WORDS = 20 };
 
 /* Empty is not asked for. */
 static const char *asked(const struct http_request *request, const char *name)
@@ -45,6 +46,9 @@ static int read_query(struct http_request *request, struct portal_query *query)
 		.tag = asked(request, "tag"),
 		.sort = asked(request, "sort"),
 		.ascending = str_equal(order, "asc"),
+		.groups = str_equal(asked(request, "group"), "name"),
+		.counts = str_equal(asked(request, "counts"), "1"),
+		.now_ms = clock_wall_ms(),
 		.limit = LIMIT,
 	};
 	if ((asked(request, "from") &&
@@ -79,6 +83,33 @@ void portal_handle_jobs(void *data, struct http_request *request)
 				  portal->index ? err_message(&err) : "is made anew");
 	else
 		http_answer_bytes(request, 200, "application/json", answer.text, answer.length);
+}
+
+void portal_handle_words(void *data, struct http_request *request)
+{
+	struct portal *portal = data;
+	struct portal_query query = {0};
+	struct portal_viewer viewer;
+	struct str_list values cleanup_str_list = {0};
+	struct err err cleanup_err = {0};
+	const char *of = asked(request, "of"), *part = asked(request, "q");
+
+	if (!of || !portal_index_is_word(of) || (part && !str_is_utf8(part, strlen(part)))) {
+		http_answer_error(request, 400, "bad-request",
+				  "of is user, name, queue, tag or type, and q is text");
+		return;
+	}
+	if (portal_find_viewer(portal, request, &viewer))
+		query.viewer = &viewer;
+	if (!portal->index || portal_index_words(portal->index, &query, of, part ? part : "", WORDS,
+						 &values, &err) < 0) {
+		http_answer_error(request, 503, "not-ready", "the index of jobs: %s",
+				  portal->index ? err_message(&err) : "is made anew");
+		return;
+	}
+	json_t *answer = json_object();
+	json_set_list(answer, "values", &values);
+	http_answer_json(request, 200, answer);
 }
 
 /* ---- Prometheus' text format -------------------------------------------------------------- */

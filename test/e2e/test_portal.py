@@ -120,8 +120,11 @@ def test_an_ended_job_is_found_and_read(tony, portal):
     assert row["name"] == "mnist" and row["cause_task"] == "worker:1" and row["tags"] == ["nightly"]
     for query in ("q=MNI", "name=mnist", "tag=nightly", "type=worker", "state=failed", f"q={job.id}"):
         assert job.id in portal.jobs(query), query
-    for query in ("q=nothing", "state=succeeded", "tag=weekly", "type=ps", "user=nobody", "to=1"):
+    for query in ("q=nothing", "state=succeeded", "tag=weekly", "type=ps", "user=nobody", "to=1", "name=%22mnis%22"):
         assert job.id not in portal.jobs(query), query
+    found = portal.get("v1/jobs?name=%22mnist%22&group=name&counts=1&sort=duration")
+    assert found["states"] == {"failed": 1} and found["runs"] == [{"count": 1, "failed": 1}]
+    assert portal.get("v1/words?of=tag&q=NIGH") == {"values": ["nightly"]} and portal.call("v1/words?of=text")[0] == 400
 
     base = f"v1/jobs/{job.id}"
     wait_until(lambda: not job.processes(), "its AM to be done with the directory")
@@ -322,13 +325,16 @@ def test_advice_knows_past_runs_that_the_same_people_may_see(tony):
 
 
 def test_a_live_job_is_asked_of_its_am(tony, portal):
-    job = tony.submit({"tony.worker.instances": 1, "tony.task.metrics-interval-ms": 100}, "--executes",
+    job = tony.submit({"tony.worker.instances": 1, "tony.task.metrics-interval-ms": 100, "tony.application.tags": "nightly"}, "--executes",
                       "echo 30/120 >$TONY_PROGRESS_FILE; echo here; exec sleep 1000")
     job.wait_task("worker:0")
     job.wait_log("worker:0", "here\n")
     portal.wait_job(job, "running", "state=running")
     work = {"done": 0.25, "least_step": 30, "most_step": 30, "steps": 120, "stragglers": {}}
     wait_until(lambda: portal.get(f"v1/jobs/{job.id}/work") == work, "how far it is")
+    row = wait_until(lambda: (row := portal.jobs("tag=nightly").get(job.id)) and "work" in row and row, "how far it is, in the list")
+    assert row["work"] == {"done": 0.25, "least_step": 30, "most_step": 30, "steps": 120}
+    assert row["task_count"] == 1 and row["scheduler"] == "local"
     tasks = portal.get(f"v1/jobs/{job.id}/tasks")["tasks"]
     assert tasks[0]["state"] == "running" and tasks[0]["pids"]  # which only the AM knows
     assert portal.call(f"v1/jobs/{job.id}/tasks/worker:0/logs/stdout")[1] == b"here\n"

@@ -27,7 +27,7 @@ static struct portal_index *open_index(void **state)
 struct row {
 	const char *id, *name, *user, *tag, *type, *acl;
 	enum job_state state;
-	int64_t submitted_ms, task_count;
+	int64_t submitted_ms, task_count, ended_ms;
 };
 
 static const struct row rows[] = {
@@ -47,6 +47,7 @@ static void put(struct portal_index *index, const struct row *row, int64_t folde
 					  .queue = (char *)"Default",
 					  .state = row->state,
 					  .submitted_ms = row->submitted_ms,
+					  .ended_ms = row->ended_ms,
 					  .task_count = row->task_count,
 					  .types = &type,
 					  .type_count = 1,
@@ -100,6 +101,20 @@ static void expect(struct portal_index *index, struct portal_query query, const 
 	assert_int_equal(total, count);
 }
 
+/* Borrows. A viewer of one group at most. */
+static const struct portal_viewer *named(struct portal_viewer *viewer, const char *user,
+					 const char *group)
+{
+	static char *groups[] = {NULL, NULL};
+
+	groups[0] = (char *)group;
+	*viewer = (struct portal_viewer){
+		.user = {.name = user, .groups = {groups, *group ? 1 : 0}},
+		.administrators = "root ops",
+	};
+	return viewer;
+}
+
 static void jobs_are_found_by_what_is_known_of_them(void **state)
 {
 	struct portal_index *index = fill_index(state);
@@ -118,6 +133,171 @@ static void jobs_are_found_by_what_is_known_of_them(void **state)
 	expect(index, (struct portal_query){.state = "fail"}, "");
 	expect(index, (struct portal_query){.from_ms = 2000, .to_ms = 3000}, "3 2");
 	expect(index, (struct portal_query){.user = "bob", .tag = "nightly"}, "4");
+	portal_index_close(index);
+}
+
+/* "My jobs" of bob are not bobby's. */
+static void a_text_in_quotes_is_all_of_it(void **state)
+{
+	struct portal_index *index = fill_index(state);
+	struct row row = rows[3];
+
+	row.id = "tony-5";
+	row.user = "bobby";
+	row.tag = "nightly-2 small";
+	put(index, &row, 1);
+	expect(index, (struct portal_query){.user = "bob"}, "4 5 2");
+	expect(index, (struct portal_query){.user = "\"bob\""}, "4 2");
+	expect(index, (struct portal_query){.user = "\"BOB\""}, "4 2");
+	expect(index, (struct portal_query){.user = "\"b_b\""}, "");
+	expect(index, (struct portal_query){.user = "\""}, "");
+	expect(index, (struct portal_query){.tag = "nightly"}, "4 5 1");
+	expect(index, (struct portal_query){.tag = "\"nightly\""}, "4 1");
+	expect(index, (struct portal_query){.tag = "\"small\""}, "5");
+	expect(index, (struct portal_query){.name = "\"mnist\""}, "1");
+	portal_index_close(index);
+}
+
+static json_t *list(struct portal_index *index, struct portal_query query)
+{
+	struct str text cleanup_str = {0};
+
+	query.limit = query.limit > 0 ? query.limit : 100;
+	assert_int_equal(portal_index_list(index, &query, &text, NULL), 0);
+	json_t *answer = json_parse(text.text, text.length, NULL);
+	assert_non_null(answer);
+	return answer;
+}
+
+static int64_t member(const json_t *object, const char *name)
+{
+	return json_integer_value(json_object_get(object, name));
+}
+
+static void states_are_counted_whichever_is_shown(void **state)
+{
+	struct portal_index *index = fill_index(state);
+	struct portal_viewer viewer;
+	json_t *all cleanup_json =
+		list(index, (struct portal_query){.state = "failed", .counts = true});
+	json_t *own cleanup_json =
+		list(index, (struct portal_query){.user = "bob",
+						  .counts = true,
+						  .viewer = named(&viewer, "alice", "")});
+	const json_t *states = json_object_get(all, "states");
+
+	assert_int_equal(member(all, "total"), 1);
+	assert_int_equal(member(states, "succeeded"), 2);
+	assert_int_equal(member(states, "failed"), 1);
+	assert_int_equal(member(states, "killed"), 1);
+	assert_int_equal(json_object_size(json_object_get(own, "states")), 1);
+	assert_int_equal(member(json_object_get(own, "states"), "failed"), 1);
+	portal_index_close(index);
+}
+
+static void of_runs_of_one_name_the_newest_is_shown(void **state)
+{
+	struct portal_index *index = fill_index(state);
+	struct row run = rows[0];
+
+	run.id = "tony-5";
+	run.submitted_ms = 5000;
+	put(index, &run, 1);
+	run.id = "tony-6";
+	run.submitted_ms = 500;
+	run.state = JOB_FAILED;
+	put(index, &run, 1);
+	run.id = "tony-7";
+	run.user = "bob";
+	put(index, &run, 1);
+	expect(index, (struct portal_query){.groups = true}, "5 4 3 2 7");
+	expect(index, (struct portal_query){.groups = true, .ascending = true}, "7 2 3 4 5");
+	json_t *page cleanup_json = list(index, (struct portal_query){.groups = true, .limit = 1});
+	const json_t *runs = json_array_get(json_object_get(page, "runs"), 0);
+	assert_int_equal(member(page, "total"), 5);
+	assert_int_equal(member(runs, "count"), 3);
+	assert_int_equal(member(runs, "failed"), 1);
+	portal_index_close(index);
+}
+
+static void jobs_are_sorted_by_how_long_they_last(void **state)
+{
+	struct portal_index *index = open_index(state);
+	struct row row = rows[0];
+
+	row.ended_ms = row.submitted_ms + 500;
+	put(index, &row, 1);
+	row.id = "tony-2";
+	row.ended_ms = row.submitted_ms + 700;
+	put(index, &row, 1);
+	row.id = "tony-3";
+	row.ended_ms = 0; /* it has, nobody knows when */
+	put(index, &row, 1);
+	row.id = "tony-4";
+	row.state = JOB_RUNNING;
+	put(index, &row, 0);
+	expect(index, (struct portal_query){.sort = "duration", .now_ms = 1600}, "2 4 1 3");
+	expect(index, (struct portal_query){.sort = "duration", .ascending = true, .now_ms = 9000},
+	       "3 1 2 4");
+	assert_true(portal_is_sort("duration"));
+	portal_index_close(index);
+}
+
+static void expect_words(struct portal_index *index, struct portal_query query, const char *of,
+			 const char *part, size_t most, const char *expected)
+{
+	struct str_list values cleanup_str_list = {0};
+
+	assert_int_equal(portal_index_words(index, &query, of, part, most, &values, NULL), 0);
+	char *joined cleanup_free = str_list_join(&values, " ");
+	assert_string_equal(joined, expected);
+}
+
+/* promise: S75 */
+static void words_are_those_of_jobs_that_may_be_seen(void **state)
+{
+	struct portal_index *index = fill_index(state);
+	struct portal_viewer viewer;
+	struct row row = rows[3];
+
+	row.id = "tony-5";
+	row.tag = "small nightly";
+	put(index, &row, 1);
+	expect_words(index, (struct portal_query){0}, "user", "", 20, "alice bob carol");
+	expect_words(index, (struct portal_query){0}, "user", "O", 20, "bob carol");
+	expect_words(index, (struct portal_query){0}, "user", "", 2, "alice bob");
+	expect_words(index, (struct portal_query){0}, "tag", "l", 20, "nightly small weekly");
+	expect_words(index, (struct portal_query){0}, "name", "%", 20, "100%_sure");
+	expect_words(index, (struct portal_query){.viewer = named(&viewer, "alice", "")}, "tag", "",
+		     20, "nightly weekly");
+	assert_true(portal_index_is_word("type"));
+	assert_false(portal_index_is_word("view_acl"));
+	portal_index_close(index);
+}
+
+static void how_far_a_live_job_is_becomes_a_part_of_its_summary(void **state)
+{
+	struct portal_index *index = fill_index(state);
+	struct str_list running cleanup_str_list = {0};
+	struct row live = rows[0];
+
+	live.id = "tony-5";
+	live.state = JOB_RUNNING;
+	put(index, &live, 0);
+	assert_int_equal(portal_index_running(index, &running, NULL), 0);
+	assert_int_equal(running.count, 1);
+	assert_string_equal(running.items[0], "tony-5");
+	assert_int_equal(portal_index_set_work(index, "tony-5", "{\"done\":0.5}", NULL), 0);
+	assert_int_equal(portal_index_set_work(index, "tony-1", "{\"done\":0.5}", NULL), 0);
+	json_t *page cleanup_json = list(index, (struct portal_query){.name = "mnist"});
+	const json_t *jobs = json_object_get(page, "jobs"), *job;
+	size_t i;
+	json_array_foreach(jobs, i, job)
+	{
+		bool is_live = str_equal(json_string_value(json_object_get(job, "id")), "tony-5");
+		const json_t *work = json_object_get(job, "work");
+		assert_true(is_live == (json_real_value(json_object_get(work, "done")) > 0.4));
+	}
 	portal_index_close(index);
 }
 
@@ -150,20 +330,6 @@ static void a_page_tells_how_many_there_are(void **state)
 		assert_int_equal(total, 4);
 	}
 	portal_index_close(index);
-}
-
-/* Borrows. A viewer of one group at most. */
-static const struct portal_viewer *named(struct portal_viewer *viewer, const char *user,
-					 const char *group)
-{
-	static char *groups[] = {NULL, NULL};
-
-	groups[0] = (char *)group;
-	*viewer = (struct portal_viewer){
-		.user = {.name = user, .groups = {groups, *group ? 1 : 0}},
-		.administrators = "root ops",
-	};
-	return viewer;
 }
 
 /* promise: S75 */
@@ -340,6 +506,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(jobs_are_found_by_what_is_known_of_them),
+		scratch_test(a_text_in_quotes_is_all_of_it),
+		scratch_test(states_are_counted_whichever_is_shown),
+		scratch_test(of_runs_of_one_name_the_newest_is_shown),
+		scratch_test(jobs_are_sorted_by_how_long_they_last),
+		scratch_test(words_are_those_of_jobs_that_may_be_seen),
+		scratch_test(how_far_a_live_job_is_becomes_a_part_of_its_summary),
 		scratch_test(jobs_come_in_the_order_that_is_asked_for),
 		scratch_test(a_page_tells_how_many_there_are),
 		scratch_test(what_may_not_be_seen_is_not_there),
