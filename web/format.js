@@ -88,6 +88,24 @@ export function formatTime(ms) {
 		formatClock(ms);
 }
 
+/** "2026-11-21", the local day; "": none. @param {number|null|undefined} ms */
+export const formatDay = (ms) => formatTime(ms).slice(0, 10);
+
+/** When a local day begins, or one so many days later; null: it is none. @param {string} text */
+export function parseDay(text, later = 0) {
+	const match = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text);
+	return match ? new Date(Number(match[1]), Number(match[2]) - 1, Number(match[3]) + later).getTime() : null;
+}
+
+/** Which times are meant: "Europe/Berlin, UTC+1". @param {number} ms */
+export function formatZone(ms) {
+	const minutes = -new Date(ms).getTimezoneOffset();
+	const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+	const name = Intl.DateTimeFormat().resolvedOptions().timeZone;
+	const offset = `UTC${minutes < 0 ? '\u2212' : '+'}${hours}${rest ? `:${two(rest)}` : ''}`;
+	return minutes === 0 ? 'UTC' : name ? `${name}, ${offset}` : offset;
+}
+
 /** "17:05:03". @param {number} ms */
 export function formatClock(ms) {
 	const date = new Date(ms);

@@ -8,7 +8,7 @@ const KEYS = [
 	['/', 'filter or search'], ['?', 'show this help'],
 	['Tables', null],
 	['↑ ↓ Page Up/Down Home End', 'choose a row'], ['← →', 'choose a cell'], ['Enter', 'open the row'],
-	['Space', 'tick the row'],
+	['Space', 'tick the row'], ['Ctrl+C', 'copy the id of the job'],
 	['Timeline', null],
 	['↑ ↓', 'choose a task'], ['← →', 'move in time'], ['+ − 0', 'zoom in, out, all'],
 	['Logs', null],

@@ -2,36 +2,43 @@
  * All jobs, live and finished: looked for by what is known of them, page by page.
  */
 import {getJson, queryText} from './api.js';
-import {h, replace, setText} from './dom.js';
-import {formatAgo, formatCount, formatElapsed, formatPlural, formatTime} from './format.js';
+import {copyButton, h, replace, setText} from './dom.js';
+import {causeWords, formatAgo, formatClock, formatCount, formatElapsed, formatPlural, formatTime, formatZone,
+	workWords} from './format.js';
+import {hasFilters, JobFilters, TIMES} from './job_filters.js';
+import {FILTERS} from './job_search.js';
 import {enginePath, jobHash, withQuery} from './router.js';
-import {jobHasEnded, JOB_STATES, stateClass} from './states.js';
-import {DataGrid, drawBadge, drawLink, drawTitled} from './table.js';
-import {select} from './task_table.js';
+import {jobHasEnded, stateClass} from './states.js';
+import {DataGrid, drawBadge, drawCopied, drawLink, drawTitled} from './table.js';
 
 const PAGE = 100;
 const REFRESH_MS = 5000;
 const ANSWER_MS = 10000; /* then the portal counts as unreachable */
-const TYPING_MS = 200;
 const COMPARED_MOST = 10;
-
-const TIMES = {'1h': 3600e3, '24h': 86400e3, '7d': 7 * 86400e3, '30d': 30 * 86400e3};
-const TIME_WORDS = {'1h': 'Last hour', '24h': 'Last 24 hours', '7d': 'Last 7 days', '30d': 'Last 30 days'};
-
-const FILTERS = ['q', 'user', 'name', 'type', 'state', 'queue', 'tag'];
+const EXACT = 'tony-exact-times'; /* what the browser remembers */
 
 /** Columns by the names that older bookmarks have. */
 const NEWER_SORTS = {tasks: 'task_count'};
 
 /** What the portal is asked for; times are told in words and asked in ms. Pure. */
 export function jobsQuery(query, now) {
-	const asked = {};
-	for (const name of [...FILTERS, 'sort', 'order'])
+	const asked = {counts: 1};
+	for (const name of [...FILTERS, 'sort', 'order', 'group'])
 		asked[name] = query.get(name);
 	const page = Math.max(1, Number(query.get('page')) || 1);
 	const since = TIMES[query.get('time')];
 	return {...asked, from: since ? now - since : query.get('from'), to: query.get('to'),
 		offset: (page - 1) * PAGE, limit: PAGE};
+}
+
+/** The words that matter first: what went wrong, then where; how far a live job is. Pure. */
+export function jobMessage({state, message, cause, cause_task: task, work}) {
+	const words = (cause?.headline ?? '') || causeWords(cause);
+	if (state !== 'succeeded' && words)
+		return task ? `${words} (${task})` : words;
+	if (state === 'running' && work)
+		return workWords(work);
+	return state === 'succeeded' && message === 'the job succeeded' ? '' : message ?? '';
 }
 
 /** How long a job lasted, or has so far; a time that is not known is 0, or missing. Pure. */
@@ -41,6 +48,8 @@ export function jobLasted(job, now) {
 		return null;
 	return (job.ended_ms || (jobHasEnded(job.state) ? from : now)) - from;
 }
+
+const jobDuration = (job) => formatElapsed(jobLasted(job, Date.now()) ?? 0);
 
 /** @param {HTMLElement} cell @param {string|null} path */
 function drawEngine(cell, path) {
@@ -61,7 +70,6 @@ export class JobsPage {
 		this.title = 'Jobs';
 		this.query = route.query;
 		this.chosen = new Map();
-		this.typed = {}; /* what is not asked for yet */
 		this.answeredAt = 0; /* wall-clock ms; 0: never */
 		this.build();
 		this.read();
@@ -71,7 +79,7 @@ export class JobsPage {
 	destroy() {
 		clearInterval(this.clock);
 		clearTimeout(this.timer);
-		clearTimeout(this.typing);
+		this.filters.destroy();
 		this.abort?.abort();
 		this.grid.destroy();
 		this.isGone = true;
@@ -83,46 +91,45 @@ export class JobsPage {
 		this.count = h('span', {class: 'muted', role: 'status'}, 'Loading\u2026');
 		this.age = h('span', {class: 'muted age'});
 		this.away = h('div', {class: 'notice bad unreachable', role: 'alert', hidden: true});
+		this.first = h('div', {class: 'notice', hidden: true});
+		this.isExact = localStorage.getItem(EXACT) === '1';
 		const sort = this.query.get('sort') ?? 'submitted_ms';
 		this.grid = new DataGrid({label: 'Jobs', columns: this.columns(), empty: 'No jobs match these filters.',
 			sort: {key: NEWER_SORTS[sort] ?? sort, descending: this.query.get('order') !== 'asc'},
 			onSort: ({key, descending}) => this.change({sort: key, order: descending ? 'desc' : 'asc', page: null}),
-			tick: (job) => this.choose(job, !this.chosen.has(job.id)),
+			tick: (job) => this.choose(job, !this.chosen.has(job.id)), copied: (job) => job.id, folds: true,
 			onOpen: (job) => {
 				location.hash = jobHash(job.id);
 			}});
 		this.compare = h('a', {class: 'button', hidden: true}, 'Compare');
 		this.pages = h('nav', {class: 'pages', 'aria-label': 'Pages'});
+		this.filters = new JobFilters(this.query, this.server.viewer, (changes) => this.change(changes));
 		this.element = h('div', {class: 'page'},
-			h('div', {class: 'toolbar'}, h('h1', {}, 'Jobs'), this.count, this.age, h('span', {class: 'grow'}), this.compare),
-			this.away, this.buildFilters(), this.grid.element, this.pages);
+			h('div', {class: 'toolbar'}, h('h1', {}, 'Jobs'), this.count, this.age, h('span', {class: 'grow'}), this.compare,
+				this.pages),
+			this.away, this.filters.element, this.first, this.grid.element,
+			h('p', {class: 'muted'}, `Times are those of ${formatZone(Date.now())}. `, this.buildExact()));
 	}
 
-	buildFilters() {
-		this.clear = h('a', {class: 'button', href: '#/'}, 'Clear filters');
-		this.showClear();
-		const text = (name, title) => {
-			const input = h('input', {type: 'search', placeholder: title, 'aria-label': title, spellcheck: 'false',
-				value: this.query.get(name) ?? '', 'data-shortcut': name === 'q' ? '/' : null, oninput: () => {
-					this.typed[name] = input.value;
-					clearTimeout(this.typing);
-					this.typing = setTimeout(() => this.change({}), TYPING_MS);
-				}});
-			return input;
-		};
-		const time = select('Submitted', 'Any time', Object.keys(TIMES), this.query.get('time') ?? '',
-			(value) => this.change({time: value, page: null}));
-		[...time.options].slice(1).forEach((option) => setText(option, TIME_WORDS[option.value]));
-		return h('div', {class: 'filters', role: 'search'}, text('q', 'Search jobs'), text('user', 'User'),
-			text('name', 'Name'), text('type', 'Task type'), text('queue', 'Queue'), text('tag', 'Tag'),
-			select('State', 'Any state', JOB_STATES, this.query.get('state') ?? '',
-				(state) => this.change({state, page: null})), time,
-		h('a', {class: 'button', href: `#/${queryText({user: this.server.viewer})}`}, 'My jobs'), this.clear);
+	buildExact() {
+		const box = h('input', {type: 'checkbox', checked: this.isExact, onchange: () => {
+			this.isExact = box.checked;
+			localStorage.setItem(EXACT, box.checked ? '1' : '0');
+			this.grid.setColumns(this.columns());
+		}});
+		return h('label', {class: 'check'}, box, 'Exact times');
 	}
 
-	/* An order is no filter. */
-	showClear() {
-		this.clear.hidden = ![...FILTERS, 'time', 'from', 'to'].some((name) => this.query.get(name));
+	/* Before anybody has submitted a job. */
+	showFirst(isFirst) {
+		if (isFirst && this.first.hidden) {
+			const command = "tony submit -- sh -c 'echo hello'";
+			replace(this.first, h('p', {}, h('strong', {}, 'No jobs yet.'), ' Jobs are listed here from the moment in ' +
+				'which they are submitted, and when they have ended. Submit a first one, in a directory of yours:'),
+			h('pre', {tabindex: '0'}, command), copyButton(() => command));
+		}
+		this.first.hidden = !isFirst;
+		this.grid.element.hidden = isFirst;
 	}
 
 	columns() {
@@ -132,32 +139,60 @@ export class JobsPage {
 			{key: 'state', title: 'State', width: '7rem', least: 7, priority: 0, value: ({state}) => state,
 				draw: (cell, {state}) => drawBadge(cell, state, stateClass(state))},
 			{key: 'name', title: 'Name', width: 'minmax(8rem, 2fr)', least: 8, priority: 0, value: ({name}) => name,
-				draw: (cell, job) => drawLink(cell, job.name || job.id, jobHash(job.id))},
-			{key: 'id', title: 'Job', width: 'minmax(15.5rem, 1.6fr)', least: 15.5, priority: 8, value: ({id}) => id,
-				draw: (cell, {id}) => drawTitled(cell, id)},
-			{key: 'user', title: 'User', width: 'minmax(5.5rem, .9fr)', least: 5.5, priority: 1, value: ({user}) => user,
+				draw: (cell, job) => drawLink(cell, job.name || job.id, jobHash(job.id)), under: (job) => this.underName(job)},
+			...this.runsColumn(),
+			{key: 'id', title: 'Job', width: 'minmax(11rem, 1.6fr)', least: 11, priority: 8, value: ({id}) => id,
+				draw: (cell, {id}) => drawCopied(cell, id, 'Copy the id')},
+			{key: 'user', title: 'User', width: 'minmax(5.5rem, .9fr)', least: 5.5,
+				priority: 1, folded: true, value: ({user}) => user,
 				draw: (cell, {user}) => drawTitled(cell, user ?? '')},
-			{key: 'queue', title: 'Queue', width: 'minmax(6.5rem, .9fr)', least: 6.5, priority: 5, value: ({queue}) => queue,
+			{key: 'queue', title: 'Queue', width: 'minmax(6.5rem, .9fr)', least: 6.5,
+				priority: 5, folded: true, value: ({queue}) => queue,
 				draw: (cell, {queue}) => drawTitled(cell, queue ?? '')},
-			{key: 'framework', title: 'Framework', width: 'minmax(6.8rem, .9fr)', least: 6.8, priority: 7,
+			{key: 'framework', title: 'Framework', width: 'minmax(6.8rem, .9fr)', least: 6.8, priority: 10,
 				value: ({framework}) => framework, draw: (cell, {framework}) => drawTitled(cell, framework ?? '')},
-			{key: 'task_count', title: 'Tasks', width: '5rem', least: 5, priority: 6, numeric: true,
+			{key: 'tags', title: 'Tags', width: 'minmax(5rem, 1fr)', least: 5, priority: 9,
+				draw: (cell, {tags}) => drawTitled(cell, (tags ?? []).join(' '))},
+			{key: 'task_count', title: 'Tasks', width: '4.5rem', least: 4.5,
+				priority: 6, folded: true, numeric: true, descends: true,
 				value: (row) => row.task_count, text: (row) => row.task_count ? formatCount(row.task_count) : ''},
-			{key: 'submitted_ms', title: 'Submitted', width: '7.4rem', least: 7.4, priority: 2, numeric: true,
-				value: (job) => job.submitted_ms, draw: (cell, job) => drawSubmitted(cell, job.submitted_ms)},
-			{key: 'lasted', title: 'Duration', width: '6.5rem', least: 6.5, priority: 4, numeric: true,
-				text: (job) => formatElapsed(jobLasted(job, Date.now()) ?? 0)},
-			{key: 'message', title: 'Message', width: 'minmax(10rem, 3fr)', least: 16, priority: 9,
-				draw: (cell, job) => drawTitled(cell, job.message ?? job.cause?.text ?? '')},
+			{key: 'submitted_ms', title: 'Submitted', width: `${this.isExact ? 10.5 : 7.4}rem`,
+				least: this.isExact ? 10.5 : 7.4, priority: 2, numeric: true, descends: true, folded: true,
+				value: (job) => job.submitted_ms,
+				draw: (cell, job) => drawTitled(cell, this.submitted(job),
+					`${formatTime(job.submitted_ms)} ${formatZone(job.submitted_ms)}`)},
+			{key: 'duration', title: 'Duration', width: '6.5rem', least: 6.5,
+				priority: 4, numeric: true, descends: true, folded: true,
+				value: (job) => jobLasted(job, Date.now()), text: jobDuration},
+			{key: 'message', title: 'Message', width: 'minmax(10rem, 3fr)', least: 14, priority: 7,
+				draw: (cell, job) => drawTitled(cell, jobMessage(job), job.message)},
 			...this.engineColumn(),
 		];
+	}
+
+	submitted({submitted_ms: time}) {
+		return !time ? '' : this.isExact ? formatTime(time) : formatAgo(time, Date.now());
+	}
+
+	/* Where there is no room for columns of their own. */
+	underName(job) {
+		return [job.user, this.submitted(job), jobDuration(job)].filter(Boolean).join(' \u00b7 ');
+	}
+
+	/* Of runs with one name the newest is shown. */
+	runsColumn() {
+		return this.query.get('group') !== 'name' ? [] : [{key: 'runs', title: 'Runs', width: '9rem', least: 9, priority: 1,
+			draw: (cell, {name, user, runs}) => drawLink(cell, formatPlural(runs?.count ?? 1, 'run') +
+				(runs?.failed ? `, ${formatCount(runs.failed)} failed` : ''),
+			`#/${queryText({name: `"${name}"`, user: `"${user}"`})}`)}];
 	}
 
 	/* Where a scheduler has a page of its own of each job. */
 	engineColumn() {
 		const engines = this.server.engines ?? [];
 		return engines.length === 0 ? [] : [{key: 'engine', title: engines.map(({name}) => name.toUpperCase()).join(', '),
-			width: '4rem', least: 4, priority: 6, draw: (cell, {id}) => drawEngine(cell, enginePath(this.server, id))}];
+			width: '4rem', least: 4, priority: 6, folded: true,
+			draw: (cell, {id}) => drawEngine(cell, enginePath(this.server, id))}];
 	}
 
 	drawChoice(cell, job) {
@@ -190,13 +225,10 @@ export class JobsPage {
 
 	/* ---- asking ------------------------------------------------------------------------------ */
 
-	/* What was typed just before counts, too. */
 	change(changes) {
-		clearTimeout(this.typing);
-		history.replaceState(null, '', withQuery(location.hash || '#/', {page: null, ...this.typed, ...changes}));
-		this.typed = {};
+		history.replaceState(null, '', withQuery(location.hash || '#/', {page: null, ...this.filters.typed(), ...changes}));
 		this.query = new URLSearchParams(location.hash.split(/\?(.*)/s)[1] ?? '');
-		this.showClear();
+		this.filters.show(this.query);
 		this.read();
 	}
 
@@ -236,18 +268,21 @@ export class JobsPage {
 	/** @param {import('./api.js').ApiError} error */
 	showAway(error) {
 		const what = error.status === 0 ? 'Cannot reach the portal.' : error.message;
-		setText(this.away, this.answeredAt ? `${what} The list is from ${formatTime(this.answeredAt)}.` : what);
+		setText(this.away, this.answeredAt ? `${what} Showing data from ${formatClock(this.answeredAt)}.` : what);
 		this.away.hidden = false;
 		this.grid.element.classList.add('stale');
 	}
 
-	show({total, jobs}) {
+	show({total, jobs, runs, states}) {
 		this.answeredAt = Date.now();
 		this.away.hidden = true;
 		this.grid.element.classList.remove('stale');
 		this.showAge();
-		setText(this.count, formatPlural(total, 'job'));
-		this.grid.setRows(jobs);
+		const isGrouped = this.query.get('group') === 'name';
+		setText(this.count, isGrouped ? formatPlural(total, 'name') : formatPlural(total, 'job'));
+		this.filters.showStates(states ?? {});
+		this.showFirst(total === 0 && !hasFilters(this.query));
+		this.grid.setRows(runs ? jobs.map((job, i) => ({...job, runs: runs[i]})) : jobs);
 		const page = Math.max(1, Number(this.query.get('page')) || 1);
 		const last = Math.max(1, Math.ceil(total / PAGE));
 		const button = (title, to) => h('button', {type: 'button', disabled: to < 1 || to > last || to === page,
@@ -259,9 +294,4 @@ export class JobsPage {
 		replace(this.pages, last === 1 ? null : [button('First', 1), button('Previous', page - 1),
 			h('span', {}, `Page ${page} of ${last}`), button('Next', page + 1), button('Last', last)]);
 	}
-}
-
-function drawSubmitted(cell, time) {
-	setText(cell, time ? formatAgo(time, Date.now()) : '');
-	cell.title = formatTime(time);
 }

@@ -2,7 +2,7 @@
  * A table of any length: only the rows in sight have elements, which are used again and again. To
  * assistive technology it is an ARIA grid that says its whole size; the keyboard moves a cell.
  */
-import {h, replace, setText} from './dom.js';
+import {copyButton, h, replace, setText} from './dom.js';
 import {sortRows} from './rows.js';
 import {poolPlace, revealRow, visibleRows} from './window.js';
 
@@ -18,7 +18,12 @@ import {poolPlace, revealRow, visibleRows} from './window.js';
  * @property {(row: T) => string} [text] what the cell says
  * @property {(cell: HTMLElement, row: T) => void} [draw] instead of `text`
  * @property {(row: T) => any} [value] to sort by; none: not sortable
+ * @property {boolean} [descends] the first click sorts the largest to the top
+ * @property {(row: T) => string} [under] a second line, where a narrow table folds its rows
+ * @property {boolean} [folded] is left out there
  */
+
+const FOLDED_REM = 38; /* where there is less room */
 
 let grids = 0;
 
@@ -30,13 +35,19 @@ export class DataGrid {
 	 * @param {Column<T>[]} options.columns
 	 * @param {(row: T) => void} [options.onOpen] Enter on a row
 	 * @param {(row: T) => void} [options.tick] Space on a row
+	 * @param {(row: T) => string} [options.copied] Ctrl+C on a row, unless text is selected
+	 * @param {boolean} [options.folds] rows have two lines where there is little room
 	 * @param {(rows: T[]) => void} [options.onVisible] which rows are in sight
 	 * @param {(sort: {key: string, descending: boolean}) => void} [options.onSort] sorts elsewhere
 	 * @param {{key: string, descending: boolean}|null} [options.sort]
 	 * @param {string} [options.empty] said when there is no row
 	 */
-	constructor({label, columns, onOpen, tick, onVisible, onSort, sort = null, empty = 'Nothing to show.'}) {
+	constructor({label, columns, onOpen, tick, copied, folds = false, onVisible, onSort, sort = null,
+		empty = 'Nothing to show.'}) {
 		this.columns = columns;
+		this.copied = copied;
+		this.folds = folds;
+		this.isFolded = false;
 		this.onOpen = onOpen;
 		this.tick = tick;
 		this.onVisible = onVisible;
@@ -107,7 +118,8 @@ export class DataGrid {
 
 	/** @param {string} key */
 	sortBy(key) {
-		const descending = this.sort?.key === key && !this.sort.descending;
+		const first = Boolean(this.columns.find((column) => column.key === key)?.descends);
+		const descending = this.sort?.key === key ? !this.sort.descending : first;
 		this.sort = {key, descending};
 		this.buildHead();
 		this.head.querySelector(`[data-key="${key}"]`)?.focus();
@@ -123,10 +135,12 @@ export class DataGrid {
 		const room = this.scroller.clientWidth / rem;
 		if (room === 0)
 			return;
+		this.isFolded = this.folds && room < FOLDED_REM;
 		const shown = this.fitting(room);
-		const rowHeight = Math.round(1.9 * rem);
+		const rowHeight = Math.round((this.isFolded ? 3 : 1.9) * rem);
 		if (shown.length !== this.shown.length || rowHeight !== this.rowHeight) {
 			this.rowHeight = rowHeight;
+			this.scroller.classList.toggle('folded', this.isFolded);
 			this.shown = shown;
 			this.pool = [];
 			this.space.replaceChildren();
@@ -138,6 +152,13 @@ export class DataGrid {
 		this.resize();
 	}
 
+	/** @param {Column<T>[]} columns */
+	setColumns(columns) {
+		this.columns = columns;
+		this.shown = [];
+		this.layOut();
+	}
+
 	/* The head's widths hold for all rows: none of them is laid out by its contents. */
 	fixWidths() {
 		const cells = [...this.head.firstChild.children];
@@ -146,7 +167,8 @@ export class DataGrid {
 	}
 
 	fitting(room) {
-		const byPriority = [...this.columns].sort((a, b) => a.priority - b.priority);
+		const byPriority = this.columns.filter(({folded}) => !folded || !this.isFolded)
+			.sort((a, b) => a.priority - b.priority);
 		let used = 0;
 		const fit = byPriority.filter((column) => {
 			used += column.least;
@@ -234,6 +256,8 @@ export class DataGrid {
 				column.draw(item.cells[i], this.rows[row]);
 			else
 				setText(item.cells[i], column.text(this.rows[row]));
+			if (this.isFolded && column.under)
+				drawUnder(item.cells[i], column.under(this.rows[row]));
 		});
 	}
 
@@ -271,24 +295,34 @@ export class DataGrid {
 	}
 
 	onKey(event) {
-		if (event.target !== this.scroller || event.ctrlKey || event.altKey || event.metaKey)
+		const row = this.rows[this.active.row];
+		if (event.target !== this.scroller || event.altKey || row === undefined)
 			return;
-		const {row, column} = this.active;
-		const page = Math.max(1, Math.floor(this.scroller.clientHeight / this.rowHeight) - 2);
-		const moves = {
-			ArrowDown: [row + 1], ArrowUp: [row - 1], PageDown: [row + page], PageUp: [row - page],
-			Home: [0], End: [this.rows.length - 1],
-			ArrowRight: [row, column + 1], ArrowLeft: [row, column - 1],
-		};
-		if (moves[event.key])
-			this.activate(...moves[event.key]);
-		else if (event.key === 'Enter' && this.rows[row] !== undefined && this.onOpen)
-			this.onOpen(this.rows[row]);
-		else if (event.key === ' ' && this.rows[row] !== undefined && this.tick)
-			this.tick(this.rows[row]);
+		if (event.ctrlKey || event.metaKey) {
+			if (event.key === 'c' && this.copied && window.getSelection()?.isCollapsed)
+				navigator.clipboard?.writeText(this.copied(row)).catch(() => {});
+			return;
+		}
+		const place = this.placeOf(event.key);
+		const actions = {Enter: this.onOpen, ' ': this.tick};
+		if (place)
+			this.activate(...place);
+		else if (actions[event.key])
+			actions[event.key](row);
 		else
 			return;
 		event.preventDefault();
+	}
+
+	/* Where a key leads. */
+	placeOf(key) {
+		const {row, column} = this.active;
+		const page = Math.max(1, Math.floor(this.scroller.clientHeight / this.rowHeight) - 2);
+		return {
+			ArrowDown: [row + 1], ArrowUp: [row - 1], PageDown: [row + page], PageUp: [row - page],
+			Home: [0], End: [this.rows.length - 1],
+			ArrowRight: [row, column + 1], ArrowLeft: [row, column - 1],
+		}[key];
 	}
 
 	onClick(event) {
@@ -321,9 +355,36 @@ export function drawBadge(cell, text, kind) {
 	badge.className = `badge ${kind}`;
 }
 
-/** A cell whose text may be cut: whole in its title. @param {HTMLElement} cell */
-export function drawTitled(cell, text) {
+/** A cell whose text may be cut: whole, or in other words, in its title. @param {HTMLElement} cell */
+export function drawTitled(cell, text, title = text) {
 	setText(cell, text);
+	if (cell.title !== (title || text))
+		cell.title = title || text;
+}
+
+const END_CHARACTERS = 11;
+
+/** A cell whose text is cut in its middle, with a button that copies it. @param {HTMLElement} cell */
+export function drawCopied(cell, text, label) {
+	if (!cell.lastChild) {
+		const button = copyButton(() => cell.title, '');
+		button.className = 'copy';
+		button.setAttribute('aria-label', label);
+		button.setAttribute('tabindex', '-1');
+		cell.append(h('span', {class: 'middle'}, h('span', {class: 'cut'}), h('span', {}), button));
+	}
+	const [cut, end] = cell.firstChild.children;
+	setText(cut, text.slice(0, -END_CHARACTERS));
+	setText(end, text.slice(-END_CHARACTERS));
 	if (cell.title !== text)
 		cell.title = text;
+}
+
+function drawUnder(cell, text) {
+	let under = cell.lastChild;
+	if (!under?.classList?.contains('under')) {
+		under = h('span', {class: 'under muted'});
+		cell.append(under);
+	}
+	setText(under, text);
 }

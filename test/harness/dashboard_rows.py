@@ -134,7 +134,8 @@ def test_ended_jobs_are_found_in_the_portal_and_compared(tony, page, orders, por
     first = submit(tony, orders, name)
     first.wait_task("worker:1")
     open_by(page, portal.ask_link())
-    page.type("[aria-label=Name]", name["tony.application.name"])
+    search, named = "[aria-label='Search jobs']", f"name:{name['tony.application.name']}"
+    page.type(search, named)
     page.wait_for_rows(lambda rows: [row[1:4:2] for row in rows] == [["running", first.id]])
     orders.give("worker:1", out="step 1\n", err="ValueError: no data\n", exit=5)
     page.wait_for_rows(lambda rows: states(rows) == ["failed"])
@@ -147,10 +148,10 @@ def test_ended_jobs_are_found_in_the_portal_and_compared(tony, page, orders, por
     portal.wait_kept(second, "succeeded")
     portal.wait_logs(first, "worker:1")
 
-    page.type("[aria-label=Tag]", "nightly")
+    page.type(search, f"{named} tag:nightly")
     page.wait_for_rows(lambda rows: [row[3] for row in rows] == [second.id])
-    page.type("[aria-label=Tag]", "")
-    page.choose("State", "failed")
+    page.type(search, named)
+    page.button("1 failed")
     page.wait_for_rows(lambda rows: [row[3] for row in rows] == [first.id])
     page.focus("[role=grid]")
     page.press(Keys.ENTER)
@@ -170,7 +171,7 @@ def test_ended_jobs_are_found_in_the_portal_and_compared(tony, page, orders, por
     page.wait_for_text("tony.worker.instances 2", ".config")
 
     page.button("tony \u00b7 jobs", ".top")
-    page.type("[aria-label=Name]", name["tony.application.name"])
+    page.type(search, named)
     page.wait_for_rows(lambda rows: len(rows) == 2)
     for number in range(2):
         page.run("document.querySelectorAll('.grid-item input')[arguments[0]].click()", number)

@@ -199,7 +199,12 @@ class Job:
     def summary(self):
         found = self.describe()
         return {**{key: found.get(key) for key in found if key not in ("progress", "links")},
+                **({"cause_task": self.cause["task"]} if self.cause else {}),
+                **({"work": self.work} if self.state == "running" and "done" in self.work else {}),
                 "begun_ms": self.submitted_ms + 4000}
+
+    def lasted_ms(self):
+        return (self.ended_ms or now_ms()) - self.submitted_ms
 
     @staticmethod
     def task_json(task):
@@ -324,7 +329,7 @@ class Job:
                 self.move(task["task"], "succeeded" if state == "succeeded" else "stopped", up=False)
         self.move_job(state, outcome=state)
         with self.changed:
-            self.message = self.word(message or f"the job has {state}", 5)
+            self.message = self.word(message or ("the job succeeded" if state == "succeeded" else f"the job has {state}"), 5)
             self.is_final = True
             self.emit(ev="final", state=state, message=self.message)
 

@@ -98,6 +98,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_resource(next(iter(jobs.values())), parts)
         elif parts == ["jobs"]:
             self.send_jobs()
+        elif parts == ["words"]:
+            self.send_words()
         elif parts == ["compare"]:
             self.send_json(compare([jobs[id_] for id_ in self.query["jobs"].split(",")]))
         elif parts[0] == "jobs" and parts[1] in jobs:
@@ -170,22 +172,42 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_bytes(file.read(), TYPES[os.path.splitext(name)[1]])
 
     def send_jobs(self):
-        jobs = [job for job in self.server.jobs.values() if self.is_wanted(job)]
+        counted = [job for job in self.server.jobs.values() if self.is_wanted(job)]
+        states = [job.state for job in counted]
+        jobs = [job for job in counted if self.query.get("state", job.state) == job.state]
         key = self.query.get("sort") or "submitted_ms"
-        jobs.sort(key=lambda job: job.summary().get(key) or 0 if key.endswith("_ms") or key == "task_count"
-                  else str(job.summary().get(key, "")), reverse=self.query.get("order") != "asc")
+        jobs.sort(key=lambda job: job.lasted_ms() if key == "duration" else job.summary().get(key) or 0
+                  if key.endswith("_ms") or key == "task_count" else str(job.summary().get(key, "")),
+                  reverse=self.query.get("order") != "asc")
+        groups = {}
+        for job in jobs:
+            groups.setdefault((job.name, job.user) if self.query.get("group") else job.id, []).append(job)
         offset, limit = self.number("offset", 0), self.number("limit", 100)
-        self.send_json({"total": len(jobs), "jobs": [job.summary() for job in jobs[offset:offset + limit]]})
+        page = list(groups.values())[offset:offset + limit]
+        self.send_json({"total": len(groups), "jobs": [runs[0].summary() for runs in page],
+                        "runs": [{"count": len(runs), "failed": sum(job.state == "failed" for job in runs)} for runs in page],
+                        "states": {state: states.count(state) for state in set(states)}})
+
+    def has(self, name, values):
+        """Of a query's member: a part of one of the values, or in double quotes one of them."""
+        wanted = self.query.get(name, "").lower()
+        values = [str(value).lower() for value in values]
+        if len(wanted) > 2 and wanted[0] == wanted[-1] == '"':
+            return wanted[1:-1] in values
+        return any(wanted in value for value in values) or not wanted
 
     def is_wanted(self, job):
         summary = job.summary()
-        text = json.dumps(summary).lower()
-        return (self.query.get("q", "").lower() in text and
-                all(self.query.get(name, "").lower() in str(summary.get(name, "")).lower()
-                    for name in ("user", "name", "state", "queue")) and
-                self.query.get("tag", "") in " ".join(summary["tags"]) and
-                any(self.query.get("type", "") in kind["name"] for kind in summary["types"]) and
-                summary["submitted_ms"] >= self.number("from", 0))
+        return (self.query.get("q", "").lower() in json.dumps(summary).lower() and
+                all(self.has(name, [summary.get(name, "")]) for name in ("user", "name", "queue")) and
+                self.has("tag", summary["tags"]) and self.has("type", [kind["name"] for kind in summary["types"]]) and
+                self.number("from", 0) <= summary["submitted_ms"] <= self.number("to", 1 << 62))
+
+    def send_words(self):
+        of = self.query["of"]
+        found = {word for job in self.server.jobs.values() for word in
+                 (job.tags if of == "tag" else [kind["name"] for kind in job.types] if of == "type" else [getattr(job, of)])}
+        self.send_json({"values": sorted(word for word in found if self.query.get("q", "").lower() in word.lower())[:20]})
 
     def send_tasks(self, job):
         offset, limit = self.number("offset", 0), self.number("limit", 10000)

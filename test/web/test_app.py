@@ -217,28 +217,6 @@ def test_a_frozen_connection_is_not_live(fast_page, serve, job):
     page.wait(lambda: page.text(".connection") == "Live")
 
 
-@pytest.mark.parametrize("freezes", [True, False], ids=["frozen", "gone"])
-def test_a_list_that_is_old_says_so(fast_page, portal, freezes):
-    page = fast_page
-    page.expected_errors = ["ERR_", "Failed to load"]
-    page.open(portal)
-    page.wait_for_text("updated 0 s ago", ".toolbar")
-    (portal.moves.clear if freezes else portal.go_away)()
-    page.wait_for_text("Cannot reach the portal. The list is from ", ".unreachable")
-    assert page.all(".stale [role=grid]")
-    (portal.moves.set if freezes else portal.come_back)()
-    page.wait(lambda: not page.all(".stale"))
-    assert not page.all(".unreachable")[0].is_displayed()
-
-
-def test_a_list_of_a_portal_that_knows_its_reader_no_more(page, portal):
-    page.expected_errors = ["401"]
-    page.open(portal)
-    page.wait_for_text("updated", ".toolbar")
-    portal.denies = True
-    page.wait_for_text("tony portal --link", "main pre")
-
-
 def test_a_server_that_comes_back_and_knows_its_reader_no_more(page, serve, job):
     page.expected_errors = ["ERR_", "Failed to load"]
     server = serve(job)
@@ -597,57 +575,6 @@ def test_configuration(page, serve, job):
 # ---- the portal ---------------------------------------------------------------------------------
 
 
-def test_jobs_are_found(page, portal):
-    page.open(portal)
-    page.wait_for_rows(lambda rows: rows[0][2] == "mnist" and rows[0][1] == "running")
-    page.wait_for_text("251", ".toolbar")
-    page.choose("State", "failed")
-    page.wait_for_rows(lambda rows: {row[1] for row in rows} == {"failed"})
-    page.type("[aria-label=User]", "grace")
-    page.wait_for_rows(lambda rows: {row[4] for row in rows} == {"grace"})
-    page.type("[aria-label=Name]", "train-3")
-    page.wait_for_rows(lambda rows: {row[2] for row in rows} == {"train-3"})
-    page.driver.refresh()
-    page.wait_for_rows(lambda rows: {(row[1], row[2], row[4]) for row in rows} == {("failed", "train-3", "grace")})
-
-
-def test_my_jobs_and_all_again_are_a_click_away(page, portal):
-    page.open(portal)
-    page.wait_for_text("251 jobs", ".toolbar")
-    assert not page.all("[role=search] a[href='#/']")[0].is_displayed()
-    page.button("My jobs")
-    page.wait_for_rows(lambda rows: len(rows) > 5 and {row[4] for row in rows} == {"ada"})
-    assert page.run("return document.querySelector('[aria-label=User]').value") == "ada"
-    page.type("[aria-label=Name]", "no such name")
-    page.wait_for_text("No jobs match these filters.")
-    page.button("Clear filters")
-    page.wait_for_text("251 jobs", ".toolbar")
-    page.wait_for_rows(lambda rows: len({row[4] for row in rows}) > 1)
-
-
-def test_what_is_typed_fast_is_looked_for_whole(page, portal):
-    page.open(portal)
-    page.wait_for_rows(lambda rows: len(rows) > 10)
-    page.run("""
-        for (const [label, value] of [['User', 'grace'], ['Name', 'train-3'], ['State', 'failed']]) {
-            const field = document.querySelector(`[aria-label="${label}"]`);
-            field.value = value;
-            field.dispatchEvent(new Event(field instanceof HTMLSelectElement ? 'change' : 'input'));
-        }""")
-    page.wait_for_rows(lambda rows: {(row[1], row[2], row[4]) for row in rows} == {("failed", "train-3", "grace")})
-
-
-def test_pages_of_jobs(page, portal):
-    page.open(portal)
-    page.wait_for_text("Page 1 of 3")
-    first = page.wait_for_rows(lambda rows: len(rows) > 10)[0]
-    page.button("Next")
-    page.wait_for_text("Page 2 of 3")
-    page.wait_for_rows(lambda rows: rows[0] != first)
-    page.click("[data-key=submitted_ms]")
-    page.wait_for_rows(lambda rows: rows[0][3] == "tony-20261101-000000-1f3a")
-
-
 def test_job_out_of_the_list(page, portal):
     page.expected_errors = ["404"]  # of the logs of worker:0
     page.open(portal)
@@ -659,43 +586,6 @@ def test_job_out_of_the_list(page, portal):
     page.wait_for_text("worker:0", "h1")
     page.button("tony · jobs", ".top")
     page.wait_for_text("Jobs", "h1")
-
-
-def test_jobs_are_compared(page, portal):
-    page.open(portal, "#/?name=train-3")
-    page.wait_for_rows(lambda rows: len(rows) > 5)
-    tick = lambda number: page.run("document.querySelectorAll('.grid-item input')[arguments[0]].click()", number)
-    tick(1)
-    page.wait_for_text("Compare: tick another job", ".toolbar")
-    tick(2)
-    tick(3)
-    page.button("Compare 3 jobs")
-    page.wait_for_text("Environment variables LR 0.0 0.1 0.2", ".compare")
-    heads = page.text(".compare thead")
-    assert heads.count("train-3") == 3
-    assert "Last values of metrics loss 0.25 1.25 2.25" in page.text(".compare")
-    assert "Name" not in page.text(".compare tbody th")  # the same in all
-    page.run("document.querySelector('.toolbar input[type=checkbox]').click()")
-    page.wait_for_text("tony.application.framework", ".compare")
-    assert page.run("return location.hash").endswith("all=1")
-    assert len(page.all(".compare .differs")) > 2
-    page.wait(lambda: len(page.all(".chart canvas")) > 5)
-    colors = page.run("""return [...document.querySelectorAll('.chart-numbers')].map((one) =>
-        [...one.children].map((row) => [row.querySelector('.name').textContent.split(' ')[1],
-                                        row.querySelector('.key').className]))""")
-    assert len({key for _, key in sum(colors, [])}) == 3 and len({tuple(row) for row in sum(colors, [])}) == 3
-    assert "format=csv" in page.wait_for("a[download]").get_attribute("href")
-
-
-def test_rows_are_ticked_by_keyboard(page, portal):
-    page.open(portal)
-    page.wait_for_rows(lambda rows: len(rows) > 10)
-    page.focus("[role=grid]")
-    page.press(Keys.ARROW_DOWN, Keys.SPACE, Keys.ARROW_DOWN, Keys.SPACE)
-    page.wait_for_text("Compare 2 jobs", ".toolbar")
-    page.wait(lambda: page.run("return document.querySelectorAll('.grid-item input:checked').length") == 2)
-    page.press(Keys.SPACE)
-    page.wait_for_text("Compare: tick another job", ".toolbar")
 
 
 def test_a_job_that_is_none_has_no_header_of_another(page, portal):
