@@ -3,7 +3,7 @@
  * Where the library does not load the page says so in place of the curves.
  */
 import {h, replace, setText} from './dom.js';
-import {formatClock, formatDuration, formatNumber, formatValue} from './format.js';
+import {formatClock, formatDuration, formatNumber, formatPlural, formatValue} from './format.js';
 import {TIME_STEPS} from './gantt_spans.js';
 
 const COLORS = 10; /* --curve-1 and so on */
@@ -35,6 +35,15 @@ function plotLibrary() {
  * @property {(number|null)[]} y
  * @property {number} [color] from 0; else its place among the curves
  * @property {number} [dash] from 0, which is a whole line
+ * @property {number[]} [t] times in ms of values whose x are steps
+ *
+ * @typedef {object} Mark of a moment, such as a restart
+ * @property {number} at time in ms
+ * @property {string} text
+ *
+ * @typedef {object} Look
+ * @property {number} smoothing 0: none, up to 0.99
+ * @property {boolean} log the y axis of what has no unit
  */
 
 /** One x for all curves, as uPlot wants it. Pure. @param {Curve[]} curves */
@@ -52,6 +61,41 @@ export function alignCurves(curves) {
 		return column;
 	});
 	return [x, ...columns];
+}
+
+/**
+ * Each value drawn towards those before it, without a bend at the beginning: an exponential mean that
+ * knows how much it has seen. Pure.
+ * @param {(number|null)[]} values @param {number} weight from 0, which changes nothing, to 0.99
+ */
+export function smooth(values, weight) {
+	let sum = 0;
+	let seen = 0;
+	return weight === 0 ? values : values.map((value) => {
+		if (!Number.isFinite(value))
+			return value;
+		sum = sum * weight + (1 - weight) * value;
+		seen = seen * weight + (1 - weight);
+		return sum / seen;
+	});
+}
+
+/**
+ * Where marks stand on the x axis: of steps, at the first step that was told after the moment. Pure.
+ * @param {Mark[]} marks @param {"time"|"since"|"step"} x @param {Curve[]} curves
+ */
+export function placeMarks(marks, x, curves) {
+	if (x === 'time')
+		return marks;
+	if (x === 'since')
+		return [];
+	return marks.flatMap(({at, text}) => {
+		const steps = curves.flatMap((curve) => {
+			const i = curve.t?.findIndex((time) => time >= at) ?? -1;
+			return i > 0 ? [curve.x[i]] : [];
+		});
+		return steps.length > 0 ? [{at: Math.min(...steps), text}] : [];
+	});
 }
 
 /** Last, smallest, largest and mean of what is known. Pure. @param {(number|null)[]} values */
@@ -77,11 +121,11 @@ const X_WORDS = {
 };
 
 /* Of the page, at its size. */
-function look() {
+function readLook() {
 	const style = getComputedStyle(document.documentElement);
 	const rem = parseFloat(style.fontSize);
 	const read = (name) => style.getPropertyValue(name).trim();
-	return {rem, text: read('--muted'), grid: read('--line'),
+	return {rem, text: read('--muted'), grid: read('--line'), failed: read('--s-failed'),
 		curves: Array.from({length: COLORS}, (_, i) => i + 1).map((i) => read(`--curve-${i}`))};
 }
 
@@ -97,13 +141,19 @@ export class Chart {
 		this.options = {title, unit, x, sync};
 		/** @type {Curve[]} */
 		this.curves = [];
+		/** @type {Mark[]} as they stand on the x axis */
+		this.marks = [];
+		/** @type {Look} */
+		this.look = {smoothing: 0, log: false};
 		this.plot = null;
 		this.shape = '';
 		this.box = h('div', {class: 'chart-box', 'aria-hidden': 'true'});
 		this.numbers = h('div', {class: 'chart-numbers'});
+		this.reset = h('button', {type: 'button', class: 'small', hidden: true, onclick: () => this.showAll()}, 'Reset zoom');
+		this.said = h('p', {class: 'muted chart-marks', hidden: true});
 		this.element = h('figure', {class: 'chart'},
-			h('figcaption', {}, title, unit ? h('span', {class: 'muted'}, ` ${unitWords(unit)}`) : null),
-			this.box, this.numbers);
+			h('figcaption', {}, title, unit ? h('span', {class: 'muted'}, ` ${unitWords(unit)}`) : null, this.reset),
+			this.box, this.numbers, this.said);
 		this.observer = new ResizeObserver(() => this.resize());
 		this.observer.observe(this.box);
 		this.onTheme = () => this.rebuild();
@@ -118,10 +168,13 @@ export class Chart {
 		this.isGone = true;
 	}
 
-	/** @param {Curve[]} curves */
-	async set(curves) {
-		this.curves = curves;
+	/** @param {Curve[]} curves @param {Mark[]} [marks] @param {Look} [look] */
+	async set(curves, marks = [], look = this.look) {
+		this.curves = curves.map((curve) => ({...curve, y: smooth(curve.y, look.smoothing)}));
+		this.marks = placeMarks(marks, this.options.x, curves);
+		this.look = look;
 		this.showNumbers();
+		this.showMarks();
 		const Plot = await plotLibrary();
 		if (this.isGone)
 			return;
@@ -130,9 +183,11 @@ export class Chart {
 			return;
 		}
 		this.Plot = Plot;
-		const shape = curves.map(({label}) => label).join('\n');
+		const shape = [this.isLog, ...this.curves.map(({label}) => label)].join('\n');
 		if (this.plot && shape === this.shape) {
-			this.plot.setData(alignCurves(curves));
+			this.plot.setData(this.plotData(), !this.isZoomed);
+			if (this.isZoomed)
+				this.plot.redraw();
 		} else {
 			this.shape = shape;
 			this.rebuild();
@@ -143,23 +198,82 @@ export class Chart {
 		if (!this.Plot || this.isGone)
 			return;
 		this.plot?.destroy();
-		this.plot = new this.Plot(this.plotOptions(), alignCurves(this.curves), this.box);
+		this.plot = new this.Plot(this.plotOptions(), this.plotData(), this.box);
+	}
+
+	/** Values with a unit are measured, and best seen from 0. */
+	get isLog() {
+		return this.look.log && !this.options.unit;
+	}
+
+	/* A logarithm wants more than 0. */
+	plotData() {
+		const [x, ...columns] = alignCurves(this.curves);
+		return [x, ...columns.map((column) => this.isLog ? column.map((value) => value > 0 ? value : null) : column)];
+	}
+
+	showAll() {
+		const [x] = this.plot.data;
+		this.plot.setScale('x', {min: x[0], max: x[x.length - 1]});
+	}
+
+	/* uPlot calls a scale that shows all what it finds in the data. */
+	onScale(plot, key) {
+		const [x] = plot.data;
+		if (key !== 'x' || x.length === 0)
+			return;
+		this.isZoomed = plot.scales.x.min > x[0] || plot.scales.x.max < x[x.length - 1];
+		this.reset.hidden = !this.isZoomed;
+	}
+
+	/* The lines' meaning, for readers that cannot point at them. */
+	showMarks() {
+		this.said.hidden = this.marks.length === 0;
+		const last = this.marks[this.marks.length - 1];
+		setText(this.said, last ? `\u2715 ${formatPlural(this.marks.length, 'restart')}, the last one at ` +
+			`${X_WORDS[this.options.x](last.at)}: ${last.text}` : '');
+	}
+
+	drawMarks(plot) {
+		const {ctx: pen, bbox} = plot;
+		const ratio = window.devicePixelRatio || 1;
+		pen.save();
+		pen.strokeStyle = readLook().failed;
+		pen.lineWidth = ratio;
+		for (const {at} of this.marks) {
+			const x = Math.round(plot.valToPos(at, 'x', true)) + 0.5;
+			if (x < bbox.left || x > bbox.left + bbox.width)
+				continue;
+			pen.setLineDash([4 * ratio, 3 * ratio]);
+			pen.beginPath();
+			pen.moveTo(x, bbox.top);
+			pen.lineTo(x, bbox.top + bbox.height);
+			pen.stroke();
+			pen.setLineDash([]);
+			pen.beginPath();
+			for (const side of [-1, 1]) {
+				pen.moveTo(x - 4 * ratio, bbox.top + (4 - 4 * side) * ratio);
+				pen.lineTo(x + 4 * ratio, bbox.top + (4 + 4 * side) * ratio);
+			}
+			pen.stroke();
+		}
+		pen.restore();
 	}
 
 	resize() {
 		const width = this.box.clientWidth;
 		if (this.plot && width > 0 && width !== this.plot.width)
-			this.plot.setSize({width, height: HEIGHT_REM * look().rem});
+			this.plot.setSize({width, height: HEIGHT_REM * readLook().rem});
 	}
 
 	plotOptions() {
-		const {rem, text, grid, curves} = look();
+		const {rem, text, grid, curves} = readLook();
 		const {unit, x, sync} = this.options;
 		const axis = {stroke: text, font: `${0.8 * rem}px system-ui, sans-serif`, grid: {stroke: grid, width: 1},
 			ticks: {stroke: grid, width: 1}};
 		return {
 			width: Math.max(50, this.box.clientWidth), height: HEIGHT_REM * rem, legend: {show: false},
-			scales: {x: {time: false}, y: {range: yRange}},
+			scales: {x: {time: false}, y: this.isLog ? {distr: 3} : {range: unit === '' ? ownRange : measuredRange}},
 			axes: [
 				{...axis, size: 2 * rem, space: 5 * rem, incrs: x === 'step' ? undefined : TIME_STEPS,
 					values: (plot, ticks) => ticks.map(X_WORDS[x])},
@@ -170,7 +284,8 @@ export class Chart {
 				sync: sync ? {key: sync} : undefined},
 			series: [{}, ...this.curves.map(({label, color, dash}, i) => ({label, spanGaps: true, width: 1.5,
 				stroke: curves[(color ?? i) % COLORS], dash: DASHES[(dash ?? 0) % DASHES.length], points: {show: false}}))],
-			hooks: {setCursor: [(plot) => this.showNumbers(plot.cursor.idx)]},
+			hooks: {setCursor: [(plot) => this.showNumbers(plot.cursor.idx)],
+				setScale: [(plot, key) => this.onScale(plot, key)], draw: [(plot) => this.drawMarks(plot)]},
 		};
 	}
 
@@ -207,15 +322,27 @@ export class Chart {
 	}
 }
 
-/* From 0 where that says more than a magnified wobble. */
-function yRange(plot, min, max) {
+/**
+ * Measured values are seen from 0: a wobble of a percent is not to look like a leap. Pure.
+ */
+export function measuredRange(plot, min, max) {
 	if (min === null || max === null)
 		return [0, 1];
-	const low = min >= 0 && min < 0.9 * max ? 0 : min;
-	const room = (max - low) * 0.05 || Math.abs(max) * 0.05 || 1;
+	const low = Math.min(0, min);
+	const room = (max - low) * 0.05 || 1;
 	return [low === 0 ? 0 : low - room, max + room];
 }
 
+/**
+ * The program's own, too, unless it moves in a range that is small against it: an accuracy from 0.97
+ * on. Pure.
+ */
+export function ownRange(plot, min, max) {
+	const isSmall = min !== null && min < max && (max - min) * 10 < Math.min(Math.abs(min), Math.abs(max));
+	const room = (max - min) * 0.05;
+	return isSmall ? [min - room, max + room] : measuredRange(plot, min, Math.max(max, 0));
+}
+
 function unitWords(unit) {
-	return {percent: '%', bytes: 'bytes', watts: 'W', bytes_per_s: 'bytes/s'}[unit] ?? unit;
+	return {count: '', percent: '%', bytes: 'bytes', watts: 'W', bytes_per_s: 'bytes/s'}[unit] ?? unit;
 }

@@ -54,6 +54,7 @@ export function buildCause({title, cause, severe, task = null, links = null}) {
 	return h('section', {class: severe ? 'notice bad' : 'notice warn', 'aria-label': title},
 		h('div', {class: 'notice-head'}, h('strong', {}, title), task,
 			h('span', {class: 'grow'}, words), h('code', {class: 'muted'}, cause.kind), links),
-		cause.headline && !hasTail ? h('p', {class: 'mono headline'}, cleanLine(cause.headline)) : null,
+		cause.headline ? h('p', {class: `mono headline${hasTail ? ' first-line' : ''}`, 'aria-hidden': hasTail ? 'true' : null},
+			cleanLine(cause.headline)) : null,
 		hasTail ? tailElement(cause) : null);
 }

@@ -5,9 +5,15 @@ import {orNull, request} from './api.js';
 import {ago, lasting} from './clock.js';
 import {badge, copyButton, definitions, h, replace, setText} from './dom.js';
 import {codeWords, formatCount, formatMebibytes, formatPlural, workWords} from './format.js';
+import {commandButtons, confOptions} from './job_commands.js';
+import {chiefOf, JobCurves} from './job_curves.js';
+import {JobRepairs} from './job_repairs.js';
+import {JobTail} from './job_tail.js';
+import {JobUse, typeCount} from './job_use.js';
 import {buildCause} from './page_cause.js';
 import {diffLink} from './page_config.js';
 import {enginePath, jobHash} from './router.js';
+import {isFault} from './runs.js';
 import {jobHasEnded, stateClass, TASK_STATES} from './states.js';
 import {TaskTable} from './task_table.js';
 
@@ -15,6 +21,7 @@ const ADVICE_MS = 60000;
 const TENSORBOARD_MS = 1000;
 const STRAGGLERS_NAMED = 5;
 const TROUBLES_NAMED = 5;
+const TYPES_OPEN = 6;
 
 export class JobPage {
 	/** @param {import('./store.js').JobStore} store @param {import('./router.js').Route} route @param {any} server */
@@ -34,6 +41,7 @@ export class JobPage {
 	destroy() {
 		this.stops.forEach((stop) => stop());
 		this.table.destroy();
+		this.parts.forEach((part) => part.destroy());
 		clearTimeout(this.timer);
 		this.isGone = true;
 	}
@@ -43,6 +51,7 @@ export class JobPage {
 		this.badge = badge('', '');
 		this.since = h('span', {class: 'muted'});
 		this.links = h('div', {class: 'links'});
+		this.commands = h('div');
 		this.facts = h('div');
 		this.bar = new ProgressBar((state) => this.table.setState(state));
 		this.work = new WorkBar();
@@ -54,14 +63,27 @@ export class JobPage {
 		this.advice = h('div');
 		this.types = h('div');
 		this.table = new TaskTable(this.store, this.route);
+		this.repairs = new JobRepairs(this.store, this.route.job);
+		this.use = new JobUse(this.store);
+		this.curves = new JobCurves(this.store);
+		const speaker = this.speaker();
+		this.tail = speaker ? new JobTail(this.store, this.route.job, speaker) : null;
+		this.parts = [this.repairs, this.use, this.curves, this.tail].filter(Boolean);
 		replace(this.element,
 			h('div', {class: 'title'}, this.name, this.badge, this.since, h('span', {class: 'grow'}), this.links),
-			this.facts, this.message, this.cause, this.waiting, this.storing, this.work.element, this.bar.element,
-			this.stragglers, this.advice, this.types, this.table.element);
+			this.message, this.cause, this.facts, this.commands, this.repairs.element, this.waiting, this.storing,
+			this.work.element, this.bar.element, this.stragglers, this.use.element, this.curves.element, this.tail?.element,
+			this.advice, this.types, this.table.element);
 		this.stops.push(this.store.onChange(({job}) => job && this.update()));
 		this.update();
 		this.buildTypes();
 		this.readAdvice();
+	}
+
+	/* Of a job that failed, its cause's task; else its chief. */
+	speaker() {
+		const {job, byName} = this.store.model;
+		return job.state === 'failed' && byName.has(job.cause?.task) ? job.cause.task : chiefOf(job.types);
 	}
 
 	update() {
@@ -72,6 +94,7 @@ export class JobPage {
 		if (this.stateShown !== job.state)
 			this.showSince();
 		this.stateShown = job.state;
+		this.showCommands();
 		this.showFacts();
 		this.bar.set(counts, tasks.length);
 		this.work.set(jobHasEnded(job.state) ? {} : this.store.model.work);
@@ -79,7 +102,7 @@ export class JobPage {
 		this.showStoring();
 		this.waiting.hidden = !job.waiting || jobHasEnded(job.state);
 		setText(this.waiting, `Waiting: ${job.waiting ?? ''}`);
-		this.message.hidden = !job.message || (job.message === job.cause?.text);
+		this.message.hidden = !job.message || job.message.includes(job.cause?.text || '\0');
 		setText(this.message, job.message ?? '');
 		this.showCause();
 		this.showLinks();
@@ -89,9 +112,16 @@ export class JobPage {
 		const {job} = this.store.model;
 		const from = job.running_ms ?? job.submitted_ms;
 		if (jobHasEnded(job.state))
-			replace(this.since, 'after ', lasting(from, job.ended_ms), ', ', ago(job.ended_ms));
+			replace(this.since, 'ran ', lasting(from, job.ended_ms), ', ended ', ago(job.ended_ms));
 		else
 			replace(this.since, 'for ', lasting(job.state_since_ms ?? from));
+	}
+
+	showCommands() {
+		const {job, isFinal} = this.store.model;
+		if (isFinal !== this.commandsOfEnd)
+			replace(this.commands, commandButtons(job.id, isFinal));
+		this.commandsOfEnd = isFinal;
 	}
 
 	/* Written anew only when one of them is another: clocks tick by themselves. */
@@ -99,11 +129,12 @@ export class JobPage {
 		const {job} = this.store.model;
 		const rows = [
 			['User', job.user], ['Queue', job.queue], ['Scheduler', job.scheduler],
-			['Framework', job.framework], ['Job', h('code', {}, job.id)],
-			['Tags', (job.tags ?? []).join(', ')], ['Epoch', job.epoch || ''], ['Requested tasks', wantedWords(job)],
+			['Framework', job.framework], ['Job', [h('code', {}, job.id), ' ', copyButton(() => job.id)]],
+			['Tags', (job.tags ?? []).join(', ')],
+			['Cluster formed', job.epoch > 1 ? formatPlural(job.epoch, 'time') : ''], ['Requested tasks', wantedWords(job)],
 			['Retries', retryWords(job)], ['AM attempt', job.am_attempt > 1 ? job.am_attempt : ''],
-			['Submitted', ago(job.submitted_ms)], ['Running since', ago(job.running_ms)],
-			['Ended', ago(job.ended_ms)], ['Repeats', job.rerun_of], ['Code', this.buildCode(job.provenance)],
+			['Submitted', ago(job.submitted_ms)], ['Started', ago(job.running_ms)],
+			['Ended', ago(job.ended_ms)], ['Repeat of', job.rerun_of], ['Code', this.buildCode(job.provenance)],
 			['Tracked', /^https?:/.test(job.tracking_page ?? '') ? h('a', {href: job.tracking_page}, 'its run') : ''],
 		];
 		const seen = JSON.stringify([job.user, job.queue, job.scheduler, job.tags, job.epoch, job.retries,
@@ -165,8 +196,9 @@ export class JobPage {
 			return;
 		this.causeSeen = seen;
 		const {cause} = job;
-		if (!cause?.kind || cause.kind === 'none' || job.state === 'succeeded') {
-			replace(this.cause);
+		if (!isFault(cause) || job.state === 'succeeded') {
+			replace(this.cause, cause?.kind === 'killed-by-user'
+				? h('p', {class: 'notice', role: 'status'}, killWords(job)) : null);
 			return;
 		}
 		const ended = jobHasEnded(job.state) || job.state === 'finishing';
@@ -241,9 +273,9 @@ export class JobPage {
 		if (types.length === 0)
 			return;
 		const heads = ['Type', 'Tasks', 'Role', 'Memory', 'vCores', 'GPUs', 'Command'];
-		replace(this.types, h('details', {}, h('summary', {}, h('h2', {}, 'Types'),
+		replace(this.types, h('details', {open: types.length <= TYPES_OPEN}, h('summary', {}, h('h2', {}, 'Types and commands'),
 			h('span', {class: 'muted'}, types.map(({wanted, instances, name}) =>
-				`${formatCount(wanted ?? instances)} ${name}`).join(', '))),
+				typeCount(wanted ?? instances, name)).join(', '))),
 			h('div', {class: 'scroll-x', tabindex: '0', role: 'group', 'aria-label': 'Types'}, h('table', {},
 				h('thead', {}, h('tr', {}, heads.map((title) => h('th', {scope: 'col'}, title)))),
 				h('tbody', {}, types.map((type) => h('tr', {},
@@ -252,7 +284,8 @@ export class JobPage {
 					h('td', {class: 'numeric'}, countWords(type)), h('td', {}, type.role),
 					h('td', {class: 'numeric'}, formatMebibytes(type.memory_mib)),
 					h('td', {class: 'numeric'}, type.vcores), h('td', {class: 'numeric'}, type.gpus || ''),
-					h('td', {}, h('code', {class: 'command', title: type.command}, type.command)))))))));
+					h('td', {}, h('code', {class: 'command', title: type.command}, type.command), ' ',
+						type.command ? copyButton(() => type.command) : null))))))));
 	}
 
 	/* ---- advice ------------------------------------------------------------------------------ */
@@ -271,6 +304,11 @@ export class JobPage {
 		if (!this.store.model.isFinal)
 			this.timer = setTimeout(() => this.store.hasNobody || this.readAdvice(), ADVICE_MS);
 	}
+}
+
+/** The user who ended it. Pure. */
+export function killWords({cause, user}) {
+	return String(cause.text ?? '').replace(/^killed by the user\b/, `Killed by ${user ?? 'the user'}`);
 }
 
 function causeTitle(state) {
@@ -292,14 +330,15 @@ function linkTitle(name) {
 	return {tensorboard: 'TensorBoard', notebook: 'Notebook'}[name] ?? String(name);
 }
 
-/** "4 worker (2 to 8)", of elastic types. */
+/** "4 workers (2 to 8)", of elastic types. */
 function wantedWords({types = []}) {
-	return types.filter(({wanted}) => wanted !== undefined).map((type) => countWords(type, ` ${type.name}`)).join(', ');
+	return types.filter(({wanted}) => wanted !== undefined).map((type) => countWords(type, type.name)).join(', ');
 }
 
 /** "4", and of an elastic type also the limits. */
 function countWords(type, name = '') {
-	const count = `${formatCount(type.wanted ?? type.instances)}${name}`;
+	const wanted = type.wanted ?? type.instances;
+	const count = name ? typeCount(wanted, name) : formatCount(wanted);
 	return type.wanted === undefined ? count
 		: `${count} (${formatCount(type.min_instances)} to ${formatCount(type.max_instances)})`;
 }
@@ -318,7 +357,7 @@ const SEVERITIES = ['critical', 'warning', 'info'];
 function buildAdvice(advice) {
 	const rank = ({severity}) => SEVERITIES.includes(severity) ? SEVERITIES.indexOf(severity) : 3;
 	const sorted = [...advice].sort((a, b) => rank(a) - rank(b));
-	return h('details', {open: rank(sorted[0]) === 0, class: 'advice'},
+	return h('details', {open: true, class: 'advice'},
 		h('summary', {}, h('h2', {}, 'Advice'), h('span', {class: 'muted'},
 			sorted.map(({title}) => title).join(' \u00b7 '))),
 		sorted.map(buildSuggestion));
@@ -333,8 +372,9 @@ function buildSuggestion({severity, title, evidence = [], types = [], settings =
 		settings.length > 0 ? h('dl', {class: 'settings'}, settings.map(({key, now, suggested}) =>
 			h('div', {}, h('dt', {}, h('code', {}, key)), h('dd', {}, h('code', {}, now ?? '–'), ' \u2192 ',
 				h('code', {class: 'suggested'}, suggested))))) : null,
-		xml ? h('details', {}, h('summary', {}, 'As XML'), h('pre', {tabindex: '0'}, xml),
-			copyButton(() => xml)) : null);
+		settings.length > 0 || xml ? h('div', {class: 'links'}, settings.length > 0 ? copyButton(() => confOptions(settings.map(
+			({key, suggested}) => ({key, value: suggested}))), 'Copy as --conf') : null,
+		xml ? copyButton(() => xml, 'Copy as XML') : null) : null);
 }
 
 /** How far the programs say that they are. */

@@ -9,6 +9,7 @@ import {causeWords, formatClock, formatDuration, formatPlural, formatTime} from 
 import {BOTH, LogView, parsePlace} from './log_view.js';
 import {buildCause} from './page_cause.js';
 import {jobHash, withQuery} from './router.js';
+import {numberWords, restartMarks, runsOf} from './runs.js';
 import {jobHasEnded, stateClass, taskHasEnded} from './states.js';
 
 const SERIES_MS = 5000;
@@ -25,7 +26,7 @@ export const CHARTS = [
 	{title: 'GPU memory', unit: 'bytes',
 		names: {gpu_memory_used_bytes: 'used', gpu_memory_total_bytes: 'total'}},
 	{title: 'GPU power', unit: 'watts', names: {gpu_power_watts: 'GPU'}},
-	{title: 'Processes', unit: '', names: {processes: 'processes', threads: 'threads'}},
+	{title: 'Processes', unit: 'count', names: {processes: 'processes', threads: 'threads'}},
 ];
 
 /**
@@ -42,7 +43,7 @@ export function chartsOf(answer) {
 	for (const {name, run, t, step, v} of answer?.user ?? []) {
 		const x = step?.length === v.length ? 'step' : 'time';
 		const chart = own.get(name) ?? {key: `own ${name}`, title: String(name), unit: '', x, curves: []};
-		chart.curves.push({label: run ? String(run) : String(name), x: x === 'step' ? step : t, y: v});
+		chart.curves.push({label: run ? String(run) : String(name), x: x === 'step' ? step : t, y: v, t});
 		own.set(name, chart);
 	}
 	return [...own.values(), ...charts].filter(({curves}) => curves.some(({y}) => y.length > 0));
@@ -54,11 +55,32 @@ export class ChartGrid {
 	constructor(sync) {
 		this.sync = sync;
 		this.charts = new Map();
+		this.wanted = [];
+		this.marks = [];
+		/** @type {import('./chart.js').Look} */
+		this.look = {smoothing: 0, log: false};
 		this.element = h('div', {class: 'charts'});
+		this.controls = h('div', {class: 'toolbar', hidden: true}, this.buildControls());
 	}
 
-	/** @param {ReturnType<typeof chartsOf>} wanted */
-	set(wanted) {
+	/* Of the program's own curves: what is measured is shown as it is. */
+	buildControls() {
+		const smoothing = h('input', {type: 'range', min: '0', max: '0.99', step: '0.01', value: '0', oninput: () =>
+			this.setLook({smoothing: Number(smoothing.value)})});
+		const log = h('input', {type: 'checkbox', onchange: () => this.setLook({log: log.checked})});
+		return [h('label', {class: 'check'}, 'Smoothing ', smoothing), h('label', {class: 'check'}, log, 'Logarithmic y axis')];
+	}
+
+	setLook(part) {
+		this.look = {...this.look, ...part};
+		this.set(this.wanted, this.marks);
+	}
+
+	/** @param {ReturnType<typeof chartsOf>} wanted @param {import('./chart.js').Mark[]} [marks] */
+	set(wanted, marks = []) {
+		this.wanted = wanted;
+		this.marks = marks;
+		this.controls.hidden = wanted.every(({unit}) => unit !== '');
 		const keys = new Set(wanted.map(({key}) => key));
 		for (const [key, chart] of this.charts) {
 			if (!keys.has(key)) {
@@ -74,7 +96,7 @@ export class ChartGrid {
 				this.charts.set(key, chart);
 				this.element.append(chart.element);
 			}
-			chart.set(curves);
+			chart.set(curves, marks, unit === '' ? this.look : undefined);
 		}
 	}
 
@@ -98,6 +120,7 @@ export class TaskPage {
 		this.title = this.name;
 		this.element = h('div', {class: 'page'});
 		this.stops = [];
+		this.marks = [];
 		if (this.task)
 			this.build();
 		else
@@ -122,7 +145,7 @@ export class TaskPage {
 		this.lost = h('p', {class: 'notice warn', hidden: true, role: 'status'});
 		this.checkpoints = h('p', {class: 'notice warn', hidden: true, role: 'status'});
 		this.cause = h('div');
-		this.attempts = h('div', {class: 'scroll-x', tabindex: '0', role: 'group', 'aria-label': 'Attempts'});
+		this.runs = h('div', {class: 'scroll-x', tabindex: '0', role: 'group', 'aria-label': 'Runs'});
 		this.charts = new ChartGrid(`task-${this.name}`);
 		this.noCharts = h('p', {class: 'muted'}, 'No measurements yet.');
 		this.logTabs = h('div', {class: 'tabs', role: 'group', 'aria-label': 'Which log'});
@@ -135,9 +158,9 @@ export class TaskPage {
 			this.facts, this.straggler, this.lost, this.checkpoints, this.cause,
 			h('section', {'aria-labelledby': 'logs'}, h('div', {class: 'title'}, h('h2', {id: 'logs'}, 'Logs'),
 				this.logTabs), this.logs.element),
-			h('section', {'aria-labelledby': 'metrics'}, h('h2', {id: 'metrics'}, 'Metrics'),
+			h('section', {'aria-labelledby': 'metrics'}, h('h2', {id: 'metrics'}, 'Metrics'), this.charts.controls,
 				this.noCharts, this.charts.element),
-			h('section', {'aria-labelledby': 'attempts'}, h('h2', {id: 'attempts'}, 'Attempts'), this.attempts));
+			h('section', {'aria-labelledby': 'runs'}, h('h2', {id: 'runs'}, 'Runs'), this.runs));
 		this.stops.push(store.onChange(({tasks}) => {
 			if (tasks.has(this.task))
 				this.update();
@@ -167,7 +190,6 @@ export class TaskPage {
 		const runs = task.started_ms && !taskHasEnded(task.state) && !task.ended_ms;
 		replace(this.facts, definitions([
 			['Node', task.host], ['Port', task.port], ['Container', task.container],
-			['Attempt', task.attempt || ''], ['Epoch', task.epoch || ''],
 			['Restarts in place', task.restarts_used || ''],
 			['In this state', lasting(task.since_ms)],
 			[runs ? 'Running for' : 'Ran for', lasting(task.started_ms, runs ? undefined : task.ended_ms)],
@@ -185,7 +207,7 @@ export class TaskPage {
 			/* An older answer knows less, whenever it comes. */
 			this.asked?.abort();
 			this.asked = new AbortController();
-			this.readAttempts(this.asked.signal);
+			this.readRuns(this.asked.signal);
 			this.readLogs(this.asked.signal);
 			this.logs.hurry();
 		}
@@ -212,14 +234,17 @@ export class TaskPage {
 			: null);
 	}
 
-	/* ---- attempts ---------------------------------------------------------------------------- */
+	/* ---- runs -------------------------------------------------------------------------------- */
 
-	async readAttempts(signal) {
+	async readRuns(signal) {
 		const answer = await orNull(this.store.api.get(this.store.api.taskPath(this.name, '/attempts'), {}, {signal}))
 			.catch(() => null);
-		if (!signal.aborted)
-			replace(this.attempts, answer?.length > 0 ? attemptsTable(answer)
-				: h('p', {class: 'muted'}, 'It had no container yet.'));
+		if (signal.aborted)
+			return;
+		const runs = runsOf(answer ?? []);
+		replace(this.runs, runs.length > 0 ? runsTable(runs) : h('p', {class: 'muted'}, 'It had no container yet.'));
+		this.marks = restartMarks(runs);
+		this.charts.set(this.charts.wanted, this.marks);
 	}
 
 	/* ---- logs -------------------------------------------------------------------------------- */
@@ -278,7 +303,7 @@ export class TaskPage {
 		if (answer !== undefined) {
 			const charts = chartsOf(answer);
 			this.noCharts.hidden = charts.length > 0;
-			this.charts.set(charts);
+			this.charts.set(charts, this.marks);
 		}
 		if (!this.store.model.isFinal)
 			this.timer = setTimeout(() => this.whenSeen(() => this.store.hasNobody || this.readSeries()), SERIES_MS);
@@ -322,25 +347,24 @@ export function logChoices(logs, present, isWhole) {
 const STEPS = [['allocated_ms', 'Allocated'], ['launched_ms', 'Launched'],
 	['registered_ms', 'Registered'], ['started_ms', 'Started'], ['ended_ms', 'Ended']];
 
-/* Each time with what it took since the step before. */
-function stepCells(attempt) {
+/* Each time with what it took since the step before; the container's own once, in its first run. */
+function stepCells(run, isSameContainer) {
 	let before = null;
 	return STEPS.map(([member]) => {
-		const time = attempt[member];
+		const time = isSameContainer && ['allocated_ms', 'launched_ms'].includes(member) ? null : run[member];
 		const took = time && before ? ` +${formatDuration(time - before)}` : '';
 		before = time ?? before;
 		return h('td', {title: formatTime(time)}, time ? formatClock(time) : '', h('span', {class: 'muted'}, took));
 	});
 }
 
-function attemptsTable(attempts) {
-	const heads = ['Attempt', 'Epoch', 'Restart', 'Node', 'Container', ...STEPS.map(([, title]) => title), 'End'];
+function runsTable(runs) {
+	const heads = ['Run', ...STEPS.map(([, title]) => title), 'End', 'Node', 'Container'];
 	return h('table', {},
-		h('caption', {class: 'visually-hidden'}, formatPlural(attempts.length, 'attempt')),
+		h('caption', {class: 'visually-hidden'}, formatPlural(runs.length, 'run')),
 		h('thead', {}, h('tr', {}, heads.map((title) => h('th', {scope: 'col'}, title)))),
-		h('tbody', {}, attempts.map((attempt) => h('tr', {},
-			h('th', {scope: 'row'}, attempt.attempt), h('td', {}, attempt.epoch), h('td', {}, attempt.restart || ''),
-			h('td', {}, attempt.host ? `${attempt.host}${attempt.port ? `:${attempt.port}` : ''}` : ''),
-			h('td', {}, h('code', {}, attempt.container ?? '')), stepCells(attempt),
-			h('td', {}, causeWords(attempt.cause))))));
+		h('tbody', {}, runs.map((run, i) => h('tr', {}, h('th', {scope: 'row', title: numberWords(run)}, run.run),
+			stepCells(run, runs[i - 1]?.attempt === run.attempt), h('td', {class: 'reason'}, causeWords(run.cause)),
+			h('td', {}, run.host ? `${run.host}${run.port ? `:${run.port}` : ''}` : ''),
+			h('td', {}, h('code', {}, run.container ?? ''))))));
 }

@@ -98,7 +98,7 @@ def test_a_job_is_watched_while_it_fails_is_repaired_and_ends(tony, page, orders
     assert page.text(".tail .headline") == "ValueError: no data"
     orders.give("worker:1", out="step 2\n")
     page.wait_for_text("step 2", ".log")
-    page.wait(lambda: ["exited with code 3", ""] == [row.text for row in page.all("[aria-label=Attempts] td:last-child")])
+    page.wait(lambda: ["exited with code 3", ""] == [row.text for row in page.all("[aria-label=Runs] .reason")])
 
     # The cluster forms anew, as soon as the other one has let go.
     page.turn_to("#/")
@@ -162,7 +162,7 @@ def test_ended_jobs_are_found_in_the_portal_and_compared(tony, page, orders, por
     page.wait_for_text("ValueError: no data", ".log")
     page.button("stdout")
     page.wait_for_text("step 1", ".log")
-    page.wait_for_text("exited with code 5", "[aria-label=Attempts]")
+    page.wait_for_text("exited with code 5", "[aria-label=Runs]")
     page.button("Events", ".top")
     page.wait_for("canvas")
     page.button("Journal")

@@ -394,6 +394,18 @@ class Job:
         curves = {task: self.curve(task, name, 32) for task in tasks}
         return {"name": name, "tasks": {task: {"last": curve[-1], "v": curve} for task, curve in curves.items()}}
 
+    def use(self):
+        """Of each running task half of what it asked for."""
+        asked = {kind["name"]: kind for kind in self.types}
+        found = {}
+        for task in self.tasks:
+            kind = asked[task["task"].split(":")[0]]
+            if task["state"] == "running":
+                found[task["task"]] = {"cpu_percent": 50 * kind["vcores"], "memory_bytes": kind["memory_mib"] << 19,
+                                       **({"gpus": 1, "gpu_percent": 93, "gpu_memory_used_mib": 30720,
+                                           "gpu_memory_total_mib": 81920} if kind["gpus"] else {})}
+        return found
+
     def lag(self, *names, step=120):
         """All are at step 400 of 1,000, but for these."""
         self.work = {"done": 0.316, "least_step": step if names else 400, "most_step": 400, "steps": 1000,

@@ -110,7 +110,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def send_resource(self, job, parts):
         plain = {"job": job.describe, "config": lambda: job.config, "cluster": job.cluster,
                  "advice": lambda: {"advice": job.advice},
-                 "work": lambda: job.work}
+                 "work": lambda: job.work, "use": lambda: {"tasks": job.use()}}
         if len(parts) == 1 and parts[0] in plain:
             with job.lock:
                 self.send_json(plain[parts[0]]())

@@ -65,7 +65,7 @@ def take_all(tony, page):
     page.wait(lambda: len(page.all(".chart canvas")) >= 6)
     take(page, "portal-compare", 1000)
     page.turn_to(f"#/jobs/{failing.id}")
-    page.wait_for(".spark-line")
+    page.wait_for("[role=grid] .spark-line")
     take(page, "dashboard-job")
     page.turn_to(f"#/jobs/{failing.id}/events")
     page.wait_for("canvas")

@@ -35,7 +35,7 @@ def test_job_at_a_glance(page, serve, job):
     assert {row[1] for row in rows} == {"running"}
     assert page.driver.title == "running: mnist · tony"
     page.wait_for_rows(lambda rows: all("%" in row[6] and "GiB" in row[7] for row in rows))
-    assert page.run("return document.querySelector('.spark-line').getAttribute('d').length") > 50
+    assert page.run("return document.querySelector('[role=grid] .spark-line').getAttribute('d').length") > 50
     assert page.text(".legend") == "8 running"
 
 
@@ -138,7 +138,7 @@ def test_changes_are_seen_without_asking_again(page, serve):
     job.fail("worker:3")
     page.wait_for_rows(lambda rows: "failed" in [row[1] for row in rows if row[0] == "worker:3"])
     page.wait_for_text("1 failed", ".legend")
-    assert [path for path in server.requests if "/tasks" in path or path.endswith("/job")] == []
+    assert [path for path in server.requests if "/tasks?" in path or path.endswith("/job")] == []
 
 
 def test_job_that_ends_while_it_is_watched(page, serve, job):
@@ -371,8 +371,8 @@ def test_task_page(page, serve, job):
     for fact in ("node01.example.org", "40001", "container_1795241651123_0001_01_000003", "/var/log/yarn/c1"):
         page.wait_for_text(fact, ".facts")
     assert "exited with code 1" in page.text(".notice")
-    page.wait(lambda: len(page.all("[aria-label=Attempts] tbody tr")) == 2)
-    assert "exited with code 1" in page.text("[aria-label=Attempts] tbody tr:first-child")
+    page.wait(lambda: len(page.all("[aria-label=Runs] tbody tr")) == 2)
+    assert "exited with code 1" in page.text("[aria-label=Runs] tbody tr:first-child")
     page.wait(lambda: len(page.all(".chart canvas")) >= 6)
     assert "loss" in page.text("figcaption") and "mean" in page.text(".chart-numbers")
     page.click("[aria-label='Next task: worker:1']")

@@ -35,7 +35,7 @@ def test_the_newest_answer_stays_whichever_comes_last(page, serve, job):
     server = serve(job)
     page.open(server, "#/tasks/worker:0?log=stdout")
     page.wait_for_text("first line of stdout", ".log")
-    page.wait(lambda: len(page.all("[aria-label=Attempts] tbody tr")) == 1)
+    page.wait(lambda: len(page.all("[aria-label=Runs] tbody tr")) == 1)
     for answer in late:
         answer.holds = True
     job.move("worker:0", "stopping")
@@ -44,13 +44,13 @@ def test_the_newest_answer_stays_whichever_comes_last(page, serve, job):
     job.set_log("worker:0", "executor", Log(b"the executor began\n"))
     job.form(["worker:0"])
     job.run()
-    page.wait(lambda: len(page.all("[aria-label=Attempts] tbody tr")) == 2)
+    page.wait(lambda: len(page.all("[aria-label=Runs] tbody tr")) == 2)
     page.wait_for_text("executor", "[aria-label='Which log']")
     for answer in late:
         answer.goes.set()
     page.wait(lambda: nothing_is_awaited(page, server))
     page.draw()
-    assert len(page.all("[aria-label=Attempts] tbody tr")) == 2
+    assert len(page.all("[aria-label=Runs] tbody tr")) == 2
     assert "executor" in page.text("[aria-label='Which log']")
 
 
