@@ -3,6 +3,7 @@
  * the keyboard.
  */
 import {ApiError, getJson} from './api.js';
+import {takeControl} from './control.js';
 import {append, h, replace, setText} from './dom.js';
 import {helpDialog, watchKeys} from './keys.js';
 import {ComparePage} from './page_compare.js';
@@ -29,6 +30,7 @@ class App {
 		this.store = null;
 		this.page = null;
 		this.build();
+		takeControl();
 		window.addEventListener('hashchange', () => this.route());
 		watchKeys({hash: (...parts) => this.jobHash(...parts), help: () => this.help.showModal(),
 			home: () => '#/'});

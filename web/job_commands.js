@@ -15,7 +15,7 @@ export function confOptions(settings) {
 	return settings.map(({key, value}) => `--conf ${shellWord(`${key}=${value}`)}`).join(' ');
 }
 
-/** What one asks of this job next. Pure. @param {string} id @param {boolean} isFinal */
+/** Commands that a user gives next. Pure. @param {string} id @param {boolean} isFinal */
 export function jobCommands(id, isFinal) {
 	const job = shellWord(id);
 	return isFinal ? [['logs', `tony logs ${job}`], ['run again', `tony rerun ${job}`]]

@@ -1,5 +1,5 @@
 /**
- * What the job survived: each run that failed and was followed by another one, with its reason and a
+ * The failures that the job survived: each run that failed and was followed by another one, with its reason and a
  * link to its log.
  */
 import {orNull} from './api.js';
@@ -45,7 +45,7 @@ export class JobRepairs {
 		}, pause);
 	}
 
-	/* Who never failed is not asked. */
+	/* Tasks that never failed are not asked. */
 	async read() {
 		const {api, model} = this.store;
 		const failed = model.tasks.filter(({cause, attempt, restarts_used: restarts, epoch}) =>

@@ -45,7 +45,7 @@ export class JobTail {
 			this.timer = setTimeout(() => store.hasNobody || this.read(), TAIL_MS);
 	}
 
-	/* What is not listed is not asked for. */
+	/* Logs that are not listed are not asked for. */
 	async readLines() {
 		const {api} = this.store;
 		const listed = await orNull(api.get(api.taskPath(this.task, '/logs'))) ?? [];

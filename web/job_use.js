@@ -1,6 +1,6 @@
 /**
- * What the whole job uses, against what was asked for it: now while it runs, and what its processes
- * came to when it has ended.
+ * The use of the whole job, against what was asked for it: the present one while it runs, and the sum of
+ * its processes when it has ended.
  */
 import {orNull} from './api.js';
 import {h, replace, svg} from './dom.js';
@@ -16,7 +16,7 @@ const MEBIBYTE = 2 ** 20;
 /** "4 workers", "2 ps". Pure. */
 export const typeCount = (count, name) => formatPlural(count, name, name.endsWith('s') ? name : `${name}s`);
 
-/** What was asked for all tasks that are wanted. Pure. @param {any[]} types */
+/** The sum that was asked for all tasks that are wanted. Pure. @param {any[]} types */
 export function askedFor(types = []) {
 	const asked = {cores: 0, bytes: 0, gpus: 0};
 	for (const {wanted, instances, vcores = 0, memory_mib: memory = 0, gpus = 0} of types) {
@@ -43,7 +43,7 @@ export function sumUse(tasks = {}) {
 	return sum;
 }
 
-/** What the last processes of all tasks came to. Pure. @param {any[]} tasks */
+/** The sum of the last processes of all tasks. Pure. @param {any[]} tasks */
 export function sumUsed(tasks) {
 	const sum = {tasks: 0, cpuMs: 0, ms: 0, bytes: 0};
 	for (const {used} of tasks) {

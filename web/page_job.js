@@ -3,6 +3,7 @@
  */
 import {orNull, request} from './api.js';
 import {ago, lasting} from './clock.js';
+import {OrderPlace} from './control.js';
 import {badge, copyButton, definitions, h, replace, setText} from './dom.js';
 import {codeWords, formatCount, formatMebibytes, formatPlural, workWords} from './format.js';
 import {commandButtons, confOptions} from './job_commands.js';
@@ -52,6 +53,7 @@ export class JobPage {
 		this.since = h('span', {class: 'muted'});
 		this.links = h('div', {class: 'links'});
 		this.commands = h('div');
+		this.orders = new OrderPlace(this.server, this.store);
 		this.facts = h('div');
 		this.bar = new ProgressBar((state) => this.table.setState(state));
 		this.work = new WorkBar();
@@ -71,9 +73,9 @@ export class JobPage {
 		this.parts = [this.repairs, this.use, this.curves, this.tail].filter(Boolean);
 		replace(this.element,
 			h('div', {class: 'title'}, this.name, this.badge, this.since, h('span', {class: 'grow'}), this.links),
-			this.message, this.cause, this.facts, this.commands, this.repairs.element, this.waiting, this.storing,
-			this.work.element, this.bar.element, this.stragglers, this.use.element, this.curves.element, this.tail?.element,
-			this.advice, this.types, this.table.element);
+			this.message, this.cause, this.facts, this.orders.element, this.commands, this.repairs.element, this.waiting,
+			this.storing, this.work.element, this.bar.element, this.stragglers, this.use.element, this.curves.element,
+			this.tail?.element, this.advice, this.types, this.table.element);
 		this.stops.push(this.store.onChange(({job}) => job && this.update()));
 		this.update();
 		this.buildTypes();
@@ -94,6 +96,7 @@ export class JobPage {
 		if (this.stateShown !== job.state)
 			this.showSince();
 		this.stateShown = job.state;
+		this.orders.show();
 		this.showCommands();
 		this.showFacts();
 		this.bar.set(counts, tasks.length);

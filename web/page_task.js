@@ -4,6 +4,7 @@
 import {orNull} from './api.js';
 import {Chart} from './chart.js';
 import {ago, lasting} from './clock.js';
+import {taskOrders} from './control.js';
 import {badge, copyButton, definitions, h, replace, setText} from './dom.js';
 import {causeWords, formatClock, formatDuration, formatPlural, formatTime} from './format.js';
 import {BOTH, LogView, parsePlace} from './log_view.js';
@@ -111,10 +112,11 @@ function showNotice(element, title, notice) {
 }
 
 export class TaskPage {
-	/** @param {import('./store.js').JobStore} store @param {import('./router.js').Route} route */
-	constructor(store, route) {
+	/** @param {import('./store.js').JobStore} store @param {import('./router.js').Route} route @param {any} server */
+	constructor(store, route, server) {
 		this.store = store;
 		this.route = route;
+		this.server = server;
 		this.name = route.task;
 		this.task = store.model.byName.get(route.task);
 		this.title = this.name;
@@ -140,6 +142,7 @@ export class TaskPage {
 	build() {
 		const {store} = this;
 		this.badge = badge('', '');
+		this.orders = h('span', {hidden: true}, taskOrders(this.server, store, this.name));
 		this.facts = h('div');
 		this.straggler = h('p', {class: 'notice warn', hidden: true, role: 'status'});
 		this.lost = h('p', {class: 'notice warn', hidden: true, role: 'status'});
@@ -153,7 +156,7 @@ export class TaskPage {
 			onPlace: (changes) => history.replaceState(null, '', withQuery(location.hash, changes))});
 		this.logs.setQuery(Object.fromEntries(this.route.query));
 		replace(this.element,
-			h('div', {class: 'title'}, h('h1', {}, this.name), this.badge, h('span', {class: 'grow'}),
+			h('div', {class: 'title'}, h('h1', {}, this.name), this.badge, this.orders, h('span', {class: 'grow'}),
 				this.buildNeighbours()),
 			this.facts, this.straggler, this.lost, this.checkpoints, this.cause,
 			h('section', {'aria-labelledby': 'logs'}, h('div', {class: 'title'}, h('h2', {id: 'logs'}, 'Logs'),
@@ -187,6 +190,7 @@ export class TaskPage {
 		const {task} = this;
 		this.badge.className = `badge ${stateClass(task.state)}`;
 		setText(this.badge, task.state);
+		this.orders.hidden = task.state !== 'running';
 		const runs = task.started_ms && !taskHasEnded(task.state) && !task.ended_ms;
 		replace(this.facts, definitions([
 			['Node', task.host], ['Port', task.port], ['Container', task.container],

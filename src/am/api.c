@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "net/address.h"
+#include "web/login.h"
 #include "web/serve.h"
 #include "web/ui_door.h"
 
@@ -22,7 +23,7 @@ enum {
 
 #define EVERYBODY .needs = HTTP_ACCESS_NONE
 #define READERS	  .needs = HTTP_ACCESS_READ
-#define CHANGERS  .needs = HTTP_ACCESS_CHANGE
+#define CONTROL	  .needs = HTTP_ACCESS_CONTROL
 
 static const struct http_route routes[] = {
 	{"POST", "/v1/tasks/{task}/beat", api_handle_beat},
@@ -56,11 +57,11 @@ static const struct http_route routes[] = {
 	{"GET", "/ui/{name}", api_handle_ui_folder, READERS},
 	{"*", "/ui/{name}/", api_handle_ui, READERS, .raw = true},
 	{"*", "/ui/{name}/{path*}", api_handle_ui, READERS, .raw = true},
-	{"POST", "/v1/job/kill", api_handle_kill, CHANGERS},
-	{"POST", "/v1/job/scale", api_handle_scale, CHANGERS},
-	{"POST", "/v1/job/release", api_handle_release, CHANGERS},
+	{"POST", "/v1/job/kill", api_handle_kill, CONTROL},
+	{"POST", "/v1/job/scale", api_handle_scale, CONTROL},
+	{"POST", "/v1/job/release", api_handle_release, CONTROL},
 	{"PUT", "/v1/job/tokens", api_handle_tokens},
-	{"POST", "/v1/tasks/{task}/restart", api_handle_restart, CHANGERS},
+	{"POST", "/v1/tasks/{task}/restart", api_handle_restart, CONTROL},
 	{"POST", "/v1/tasks/{task}/exec", api_handle_exec, .raw = true},
 	{"POST", "/v1/tasks/{task}/port-forward", api_handle_port_forward, .raw = true},
 	{"POST", "/v1/tasks/{task}/exec/{session}", api_handle_exec_join, .raw = true},
@@ -69,6 +70,7 @@ static const struct http_route routes[] = {
 	{"DELETE", "/v1/kv/{key*}", api_handle_kv_delete},
 };
 
+/* Of who looks, wherever from. */
 static enum http_access authorize(void *data, const struct http_request *request)
 {
 	const struct api *api = data;
@@ -77,8 +79,19 @@ static enum http_access authorize(void *data, const struct http_request *request
 	if (viewer.is_awaited)
 		return HTTP_ACCESS_LATER;
 	if (viewer.may_change)
-		return HTTP_ACCESS_CHANGE;
+		return HTTP_ACCESS_CONTROL;
 	return viewer.may_look ? HTTP_ACCESS_READ : HTTP_ACCESS_NONE;
+}
+
+/* At the AM's own port. The others speak in clear beside a port that does not, or to a proxy. */
+static enum http_access authorize_control(void *data, const struct http_request *request)
+{
+	const struct api *api = data;
+	enum http_access access = authorize(data, request);
+	bool controls = access == HTTP_ACCESS_READ &&
+			web_login_controls(viewers_sessions(api->viewers), request);
+
+	return controls ? HTTP_ACCESS_CONTROL : access;
 }
 
 static void on_decided(void *data)
@@ -182,7 +195,7 @@ static struct http_server *open_server(struct api *api, const struct api_options
 		.routes = api->routes,
 		.route_count = route_count,
 		.data = api,
-		.authorize = authorize,
+		.authorize = authorize_control,
 		.refused = api_audit_refusal,
 		.host = api->name,
 		.answer_failure = web_answer_failure,

@@ -18,7 +18,9 @@ void api_audit(struct api *api, const struct http_request *request, const char *
 	audit_write(&(struct audit_line){
 		.user = user ? user : api->host.job->user,
 		.address = address,
-		.proof = user ? "scheduler" : "token",
+		.proof = user						   ? "scheduler"
+			 : http_request_access(request) == HTTP_ACCESS_ALL ? "token"
+									   : "control",
 		.action = action,
 		.job = api->host.job->id,
 		.outcome = outcome,
@@ -52,7 +54,7 @@ static char *word_refusal(const struct api *api, const struct http_request *requ
 
 	if (!user)
 		return NULL;
-	if (http_request_need(request) == HTTP_ACCESS_CHANGE)
+	if (http_request_need(request) == HTTP_ACCESS_CONTROL)
 		return mem_printf("%s may not change %s: tony.application.acl.modify of the job "
 				  "does not name this user",
 				  user, job->id);

@@ -300,6 +300,8 @@ json_t *api_straggler_to_json(const struct api *api, size_t number);
 
 /* [{"name": "tensorboard", "task": "worker:0", "path": "ui/tensorboard/"}]: what is served now. */
 json_t *api_ui_links(const struct api *api);
+/* Programs' pages and the dashboard have one origin (tony.application.ui-origin). */
+bool api_ui_shares_origin(const struct api *api);
 /* Where the door to that listens, for others. NULL: no task serves one, or the dashboard's origin
  * is good enough, or `err`. The caller frees. */
 char *api_ui_address(struct api *api, struct err *err);

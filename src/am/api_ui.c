@@ -139,7 +139,7 @@ static void pass(void *data, struct http_request *request)
 
 /* ---- the dashboard's origin, and that of the interface ------------------------------------- */
 
-static bool is_origin_shared(const struct api *api)
+bool api_ui_shares_origin(const struct api *api)
 {
 	return str_equal(job_config(api->host.job, "tony.application.ui-origin"), "shared-origin");
 }
@@ -160,7 +160,7 @@ static struct ui_door *open_door(struct api *api, struct err *err)
 
 char *api_ui_address(struct api *api, struct err *err)
 {
-	if (is_origin_shared(api) || find_owner(api) < 0 || !open_door(api, err))
+	if (api_ui_shares_origin(api) || find_owner(api) < 0 || !open_door(api, err))
 		return NULL;
 	return listen_advertise(api->name, ui_door_address(api->ui.door));
 }
@@ -181,7 +181,7 @@ void api_handle_ui(void *data, struct http_request *request)
 {
 	struct api *api = data;
 
-	switch (ui_door_choose(request, viewers_sessions(api->viewers), is_origin_shared(api),
+	switch (ui_door_choose(request, viewers_sessions(api->viewers), api_ui_shares_origin(api),
 			       "Where your browser reaches the job's own address, tony open JOB "
 			       "prints a link that leads to them; "
 			       "tony.application.ui-origin=shared-origin shows them here.")) {

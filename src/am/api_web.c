@@ -20,6 +20,14 @@ void api_handle_asset(void *data, struct http_request *request)
 	web_serve(request, path ? path : "index.html");
 }
 
+/* The orders that this browser's session may give, of a page that shows the session's secret. */
+static json_t *list_actions(const struct api *api, const struct http_request *request)
+{
+	return web_login_may_control(viewers_sessions(api->viewers), request)
+		       ? json_pack("[sss]", "kill", "restart", "scale")
+		       : json_array();
+}
+
 void api_handle_server(void *data, struct http_request *request)
 {
 	struct api *api = data;
@@ -36,7 +44,7 @@ void api_handle_server(void *data, struct http_request *request)
 		json_set_text(answer, "version", TONY_VERSION);
 		json_set_text(answer, "job", api->host.job->id);
 		json_set_text(answer, "viewer", viewer);
-		json_object_set_new(answer, "actions", json_array());
+		json_object_set_new(answer, "actions", list_actions(api, request));
 	}
 	http_answer_json(request, 200, answer);
 }
@@ -45,11 +53,22 @@ void api_handle_links(void *data, struct http_request *request)
 {
 	struct api *api = data;
 	struct err err cleanup_err = {0};
+	int64_t controls = 0;
+
+	if (http_request_query_int(request, "control", 0, 1, &controls) < 0)
+		return;
+	/* A program's page there could use what this browser's page shows. */
+	if (controls && api_ui_shares_origin(api)) {
+		http_answer_error(request, 409, "conflict",
+				  "tony.application.ui-origin=shared-origin: programs' pages have "
+				  "the dashboard's origin, so its links only look");
+		return;
+	}
 	char *ui cleanup_free = api_ui_address(api, &err);
 
 	if (err.kind != ERR_NONE)
 		log_warning("%s", err_message(&err));
-	web_login_invite(request, viewers_sessions(api->viewers), api->pages_address, ui);
+	web_login_invite(request, viewers_sessions(api->viewers), api->pages_address, ui, controls);
 }
 
 void api_handle_login(void *data, struct http_request *request)

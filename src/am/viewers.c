@@ -184,7 +184,7 @@ static struct viewer identify_named(struct viewers *viewers, const struct http_r
 
 	if (web_request_looks(request))
 		viewer.may_look = may_look(viewers, &viewer);
-	else if (http_request_need(request) == HTTP_ACCESS_CHANGE)
+	else if (http_request_need(request) == HTTP_ACCESS_CONTROL)
 		viewer.may_change = may_change(viewers, &viewer);
 	return viewer;
 }

@@ -32,7 +32,7 @@ struct viewer {
 	char *user;	   /* as he is named, whether he may look or not; NULL: he is not */
 	const char *proof; /* by which he is known: "session", "proxy", "scheduler" or "none" */
 	bool may_look;
-	bool may_change; /* of a call that needs HTTP_ACCESS_CHANGE */
+	bool may_change; /* of a call that needs HTTP_ACCESS_CONTROL */
 	bool is_awaited; /* that hangs on his groups, which this node is asked for */
 };
 struct viewer viewers_identify(struct viewers *viewers, const struct http_request *request);

@@ -15,7 +15,7 @@
 #include "net/tunnel.h"
 
 struct open_options {
-	bool browser, tunnel;
+	bool browser, tunnel, control;
 	int64_t port;
 };
 
@@ -25,6 +25,9 @@ static const struct opt options[] = {
 	OPT_ROW("tunnel", struct open_options, tunnel,
 		"lead there through two ports of this machine, one for the job's page and one for "
 		"what its tasks serve, until interrupted"),
+	OPT_ROW("control", struct open_options, control,
+		"a link whose browser may also end the job, restart its tasks and scale it, for 12 "
+		"hours"),
 	OPT_ROW("port", struct open_options, port, "those ports: N and N + 1; else any",
 		.argument = "N", .min = 1, .max = 65534),
 };
@@ -67,9 +70,10 @@ static void link_finish(struct link *link)
 }
 #define cleanup_link __attribute__((cleanup(link_finish)))
 
-static int ask_link(const struct opened *opened, struct link *link, struct err *err)
+static int ask_link(const struct opened *opened, bool controls, struct link *link, struct err *err)
 {
-	json_t *answer cleanup_json = opened_ask(opened, "POST", "/v1/links", NULL, err);
+	json_t *answer cleanup_json = opened_ask(
+		opened, "POST", controls ? "/v1/links?control=1" : "/v1/links", NULL, err);
 
 	if (answer) {
 		link->pages = mem_strdup(json_string_value(json_object_get(answer, "pages")));
@@ -183,6 +187,22 @@ static int find_job(struct opened *opened, const struct str_list *operands, cons
 	return opened_find(opened, NULL, err);
 }
 
+/* Nothing of the job is changed in clear where the job has TLS. */
+static int check_control(const struct open_options *chosen, const struct opened *opened,
+			 const char *what, struct err *err)
+{
+	if (chosen->control && what)
+		return err_set(err, ERR_USAGE, "--control leads to the job's page: leave %s out",
+			       what);
+	if (chosen->control && opened->door.is_sealed && !chosen->tunnel && chosen->port == 0)
+		return err_set(
+			err, ERR_USAGE,
+			"--control: the page of %s has a port without TLS, where nothing may "
+			"be changed; add --tunnel, which leads there through TLS",
+			opened->id);
+	return 0;
+}
+
 static int open_job(void *data, const struct verb_call *call, struct err *err)
 {
 	const struct open_options *chosen = data;
@@ -198,7 +218,8 @@ static int open_job(void *data, const struct verb_call *call, struct err *err)
 	if (opened.view->is_final)
 		return show_ended(chosen, &opened, err);
 	struct link link cleanup_link = {0};
-	if (ask_link(&opened, &link, err) < 0)
+	if (check_control(chosen, &opened, what, err) < 0 ||
+	    ask_link(&opened, chosen->control, &link, err) < 0)
 		return -1;
 	if (chosen->tunnel || chosen->port > 0)
 		return lead(chosen, &opened, &link, to, err);
@@ -215,7 +236,8 @@ const struct verb verb_open = {
 			.summary = "print a link that opens a job's page in a browser",
 			.description = "The link is good once, within a minute; behind it the job "
 				       "can be looked at, "
-				       "and not changed, for 12 hours. With tensorboard, notebook "
+				       "and with --control changed, for 12 hours. With "
+				       "tensorboard, notebook "
 				       "or a TASK it leads "
 				       "to the web interface that is served there: of the newest "
 				       "job, unless a JOB stands "

@@ -32,9 +32,9 @@ struct str;
 
 /* What a caller may do, from most to least. */
 enum http_access {
-	HTTP_ACCESS_ALL,    /* it showed the token, or the server has none */
-	HTTP_ACCESS_CHANGE, /* look, and give the orders that a right of its own allows */
-	HTTP_ACCESS_READ,   /* look, and change nothing */
+	HTTP_ACCESS_ALL,     /* it showed the token, or the server has none */
+	HTTP_ACCESS_CONTROL, /* look, and give the orders of routes that need no more than this */
+	HTTP_ACCESS_READ,    /* look, and change nothing */
 	HTTP_ACCESS_NONE,
 	HTTP_ACCESS_LATER, /* not known yet: the request waits for http_server_admit_again() */
 };

@@ -120,7 +120,7 @@ static void handle_links(void *data, struct http_request *request)
 {
 	const struct portal *portal = data;
 
-	web_login_invite(request, portal->sessions, NULL, NULL);
+	web_login_invite(request, portal->sessions, NULL, NULL, false);
 }
 
 static void handle_login(void *data, struct http_request *request)
@@ -432,7 +432,8 @@ static char *make_link(void *data)
 	char *url cleanup_free = make_url(portal);
 
 	portal_take_session_key(portal);
-	char *code cleanup_free = web_sessions_invite(portal->sessions, clock_monotonic_ms());
+	char *code cleanup_free =
+		web_sessions_invite(portal->sessions, false, clock_monotonic_ms());
 
 	return mem_printf("%slogin?code=%s", url, code);
 }

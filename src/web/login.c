@@ -5,13 +5,15 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "net/http_server.h"
+#include "web/access.h"
 #include "web/serve.h"
 
 void web_login_invite(struct http_request *request, struct web_sessions *sessions,
-		      const char *pages, const char *ui)
+		      const char *pages, const char *ui, bool controls)
 {
-	char *code cleanup_free = web_sessions_invite(sessions, clock_monotonic_ms());
+	char *code cleanup_free = web_sessions_invite(sessions, controls, clock_monotonic_ms());
 	char *path cleanup_free = mem_printf("login?code=%s", code);
 	json_t *answer = json_object();
 	json_set_text(answer, "path", path);
@@ -50,7 +52,9 @@ void web_login_open(struct http_request *request, struct web_sessions *sessions,
 		web_answer_text(request, 403, text, 0);
 		return;
 	}
-	char *location cleanup_free = mem_printf("./%s", to && is_below(to) ? to : "");
+	const char *control = web_sessions_control(sessions, cookie, peer, clock_monotonic_ms());
+	char *location cleanup_free = control ? mem_printf("./#/?control=%s", control)
+					      : mem_printf("./%s", to && is_below(to) ? to : "");
 	http_answer_header(request, "Set-Cookie", cookie);
 	http_answer_header(request, "Location", location);
 	web_answer_text(request, 303, "", 0);
@@ -89,6 +93,29 @@ bool web_login_has(const struct web_sessions *sessions, const struct http_reques
 
 	return web_sessions_has(sessions, http_request_header(request, "Cookie"), peer,
 				clock_monotonic_ms());
+}
+
+static const char *find_control(const struct web_sessions *sessions,
+				const struct http_request *request)
+{
+	char *peer cleanup_free = http_request_peer(request);
+
+	return web_sessions_control(sessions, http_request_header(request, "Cookie"), peer,
+				    clock_monotonic_ms());
+}
+
+bool web_login_may_control(const struct web_sessions *sessions, const struct http_request *request)
+{
+	return find_control(sessions, request) != NULL;
+}
+
+bool web_login_controls(const struct web_sessions *sessions, const struct http_request *request)
+{
+	const char *own = find_control(sessions, request);
+	const char *shown = http_request_header(request, WEB_CONTROL_HEADER);
+
+	return own && shown && secret_equal(shown, own) && !web_request_looks(request) &&
+	       web_request_is_own(request);
 }
 
 int web_login_ui_port(const struct web_sessions *sessions, const struct http_request *request)

@@ -11,10 +11,12 @@
 #include "web/cookie.h"
 
 struct entry {
-	char *secret; /* NULL: none */
-	char *peer;   /* of a session */
-	char *user;   /* of a session; NULL: it was opened by a link */
-	int ui_port;  /* of a session; 0: not said */
+	char *secret;  /* NULL: none */
+	char *peer;    /* of a session */
+	char *user;    /* of a session; NULL: it was opened by a link */
+	int ui_port;   /* of a session; 0: not said */
+	bool controls; /* of an invitation */
+	char *control; /* of a session that may do more than look; NULL: it may not */
 	int64_t until_ms;
 };
 
@@ -28,6 +30,7 @@ struct web_sessions {
 static void clear(struct entry *entry)
 {
 	mem_free_secret(entry->secret);
+	mem_free_secret(entry->control);
 	free(entry->peer);
 	free(entry->user);
 	*entry = (struct entry){0};
@@ -128,11 +131,12 @@ static const struct entry *find(const struct entry *entries, size_t count, const
 	return found;
 }
 
-char *web_sessions_invite(struct web_sessions *sessions, int64_t now_ms)
+char *web_sessions_invite(struct web_sessions *sessions, bool controls, int64_t now_ms)
 {
 	char *code cleanup_secret = secret_create();
 	struct entry *entry = make_room(sessions->invitations, array_length(sessions->invitations));
 	entry->secret = mem_strdup(code);
+	entry->controls = controls;
 	entry->until_ms = now_ms + WEB_INVITATION_MS;
 	return mem_steal(&code);
 }
@@ -223,10 +227,12 @@ char *web_sessions_open(struct web_sessions *sessions, const char *code, const c
 
 	if (!invitation)
 		return NULL;
+	char *control = invitation->controls ? secret_create() : NULL;
 	clear(&sessions->invitations[invitation - sessions->invitations]);
 	return add_session(sessions,
 			   &(struct entry){.peer = mem_strdup(peer),
 					   .ui_port = ui_port,
+					   .control = control,
 					   .until_ms = now_ms + WEB_SESSION_MS},
 			   wall_ms);
 }
@@ -298,6 +304,14 @@ const char *web_sessions_user(const struct web_sessions *sessions, const char *c
 	const struct entry *session = find_session(sessions, cookies, peer, now_ms);
 
 	return session ? session->user : NULL;
+}
+
+const char *web_sessions_control(const struct web_sessions *sessions, const char *cookies,
+				 const char *peer, int64_t now_ms)
+{
+	const struct entry *session = find_session(sessions, cookies, peer, now_ms);
+
+	return session ? session->control : NULL;
 }
 
 int web_sessions_ui_port(const struct web_sessions *sessions, const char *cookies, const char *peer,

@@ -37,8 +37,8 @@ void web_sessions_sign(struct web_sessions *sessions, const char *key);
 void web_sessions_resume(struct web_sessions *sessions, const char *cookies, const char *peer,
 			 int64_t now_ms, int64_t wall_ms);
 
-/* The code. The caller frees. */
-char *web_sessions_invite(struct web_sessions *sessions, int64_t now_ms);
+/* The code. `controls`: the session that it opens may do more than look. The caller frees. */
+char *web_sessions_invite(struct web_sessions *sessions, bool controls, int64_t now_ms);
 
 /* The value for Set-Cookie of the session that this code opens to who calls from `peer`; the caller
  * frees. NULL: the code is not good, or not any more. `ui_port`: where this browser reaches the
@@ -51,6 +51,11 @@ char *web_sessions_open(struct web_sessions *sessions, const char *code, const c
 char *web_sessions_login(struct web_sessions *sessions, const char *user, const char *peer,
 			 int64_t now_ms, int64_t wall_ms);
 
+/* The secret that the caller's session shows to do more than look: one that no cookie holds, and
+ * that is in memory alone. `cookies`: also the value for Set-Cookie. NULL: it looks, or there is
+ * none. Valid until the next call. */
+const char *web_sessions_control(const struct web_sessions *sessions, const char *cookies,
+				 const char *peer, int64_t now_ms);
 /* Whether the header Cookie (NULL: there is none) has the cookie of a session of this caller. */
 bool web_sessions_has(const struct web_sessions *sessions, const char *cookies, const char *peer,
 		      int64_t now_ms);

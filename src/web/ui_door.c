@@ -153,7 +153,7 @@ static void append_encoded(struct str *text, const char *value)
 void ui_door_lead(struct ui_door *door, struct http_request *request,
 		  const struct web_sessions *sessions)
 {
-	char *code cleanup_free = web_sessions_invite(door->sessions, clock_monotonic_ms());
+	char *code cleanup_free = web_sessions_invite(door->sessions, false, clock_monotonic_ms());
 	char *host cleanup_free = find_host(door, request);
 	int port = web_login_ui_port(sessions, request);
 	struct str location cleanup_str = {0};

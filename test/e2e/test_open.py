@@ -2,9 +2,10 @@
 
 import json
 
+from audit import audit_of
 from conftest import PYTHON, wait_until
 from open_rows import *  # noqa: F401,F403
-from open_rows import Browser, open_job
+from open_rows import Browser, open_job, root_of
 
 
 def test_a_program_may_be_told_where_it_is(tony):
@@ -17,6 +18,19 @@ def test_a_program_may_be_told_where_it_is(tony):
     link = open_job(tony, job.id, "notebook")  # good for a minute
     status, body, _ = browser.ask(link)
     assert status == 200 and json.loads(body)["path"] == "/ui/notebook/"
+
+
+def test_orders_of_a_page_leave_an_audit_line(tony):
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", "exec sleep 1000")
+    job.wait_task("worker:0")
+    link, browser = open_job(tony, "--control", job.id), Browser()
+    secret = browser.ask(link)[2].partition("#/?control=")[2]
+    kill = f"{root_of(link)}/v1/job/kill"
+    assert browser.ask(kill, b"{}", Origin=root_of(link))[0] == 401
+    assert browser.ask(kill, b"{}", Origin=root_of(link), X_Tony_Control=secret)[0] == 200
+    job.wait()
+    lines = [line for line in audit_of((job.directory / "am.log").read_text()) if line["action"] == "kill"]
+    assert [(line["proof"], line["outcome"]) for line in lines] == [("session", "refused"), ("control", "done")]
 
 
 def test_ended_job_is_found_in_the_portal(tony):

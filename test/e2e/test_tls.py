@@ -86,6 +86,20 @@ def test_browsers_have_a_port_of_their_own(tony):
     assert job.rest("POST", "/v1/job/kill", {}, url=root)[0] == 401
 
 
+@pytest.mark.promise("S101")
+def test_a_link_controls_through_tls_alone(tony):
+    job = submit(tony, {})
+    job.wait_task("worker:0")
+    refused = tony.run("open", "--control", job.id)
+    assert refused.returncode == 2 and "add --tunnel" in refused.stderr
+    with job.tunnel("--control") as (link, root):
+        browser = Browser()
+        secret = browser.ask(link)[2].partition("#/?control=")[2]
+        assert browser.ask(root + "/v1/job/kill", b"{}", Origin=root, X_Tony_Control=secret)[0] == 200
+    job.wait()
+    assert job.status()["state"] == "killed"
+
+
 def ask_plainly(job, text):
     with socket.create_connection(address_of(job), PATIENCE_S) as connection:
         connection.sendall(text.encode())

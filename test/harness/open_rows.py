@@ -84,6 +84,31 @@ def test_a_link_lets_look_and_no_more(tony):
     assert ended.returncode != 0 and "has ended (" in ended.stderr
 
 
+@pytest.mark.promise("S100", "S101")
+def test_a_link_with_control_ends_the_job(tony):
+    job = submit(tony, "exec sleep 1000")
+    job.wait_task("worker:0")
+    refused = tony.run("open", "--control", job.id, "worker:0")
+    assert refused.returncode == 2 and "leave worker:0 out" in refused.stderr
+    link, browser = open_job(tony, "--control", job.id), Browser()
+    root, looker = root_of(link), Browser()
+    status, _, where = browser.ask(link)
+    secret = where.partition("#/?control=")[2]
+    assert status == 200 and len(secret) == 64 and secret not in browser.cookie()
+    assert json.loads(browser.ask(root + "/v1/server")[1])["actions"] == ["kill", "restart", "scale"]
+    assert looker.ask(open_job(tony, job.id))[2] == root + "/"
+    restart, kill = f"{root}/v1/tasks/worker:0/restart", f"{root}/v1/job/kill"
+    assert looker.ask(kill, b"{}", Origin=root, X_Tony_Control=secret)[0] == 401
+    assert browser.ask(kill, b"{}", Origin=root)[0] == 401
+    assert browser.ask(kill, b"{}", Origin="http://evil.example", X_Tony_Control=secret)[0] == 401
+    assert browser.ask(restart, b"{}", Origin=root, X_Tony_Control=secret)[0] == 200
+    wait_until(lambda: job.task("worker:0").get("restart") == 1 and job.task("worker:0")["state"] == "running",
+               "the next program")
+    assert browser.ask(kill, b'{"reason": "enough"}', Origin=root, X_Tony_Control=secret)[0] == 200
+    job.wait()
+    assert job.status()["state"] == "killed" and job.status()["message"] == "killed by the user: enough"
+
+
 @pytest.fixture
 def served(tony):
     """A job whose one worker has a web interface, once told so."""

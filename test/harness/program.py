@@ -194,9 +194,9 @@ class Job:
         return (self.directory / "token").read_text().strip()
 
     @contextlib.contextmanager
-    def tunnel(self):
+    def tunnel(self, *options):
         """The link that `tony open --tunnel` prints, and the URL of the AM behind it."""
-        child = self.tony.start("open", "--tunnel", self.id)
+        child = self.tony.start("open", "--tunnel", *options, self.id)
         link = child.stdout.readline().strip()
         try:
             assert link, child.stderr.read()

@@ -5,7 +5,7 @@ const BROWSER = ['AbortController', 'AbortSignal', 'CustomEvent', 'Element', 'Ev
 	'HTMLTextAreaElement', 'Node', 'ResizeObserver', 'TextDecoder', 'TextDecoderStream', 'TextEncoder',
 	'URLSearchParams', 'cancelAnimationFrame', 'clearInterval', 'clearTimeout', 'console', 'document', 'fetch',
 	'getComputedStyle', 'history', 'localStorage', 'location', 'matchMedia', 'navigator', 'performance', 'requestAnimationFrame',
-	'setInterval', 'setTimeout', 'window'];
+	'sessionStorage', 'setInterval', 'setTimeout', 'window'];
 const NODE = ['TextEncoder', 'URLSearchParams', 'setImmediate'];
 
 const globals = (names) => Object.fromEntries(names.map((name) => [name, 'readonly']));

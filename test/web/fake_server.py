@@ -51,6 +51,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_PUT(self):
         self.answer()
 
+    def do_POST(self):
+        self.order = (self.path, json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}"))
+        self.answer()
+
     # ---- the way to an answer -----------------------------------------------------------------
 
     def answer(self):
@@ -108,6 +112,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise not_found("such job")
 
     def send_resource(self, job, parts):
+        if self.command == "POST":
+            self.take_order(job)
+            return
         plain = {"job": job.describe, "config": lambda: job.config, "cluster": job.cluster,
                  "advice": lambda: {"advice": job.advice},
                  "work": lambda: job.work, "use": lambda: {"tasks": job.use()}}
@@ -130,6 +137,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_task(job, parts[1], parts[2:])
         else:
             raise not_found("such resource")
+
+    def take_order(self, job):
+        """Of a page that shows what its cookie does not hold."""
+        shown = self.headers.get("X-Tony-Control")
+        if not self.server.control or shown != self.server.control or self.headers.get("Origin") != self.server.url.rstrip("/"):
+            raise Refused(401, "unauthorized", "no token, or a wrong one")
+        if self.server.conflict:
+            raise Refused(409, "conflict", self.server.conflict)
+        self.server.orders.append(self.order)
+        self.send_json({})
 
     def number(self, name, default):
         return int(self.query.get(name) or default)
@@ -340,7 +357,8 @@ class Server(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), Handler)
         self.jobs = {job.id: job for job in jobs}
         self.prefix, self.is_portal = prefix, is_portal
-        self.requests = []
+        self.requests, self.orders = [], []
+        self.control = self.conflict = None  # the secret of a session that may change the job; why it may not now
         self.away = self.denies = self.holds_streams = self.lacks_charts = False
         self.moves = threading.Event()  # not set: no byte comes, and no connection breaks off
         self.moves.set()
@@ -356,7 +374,7 @@ class Server(http.server.ThreadingHTTPServer):
         if self.denies:
             return {"kind": "portal" if self.is_portal else "am"}
         kind = {"kind": "portal", "engines": [{"name": "yarn", "id_beginning": "application_"}]} if self.is_portal else {"kind": "am", "job": next(iter(self.jobs))}
-        return {**kind, "version": "0.1.0", "viewer": "ada", "actions": []}
+        return {**kind, "version": "0.1.0", "viewer": "ada", "actions": ["kill", "restart", "scale"] if self.control else []}
 
     def streaming(self, connection):
         return Streaming(self, connection)

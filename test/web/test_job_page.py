@@ -10,7 +10,7 @@ CRASH = {"kind": "exit", "exit_code": 1, "text": "exited with code 1", "headline
 
 
 def copied(page, label, within="main"):
-    """What a copy button puts into the clipboard."""
+    """The text that a copy button puts into the clipboard."""
     page.run("""
         window.copied = null;
         Object.defineProperty(navigator, 'clipboard', {configurable: true, value: {

@@ -122,6 +122,25 @@ static void test_links_lead_browsers_there(void **state)
 	expect_page(bed, "POST /v1/job/kill", header, "401 ");
 }
 
+/* promise: S101 */
+static void test_a_link_changes_nothing_where_there_is_no_tls(void **state)
+{
+	struct api_bed *bed = *state;
+	struct reply reply;
+
+	ask(bed, &reply, "POST", "/v1/links?control=1", NULL);
+	char *way cleanup_free = mem_printf("GET /%s", reply_member(&reply, "path"));
+	reply_finish(&reply);
+	char *answer cleanup_free = answer_at(bed, api_pages_address(bed->api), way, "");
+	const char *cookie = strstr(answer, "Set-Cookie: ") + strlen("Set-Cookie: ");
+	const char *secret = strstr(answer, "control=") + strlen("control=");
+	char *headers cleanup_free = mem_printf(
+		"Cookie: %.*s\r\nX-Tony-Control: %.*s\r\nOrigin: http://localhost:4000\r\n",
+		(int)strcspn(cookie, ";"), cookie, (int)strcspn(secret, "\r"), secret);
+	expect_page(bed, "GET /v1/job", headers, "200 OK");
+	expect_page(bed, "POST /v1/job/kill", headers, "401 ");
+}
+
 static void on_drained(void *data)
 {
 	*(bool *)data = true;
@@ -341,6 +360,7 @@ int main(void)
 		TEST(test_the_am_answers_nothing_without_tls),
 		TEST(test_no_token_is_good_where_browsers_look),
 		TEST(test_links_lead_browsers_there),
+		TEST(test_a_link_changes_nothing_where_there_is_no_tls),
 		TEST(test_both_ports_are_drained),
 		TEST(test_new_tokens_come_with_the_answer_to_a_beat),
 		TEST(test_what_are_no_tokens_is_refused),

@@ -220,6 +220,131 @@ static void test_a_link_may_lead_further(void **state)
 	}
 }
 
+/* ---- a link that controls ----------------------------------------------------------------- */
+
+/* Of a link with control: the session's cookie and what its page shows, each a header's line. */
+struct control {
+	char *cookie, *header;
+};
+
+static void control_finish(struct control *control)
+{
+	free(control->cookie);
+	free(control->header);
+}
+#define cleanup_control __attribute__((cleanup(control_finish)))
+
+static struct control take_control(struct api_bed *bed)
+{
+	struct reply reply;
+
+	ask(bed, &reply, "POST", "/v1/links?control=1", NULL);
+	assert_int_equal(reply.status, 200);
+	char *request cleanup_free =
+		mem_printf("GET /%s&to=ui/tensorboard/ HTTP/1.1\r\n" CLOSE "\r\n",
+			   reply_member(&reply, "path"));
+	reply_finish(&reply);
+	char *answer cleanup_free = answer_to(bed, request);
+	const char *cookie = strstr(answer, "Set-Cookie: ") + strlen("Set-Cookie: ");
+	const char *secret = strstr(answer, "Location: ./#/?control=");
+	assert_non_null(secret);
+	secret += strlen("Location: ./#/?control=");
+	assert_int_equal(strcspn(secret, "\r"), 64);
+	/* The cookie does not hold it. */
+	char *shown cleanup_free = mem_strndup(secret, 64);
+	assert_null(strstr(cookie, shown) < strstr(cookie, "\r") ? strstr(cookie, shown) : NULL);
+	return (struct control){
+		.cookie = mem_printf("Cookie: %.*s\r\n", (int)strcspn(cookie, ";"), cookie),
+		.header = mem_printf("X-Tony-Control: %s\r\n", shown)};
+}
+
+#define OWN "Origin: http://localhost:4000\r\nContent-Length: 0\r\n"
+
+/* With the session's cookie. */
+static void expect_refused(struct api_bed *bed, const char *first, const char *cookie,
+			   const char *shown, const char *origin)
+{
+	char *headers cleanup_free = mem_printf("%s%s%s", cookie, shown, origin);
+
+	expect_answer(bed, first, headers, "HTTP/1.1 401 Unauthorized");
+}
+
+/* promise: S100 */
+static void test_a_link_with_control_changes_the_job(void **state)
+{
+	struct api_bed *bed = *state;
+	struct control control cleanup_control = take_control(bed);
+	char *headers cleanup_free = mem_printf("%s%s" OWN, control.cookie, control.header);
+
+	expect_answer(bed, "GET /v1/server", control.cookie,
+		      "\"actions\":[\"kill\",\"restart\",\"scale\"]");
+	expect_answer(bed, "POST /v1/tasks/worker:0/restart", headers, "HTTP/1.1 409 ");
+	expect_answer(bed, "POST /v1/job/scale", headers, "HTTP/1.1 400 ");
+	expect_answer(bed, "POST /v1/job/kill", headers, "HTTP/1.1 200 OK");
+	assert_int_equal(bed_status(bed->bed).outcome, JOB_KILLED);
+	/* And nothing else that changes it. */
+	static const char *const others[] = {"POST /v1/links", "POST /v1/job/release",
+					     "PUT /v1/job/tokens", "PUT /v1/kv/key",
+					     "POST /v1/tasks/worker:0/exec"};
+	for (size_t i = 0; i < array_length(others); i++)
+		expect_answer(bed, others[i], headers, "HTTP/1.1 401 Unauthorized");
+}
+
+/* promise: S100 S101 */
+static void test_control_needs_more_than_the_cookie(void **state)
+{
+	static const char *const calls[] = {"POST /v1/job/kill", "POST /v1/job/scale",
+					    "POST /v1/tasks/worker:0/restart"};
+	static const char *const origins[] = {
+		"Content-Length: 0\r\n",
+		"Origin: null\r\nContent-Length: 0\r\n",
+		"Origin: http://localhost:4001\r\nContent-Length: 0\r\n",
+		"Origin: http://evil.example\r\nContent-Length: 0\r\n",
+		"Sec-Fetch-Site: cross-site\r\n" OWN,
+	};
+	struct api_bed *bed = *state;
+	struct control control cleanup_control = take_control(bed);
+	struct control other cleanup_control = take_control(bed);
+	char *looks cleanup_free = log_in(bed, "");
+
+	expect_answer(bed, "GET /v1/server", looks, "\"actions\":[]");
+	for (size_t i = 0; i < array_length(calls); i++) {
+		expect_refused(bed, calls[i], control.cookie, "", OWN);
+		expect_refused(bed, calls[i], control.cookie, "X-Tony-Control: 0123\r\n", OWN);
+		expect_refused(bed, calls[i], control.cookie, other.header, OWN);
+		expect_refused(bed, calls[i], looks, control.header, OWN);
+		expect_refused(bed, calls[i], "", control.header, OWN);
+		for (size_t j = 0; j < array_length(origins); j++)
+			expect_refused(bed, calls[i], control.cookie, control.header, origins[j]);
+	}
+	assert_int_equal(bed_status(bed->bed).state, JOB_FORMING);
+}
+
+static void share_origin(struct bed *bed)
+{
+	bed->job->config = json_pack("{s:{s:s,s:s}}", "tony.application.ui-origin", "value",
+				     "shared-origin", "origin", "tony.xml");
+}
+
+static int set_up_shared(void **state)
+{
+	*state = api_bed_create("worker=2", share_origin);
+	return 0;
+}
+
+/* promise: S101 */
+static void test_no_control_where_programs_share_the_origin(void **state)
+{
+	struct api_bed *bed = *state;
+	struct reply reply;
+
+	ask(bed, &reply, "POST", "/v1/links?control=1", NULL);
+	assert_int_equal(reply.status, 409);
+	reply_finish(&reply);
+	char *cookie cleanup_free = log_in(bed, "");
+	assert_non_null(cookie);
+}
+
 /* promise: S10 S11 S39 */
 static void test_other_sites_do_not_use_the_cookie(void **state)
 {
@@ -596,6 +721,10 @@ int main(void)
 		on_bed(test_files_that_are_not_there),
 		on_bed(test_a_link_lets_look),
 		on_bed(test_a_link_may_lead_further),
+		on_bed(test_a_link_with_control_changes_the_job),
+		on_bed(test_control_needs_more_than_the_cookie),
+		cmocka_unit_test_setup_teardown(test_no_control_where_programs_share_the_origin,
+						set_up_shared, tear_down),
 		on_bed(test_other_sites_do_not_use_the_cookie),
 		on_bed(test_strangers_are_told_the_kind_of_server_only),
 		on_bed(test_a_schedulers_proxy_is_known_by_its_address),

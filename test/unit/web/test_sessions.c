@@ -29,7 +29,7 @@ static int tear_down(void **state)
 /* The cookie, as a browser sends it back. */
 static char *open_session(struct web_sessions *sessions, int64_t now_ms)
 {
-	char *code cleanup_free = web_sessions_invite(sessions, now_ms);
+	char *code cleanup_free = web_sessions_invite(sessions, false, now_ms);
 	char *header cleanup_free = web_sessions_open(sessions, code, PEER, 0, now_ms, 0);
 
 	assert_int_equal(strlen(code), 64);
@@ -42,8 +42,8 @@ static char *open_session(struct web_sessions *sessions, int64_t now_ms)
 static void an_invitation_is_good_once_and_for_a_minute(void **state)
 {
 	struct web_sessions *sessions = *state;
-	char *code cleanup_free = web_sessions_invite(sessions, 0);
-	char *late cleanup_free = web_sessions_invite(sessions, 0);
+	char *code cleanup_free = web_sessions_invite(sessions, false, 0);
+	char *late cleanup_free = web_sessions_invite(sessions, false, 0);
 
 	assert_null(web_sessions_open(sessions, "", PEER, 0, 1, 0));
 	assert_null(web_sessions_open(sessions, "0123", PEER, 0, 1, 0));
@@ -126,14 +126,14 @@ static void the_oldest_make_way(void **state)
 	struct web_sessions *sessions = *state;
 	char *first cleanup_free = open_session(sessions, 0);
 	char *second cleanup_free = open_session(sessions, 1);
-	char *invitation cleanup_free = web_sessions_invite(sessions, 1);
+	char *invitation cleanup_free = web_sessions_invite(sessions, false, 1);
 
 	for (int i = 0; i < WEB_SESSIONS_MAX - 1; i++)
 		free(open_session(sessions, 2));
 	assert_false(web_sessions_has(sessions, first, PEER, 3));
 	assert_true(web_sessions_has(sessions, second, PEER, 3));
 	for (int i = 0; i < WEB_INVITATIONS_MAX; i++)
-		free(web_sessions_invite(sessions, 2));
+		free(web_sessions_invite(sessions, false, 2));
 	assert_null(web_sessions_open(sessions, invitation, PEER, 0, 3, 0));
 }
 
@@ -160,7 +160,7 @@ static void a_signed_session_outlives_its_server_for_its_time_and_address(void *
 {
 	struct web_sessions *before = start_anew("key");
 	char *header cleanup_free = web_sessions_login(before, "alice", PEER, 700, WALL);
-	char *code cleanup_free = web_sessions_invite(before, 700);
+	char *code cleanup_free = web_sessions_invite(before, false, 700);
 	char *opened cleanup_free = web_sessions_open(before, code, PEER, 4001, 700, WALL);
 	char *alices cleanup_free = mem_strndup(header, strcspn(header, ";"));
 	char *owners cleanup_free = mem_strndup(opened, strcspn(opened, ";"));
