@@ -76,7 +76,7 @@ function scaleButton(path, elastic) {
 		body: () => Object.fromEntries(inputs.map(({name, input}) => [name, Number(input.value)]))});
 }
 
-/** What can be ordered of the whole job. @param {import('./store.js').JobStore} store */
+/** The orders to the whole job. @param {import('./store.js').JobStore} store */
 export function jobOrders(server, store) {
 	const {job} = store.model;
 	const reason = h('input', {type: 'text', maxlength: '200', 'aria-label': 'Reason'});

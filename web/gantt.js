@@ -4,6 +4,7 @@
  */
 import {h, setText} from './dom.js';
 import {formatClock, formatDuration} from './format.js';
+import {historyRuns} from './gantt_rows.js';
 import {failureAt, spanAt, timeStep} from './gantt_spans.js';
 import {TASK_STATES} from './states.js';
 import {revealRow, visibleRows} from './window.js';
@@ -14,14 +15,21 @@ const AXIS = 24;
 const ZOOM = 1.5;
 const MAX_ZOOM = 10000;
 const NEAR = 6; /* pixels, of a mark */
-const HATCHED = ['launching', 'stopping']; /* in a colour that another state nearly has, to many eyes */
+
+/**
+ * How each state is drawn beside its colour: two of one shape have colours that all eyes tell apart
+ * (test_palette.mjs computes it). "end" is an upright mark, "cut" one with a gap.
+ */
+export const SHAPES = {requested: 'thin', allocated: 'thin', launching: 'hatched', registered: 'thin', running: 'thick',
+	stopping: 'hatched', succeeded: 'end', failed: 'cross', lost: 'cut', stopped: 'end'};
 
 /** @typedef {import('./gantt_spans.js').TaskHistory} TaskHistory */
 
 export class Gantt {
-	/** @param {{onOpen: (task: string) => void, now: () => number}} options */
-	constructor({onOpen, now}) {
+	/** @param {{onOpen: (row: TaskHistory) => void, onZoom?: (isZoomed: boolean) => void, now: () => number}} options */
+	constructor({onOpen, onZoom, now}) {
 		this.onOpen = onOpen;
+		this.onZoom = onZoom;
 		this.now = now;
 		/** @type {TaskHistory[]} */
 		this.rows = [];
@@ -120,6 +128,7 @@ export class Gantt {
 	}
 
 	moveTo(start) {
+		this.onZoom?.(this.zoom > 1);
 		this.start = Math.max(0, Math.min(1 - 1 / this.zoom, start));
 		this.schedule();
 	}
@@ -228,7 +237,8 @@ export class Gantt {
 		pen.clip();
 		pen.fillStyle = this.look.text;
 		pen.textAlign = 'left';
-		pen.fillText(history.task, 8, y + ROW / 2);
+		pen.font = `${history.count ? 'bold ' : ''}12px system-ui, sans-serif`;
+		pen.fillText(history.count ? `${history.isOpen ? '\u25be' : '\u25b8'} ${history.task}` : history.task, 8, y + ROW / 2);
 		pen.restore();
 	}
 
@@ -242,12 +252,16 @@ export class Gantt {
 			pen.fillStyle = this.look.states[state] ?? this.look.muted;
 			const high = state === 'running' ? BAR : BAR - 6;
 			pen.fillRect(left, y + (ROW - high) / 2, right - left, high);
-			if (HATCHED.includes(state))
+			if (SHAPES[state] === 'hatched')
 				this.hatch(pen, left, y + (ROW - high) / 2, right - left, high);
 		}
 		for (const {state, at} of attempt.ends) {
 			pen.fillStyle = this.look.states[state] ?? this.look.muted;
 			pen.fillRect(this.x(at) - 1, y + 3, 3, ROW - 6);
+			if (SHAPES[state] === 'cut') {
+				pen.fillStyle = this.look.back;
+				pen.fillRect(this.x(at) - 1, y + ROW / 2 - 2, 3, 4);
+			}
 		}
 		for (const {at} of attempt.failures)
 			this.drawFailure(pen, this.x(at), y);
@@ -292,17 +306,21 @@ export class Gantt {
 	words(history, time, near = 0) {
 		const failure = failureAt(history, time, near);
 		if (failure)
-			return `${history.task} failed at ${formatClock(failure.at)}: ${failure.text}`;
+			return `${history.count ? '' : `${history.task} failed at `}${formatClock(failure.at)}: ${failure.text}`;
 		const at = spanAt(history, time);
 		const last = history.attempts[history.attempts.length - 1];
 		if (!at)
 			return `${history.task}: ${last?.outcome ?? 'nothing yet'}`;
 		const {attempt, span} = at;
 		const lasted = (span.to ?? this.now()) - span.from;
-		const end = attempt.ended === null ? '' : `; attempt ended ${attempt.outcome}`;
-		return `${history.task}, attempt ${attempt.attempt}, epoch ${span.epoch}: ${span.state} from ` +
+		const end = attempt.ended === null ? '' : `; it ended ${attempt.outcome}`;
+		return `${history.task}${history.count ? '' : `, run ${this.runAt(history, span)}`}: ${span.state} from ` +
 			`${formatClock(span.from)} for ${formatDuration(lasted)}${span.to === null ? ' so far' : ''}` +
 			`${attempt.host ? ` on ${attempt.host}` : ''}${end}`;
+	}
+
+	runAt(history, span) {
+		return historyRuns(history).find(({spans}) => spans.includes(span))?.run ?? 1;
 	}
 
 	rowAt(event) {
@@ -333,7 +351,7 @@ export class Gantt {
 	onClick(event) {
 		const {row, x} = this.rowAt(event);
 		if (this.rows[row] && x < this.labels)
-			this.onOpen(this.rows[row].task);
+			this.onOpen(this.rows[row]);
 		else if (this.rows[row])
 			this.activate(row);
 	}
@@ -369,7 +387,7 @@ export class Gantt {
 			ArrowLeft: () => this.moveTo(this.start - pan),
 			'+': () => this.zoomBy(ZOOM), '=': () => this.zoomBy(ZOOM),
 			'-': () => this.zoomBy(1 / ZOOM), '0': () => this.fit(),
-			Enter: () => this.rows[this.active] && this.onOpen(this.rows[this.active].task),
+			Enter: () => this.rows[this.active] && this.onOpen(this.rows[this.active]),
 		};
 		if (actions[event.key]) {
 			actions[event.key]();

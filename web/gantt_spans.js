@@ -23,14 +23,19 @@ import {taskHasEnded} from './states.js';
  * @typedef {object} TaskHistory
  * @property {string} task
  * @property {Attempt[]} attempts
+ * @property {number} run the number of the present one, from 1
+ * @property {boolean} [hasRun] its program was started
+ * @property {number} [count] of tasks: it is a group of these
+ * @property {string} [key] of the group
  */
 
 export class SpanFold {
 	constructor() {
 		/** @type {Map<string, TaskHistory>} */
 		this.tasks = new Map();
-		/** @type {{epoch: number, at: number}[]} */
+		/** @type {{epoch: number, at: number, why: string}[]} `why`: "" of the first */
 		this.epochs = [];
+		this.why = '';
 		this.begun = null;
 		this.latest = null;
 		this.isFinal = false;
@@ -52,21 +57,31 @@ export class SpanFold {
 			this.end(record.t);
 	}
 
-	foldJob({to, epoch, t}) {
+	foldJob({to, epoch, t, cause, cause_task: task}) {
 		const last = this.epochs[this.epochs.length - 1];
-		if (to === 'running' && last?.epoch !== epoch)
-			this.epochs.push({epoch, at: t});
+		if (to === 'reforming')
+			this.why = cause ? `${task ? `${task}: ` : ''}${causeWords(cause)}` : '';
+		if (to === 'running' && last?.epoch !== epoch) {
+			this.epochs.push({epoch, at: t, why: this.why});
+			this.why = '';
+		}
+	}
+
+	/** The number of a task's present run. @param {string} task */
+	runOf(task) {
+		return this.tasks.get(task)?.run ?? 1;
 	}
 
 	foldTask(record) {
 		const name = String(record.task);
 		let history = this.tasks.get(name);
 		if (!history) {
-			history = {task: name, attempts: []};
+			history = {task: name, attempts: [], run: 1};
 			this.tasks.set(name, history);
 		}
 		const before = history.attempts[history.attempts.length - 1];
 		const attempt = this.attemptOf(history, record);
+		countRun(history, before && before !== attempt, String(record.to));
 		attempt.host = record.host ?? attempt.host;
 		attempt.cause = record.cause ?? attempt.cause;
 		if (isFailure(record))
@@ -124,6 +139,16 @@ export class SpanFold {
 			}
 		}
 	}
+}
+
+/* A run is a process, or a container that never started one. */
+function countRun(history, isNewContainer, state) {
+	const begins = isNewContainer || history.hasRun && !['running', 'stopping'].includes(state) && !taskHasEnded(state);
+	if (begins) {
+		history.run++;
+		history.hasRun = false;
+	}
+	history.hasRun ||= state === 'running';
 }
 
 /* A record keeps the cause of an earlier failure: a program that runs no more without having been stopped has failed. */

@@ -4,20 +4,22 @@
 import {request} from './api.js';
 import {h, replace, setText} from './dom.js';
 import {causeWords, formatBytes, formatClock, formatCount, formatDuration, formatPlural, formatTime} from './format.js';
-import {Gantt} from './gantt.js';
-import {firstTime, SpanFold} from './gantt_spans.js';
+import {Gantt, SHAPES} from './gantt.js';
+import {failureCount, GROUPINGS, historyRuns, ORDERS, timelineRows} from './gantt_rows.js';
+import {SpanFold} from './gantt_spans.js';
+import {runLogHash} from './job_repairs.js';
 import {parseLines} from './live.js';
 import {sortRows, wordFilter} from './rows.js';
 import {jobHash, withQuery} from './router.js';
+import {isFault} from './runs.js';
 import {stateClass, taskStateOrder} from './states.js';
 import {DataGrid, drawBadge, drawLink, drawTitled} from './table.js';
 
-const RECORDS_MAX = 50000; /* lines kept for the list: the newest */
+const RECORDS_MAX = 50000; /* lines kept for the list */
+const LONG = 1.2 * RECORDS_MAX; /* from so many on not all of them are */
+const FILTER_MS = 400; /* after a key, before all of a long journal is read anew */
 const REDRAW_MS = 1000;
 const VIEWS = {timeline: 'Timeline', table: 'Table', list: 'Journal'};
-const SHOWN_STATES = ['requested', 'allocated', 'launching', 'registered', 'running', 'stopping',
-	'succeeded', 'failed', 'lost', 'stopped'];
-
 const textWords = ({text}) => String(text ?? '');
 
 /* By the kind of a line. */
@@ -49,11 +51,11 @@ function startWords({released, met}) {
 /** It is repeated with what is known only after the end. */
 function finalWords({state, message, notices, history_trouble: trouble}) {
 	const told = notices?.map((/** @type {{of: string, text: string}} */ {of, text}) => `${of}: ${text}`).join('; ');
-	return trouble ?? told ?? `The end: ${state}${message ? `. ${message}` : ''}`;
+	return trouble ?? told ?? `Job ${state}${message ? `: ${message}` : ''}`;
 }
 
 function jobWords({from, to, epoch, retries, infrastructure_retries: infrastructure}) {
-	return from !== to ? `Job: ${from} → ${to}, epoch ${epoch}`
+	return from !== to ? `Job: ${from} → ${to}${to === 'running' && epoch > 1 ? `, formed ${epoch} times` : ''}`
 		: `Job: ${to}; retries ${retries}, infrastructure retries ${infrastructure}`;
 }
 
@@ -63,19 +65,19 @@ function usedWords({used_cpu_ms: cpu, used_rss_bytes: memory}) {
 }
 
 function taskWords(record) {
-	const {from, to, attempt, restart, up, host, ui_port: uiPort, blames_peer: blames, rejoin, cause} = record;
+	const {from, to, run, up, host, ui_port: uiPort, blames_peer: blames, rejoin, cause} = record;
 	const changed = from !== to ? `${from} → ${to}` : record.used_ms ? usedWords(record) : uiPort ? 'serves a web interface'
-		: up ? 'its process runs' : blames ? 'waits for word of its peers' : rejoin ? 'to be started anew' : 'changed';
+		: up ? 'process started' : blames ? 'waits for word of its peers' : rejoin ? 'to be started anew' : 'changed';
 	const where = host ? ` on ${host}` : '';
-	const which = attempt > 1 || restart > 0 ? `, attempt ${attempt}${restart ? `, restart ${restart}` : ''}` : '';
+	const which = run > 1 ? `, run ${run}` : '';
 	const ended = ['failed', 'lost', 'stopping', 'requested'].includes(to);
 	return `${changed}${which}${where}${ended && cause ? `: ${causeWords(cause)}` : ''}`;
 }
 
-/* The last one first, which is what a narrow cell shows. */
-function failureList({failures}) {
-	const words = failures.map(({at, text}) => `${formatClock(at)} ${text}`).reverse();
-	return failures.length > 1 ? `${failures.length}: ${words.join('; ')}` : words.join('');
+/** Whether a line tells of a failure. Pure. */
+export function isCrash({ev, from, to, cause}) {
+	return ev === 'task' && from !== to && isFault(cause) && (['failed', 'lost'].includes(to) ||
+		from === 'running' && ['registered', 'requested', 'waiting'].includes(to));
 }
 
 export class EventsPage {
@@ -88,6 +90,11 @@ export class EventsPage {
 		this.records = [];
 		this.view = VIEWS[route.query.get('view')] ? route.query.get('view') : 'timeline';
 		this.query = route.query.get('q') ?? '';
+		this.sort = Object.hasOwn(ORDERS, route.query.get('sort') ?? '') ? route.query.get('sort') : 'task';
+		this.group = Object.hasOwn(GROUPINGS, route.query.get('group') ?? '') ? route.query.get('group') : '';
+		this.opened = new Set(); /* groups */
+		this.isCut = false; /* not all lines that match are kept */
+		this.isFirst = false; /* the journal's first lines are kept, not its last ones */
 		this.stops = [];
 		this.abort = new AbortController();
 		this.build();
@@ -97,6 +104,8 @@ export class EventsPage {
 	destroy() {
 		this.stops.forEach((stop) => stop());
 		this.abort.abort();
+		this.rereading?.abort();
+		clearTimeout(this.asking);
 		clearInterval(this.ticker);
 		this.gantt.destroy();
 		this.table.destroy();
@@ -106,8 +115,11 @@ export class EventsPage {
 	/* ---- elements ---------------------------------------------------------------------------- */
 
 	build() {
-		this.gantt = new Gantt({onOpen: (task) => this.open(task), now: () => this.now()});
-		this.table = new DataGrid({label: 'Attempts', columns: this.attemptColumns(),
+		this.gantt = new Gantt({onOpen: (row) => row.count ? this.fold(row.key) : this.open(row.task), now: () => this.now(),
+			onZoom: (isZoomed) => {
+				this.whole.hidden = !isZoomed;
+			}});
+		this.table = new DataGrid({label: 'Runs', columns: this.runColumns(),
 			sort: {key: 'task', descending: false}, onOpen: ({history}) => this.open(history.task)});
 		this.list = new DataGrid({label: 'Journal', columns: this.recordColumns(),
 			sort: {key: 'time', descending: true},
@@ -118,51 +130,78 @@ export class EventsPage {
 			'aria-label': 'Filter tasks and events', 'data-shortcut': '/', spellcheck: 'false',
 			oninput: () => this.setQuery(this.text.value)});
 		this.count = h('span', {class: 'muted', role: 'status'}, 'Loading\u2026');
+		this.whole = h('button', {type: 'button', hidden: true, onclick: () => this.gantt.fit()}, 'Reset zoom');
+		this.arrange = h('span', {class: 'buttons'}, this.choice('Sort by', 'sort', Object.keys(ORDERS)),
+			this.choice('Group by', 'group', ['', ...Object.keys(GROUPINGS)]));
+		this.end = h('button', {type: 'button', hidden: true, onclick: () => this.turn()});
 		this.zoom = h('span', {class: 'buttons'},
 			h('button', {type: 'button', 'aria-label': 'Zoom in', onclick: () => this.gantt.zoomBy(1.5)}, '+'),
 			h('button', {type: 'button', 'aria-label': 'Zoom out', onclick: () => this.gantt.zoomBy(1 / 1.5)}, '\u2212'),
-			h('button', {type: 'button', onclick: () => this.gantt.fit()}, 'All'));
+			this.whole);
 		this.epochs = h('details', {class: 'muted', hidden: true});
+		this.legendElement = h('div', {class: 'legend static'});
 		this.body = h('div');
 		this.element = h('div', {class: 'page'},
 			h('div', {class: 'toolbar'}, h('h1', {}, 'Events'), this.count, h('span', {class: 'grow'}),
-				h('div', {class: 'tabs', role: 'group', 'aria-label': 'View'}, this.buttons), this.zoom, this.text),
-			this.legend(), this.epochs, this.body);
+				h('div', {class: 'tabs', role: 'group', 'aria-label': 'View'}, this.buttons), this.arrange, this.zoom,
+				this.end, this.text),
+			this.legendElement, this.epochs, this.body);
 		this.showView();
 	}
 
-	legend() {
-		this.legendElement = h('div', {class: 'legend static'}, SHOWN_STATES.map((state) =>
-			h('span', {class: `count ${stateClass(state)}`}, h('span', {class: 'dot', 'aria-hidden': 'true'}), state)),
-		h('span', {class: 'count'}, h('span', {class: 'cross', 'aria-hidden': 'true'}, '\u2715'), 'failure'),
-		h('span', {class: 'count'}, h('span', {class: 'dashed', 'aria-hidden': 'true'}), 'new epoch'));
-		return this.legendElement;
+	/** @param {'sort'|'group'} name a member of this page and of its address */
+	choice(label, name, values) {
+		const element = h('select', {'aria-label': label, onchange: () => {
+			this[name] = element.value;
+			history.replaceState(null, '', withQuery(location.hash, {[name]: element.value === 'task' ? null : element.value}));
+			this.show();
+		}}, values.map((value) => h('option', {value, selected: value === this[name]}, `${label}: ${value || 'nothing'}`)));
+		return element;
 	}
 
-	attemptColumns() {
-		const time = (key, title, of, priority) => ({key, title, width: 'minmax(6rem, 1fr)', least: 6, priority,
-			numeric: true, value: of, draw: (cell, row) => drawTime(cell, of(row))});
-		const first = (state) => ({attempt}) => firstTime(attempt, state);
+	/** Only what is to be seen has a place in the legend. */
+	showLegend() {
+		const seen = new Set(['failure']);
+		for (const {attempts} of this.spans.tasks.values()) {
+			for (const {spans, ends} of attempts)
+				[...spans, ...ends].forEach(({state}) => seen.add(state));
+		}
+		const states = Object.keys(SHAPES).filter((state) => seen.has(state));
+		if (states.join() === this.statesShown)
+			return;
+		this.statesShown = states.join();
+		replace(this.legendElement, states.map((state) => h('span', {class: `count ${stateClass(state)}`},
+			h('span', {class: `dot shape-${SHAPES[state]}`, 'aria-hidden': 'true'}), state)),
+		h('span', {class: 'count'}, h('span', {class: 'cross', 'aria-hidden': 'true'}, '\u2715'), 'failure'),
+		h('span', {class: 'count'}, h('span', {class: 'dashed', 'aria-hidden': 'true'}), 'the cluster formed'));
+	}
+
+	runColumns() {
+		const since = (state, title, priority) => ({key: state, title, width: 'minmax(5.5rem, 1fr)', least: 5.5, priority,
+			numeric: true, value: ({spans}) => firstOf(spans, state), draw: (cell, row) => drawStep(cell, row, state)});
 		return [
 			{key: 'task', title: 'Task', width: 'minmax(7rem, 1.2fr)', least: 7, priority: 0,
 				value: ({place}) => place,
 				draw: (cell, {history}) => drawLink(cell, history.task, this.hashOf(history.task))},
-			{key: 'attempt', title: 'Attempt', width: '5rem', least: 5, priority: 2, numeric: true,
-				value: ({attempt}) => attempt.attempt, text: ({attempt}) => String(attempt.attempt)},
-			time('requested', 'Requested', first('requested'), 5),
-			time('allocated', 'Allocated', first('allocated'), 7),
-			time('launching', 'Launched', first('launching'), 8),
-			time('registered', 'Registered', first('registered'), 6),
-			time('running', 'Running', first('running'), 3),
-			time('ended', 'Ended', ({attempt}) => attempt.ended, 4),
+			{key: 'run', title: 'Run', width: '4rem', least: 4, priority: 1, numeric: true,
+				value: ({run}) => run, text: ({run}) => String(run)},
+			{key: 'began', title: 'Began', width: 'minmax(5.5rem, 1fr)', least: 5.5, priority: 4, numeric: true,
+				value: ({began}) => began, draw: (cell, {began}) => drawTime(cell, began)},
+			since('allocated', 'Allocated', 7), since('launching', 'Launched', 8), since('registered', 'Registered', 6),
+			since('running', 'Running', 5),
+			{key: 'duration', title: 'Duration', width: 'minmax(5.5rem, 1fr)', least: 5.5, priority: 2, numeric: true,
+				value: (row) => this.ran(row), text: (row) => formatDuration(this.ran(row))},
 			{key: 'outcome', title: 'Outcome', width: 'minmax(6.5rem, 1fr)', least: 6.5, priority: 0,
-				value: ({attempt}) => taskStateOrder(stateOf(attempt)),
-				draw: (cell, {attempt}) => drawBadge(cell, stateOf(attempt), stateClass(stateOf(attempt)))},
-			{key: 'failures', title: 'Failures', width: 'minmax(8rem, 2fr)', least: 8, priority: 1,
-				value: ({attempt}) => attempt.failures.length, draw: (cell, {attempt}) => drawTitled(cell, failureList(attempt))},
+				value: ({state}) => taskStateOrder(state), draw: (cell, {state}) => drawBadge(cell, state, stateClass(state))},
+			{key: 'failure', title: 'Failure', width: 'minmax(8rem, 2fr)', least: 8, priority: 3,
+				value: ({failure}) => failure?.text ?? '', draw: (cell, {failure}) => drawTitled(cell, failure?.text ?? '')},
 			{key: 'node', title: 'Node', width: 'minmax(7rem, 1.3fr)', least: 7, priority: 9,
 				value: ({attempt}) => attempt.host, draw: (cell, {attempt}) => drawTitled(cell, attempt.host ?? '')},
 		];
+	}
+
+	ran({startedAt, stoppedAt}) {
+		return startedAt === null ? null : (stoppedAt ?? this.now()) - startedAt;
 	}
 
 	recordColumns() {
@@ -173,8 +212,33 @@ export class EventsPage {
 				value: ({task}) => task, draw: (cell, {task}) => task
 					? drawLink(cell, task, this.hashOf(task)) : setText(cell, '')},
 			{key: 'what', title: 'What', width: 'minmax(8rem, 4fr)', least: 8, priority: 0,
-				draw: (cell, record) => drawTitled(cell, recordWords(record))},
+				draw: (cell, record) => this.drawRecord(cell, record)},
 		];
+	}
+
+	/* A crash has a mark and a way to its log. */
+	drawRecord(cell, record) {
+		const isBad = isCrash(record);
+		if (cell.record === record)
+			return;
+		cell.record = record;
+		const words = recordWords(record);
+		cell.classList.toggle('crash', isBad);
+		cell.title = words;
+		replace(cell, isBad ? ['\u2715 ', h('a', {tabindex: '-1', href: this.logHash(record)}, 'log'), ' '] : null, words);
+	}
+
+	logHash(record) {
+		const present = this.store.model.byName.get(record.task)?.attempt;
+		/* The line tells the next container's number where one was asked for. */
+		const attempt = record.to === 'requested' ? record.attempt - 1 : record.attempt;
+		return runLogHash(this.route.job, {...record, attempt}, present);
+	}
+
+	fold(key) {
+		if (!this.opened.delete(key))
+			this.opened.add(key);
+		this.show();
 	}
 
 	hashOf(task) {
@@ -196,12 +260,54 @@ export class EventsPage {
 	showView() {
 		const views = {timeline: this.gantt, table: this.table, list: this.list};
 		replace(this.body, views[this.view].element);
-		this.zoom.hidden = this.legendElement.hidden = this.view !== 'timeline';
+		this.zoom.hidden = this.legendElement.hidden = this.arrange.hidden = this.view !== 'timeline';
+		this.end.hidden = this.view !== 'list' || this.spans.sequence <= LONG;
 	}
 
 	setQuery(query) {
 		this.query = query;
 		history.replaceState(null, '', withQuery(location.hash, {q: query}));
+		this.show();
+		clearTimeout(this.asking);
+		if (this.isRead && this.spans.sequence > LONG)
+			this.asking = setTimeout(() => this.readLines(), FILTER_MS);
+	}
+
+	/** From the journal's last lines to its first ones, or back. */
+	turn() {
+		this.isFirst = !this.isFirst;
+		this.readLines();
+	}
+
+	/* Of a journal that is longer than what is kept: the lines that match, from either end. */
+	async readLines() {
+		this.rereading?.abort();
+		const asked = this.rereading = new AbortController();
+		const matches = wordFilter(this.query);
+		const counting = new SpanFold();
+		let found = [];
+		let isCut = false;
+		setText(this.count, 'Loading\u2026');
+		try {
+			await this.readAll(asked.signal, (records) => {
+				for (const record of records) {
+					counting.fold(record);
+					this.number(record, counting);
+				}
+				found = found.concat(records.filter((record) => matchesRecord(matches, record)));
+				isCut ||= found.length > RECORDS_MAX;
+				if (found.length > RECORDS_MAX)
+					found = this.isFirst ? found.slice(0, RECORDS_MAX) : found.slice(-RECORDS_MAX);
+			});
+		} catch (error) {
+			if (error.name !== 'AbortError')
+				setText(this.count, error.message);
+			return;
+		}
+		this.records = found;
+		this.isCut = isCut;
+		this.list.sort = {key: 'time', descending: !this.isFirst};
+		this.list.buildHead();
 		this.show();
 	}
 
@@ -216,7 +322,7 @@ export class EventsPage {
 				waiting.push(...records);
 		}));
 		try {
-			await this.readAll();
+			await this.readAll(this.abort.signal, (records) => this.keep(records));
 		} catch (error) {
 			if (error.name !== 'AbortError')
 				setText(this.count, error.message);
@@ -229,9 +335,9 @@ export class EventsPage {
 	}
 
 	/* Line by line as it comes: a long journal is never in memory as one text. */
-	async readAll() {
+	async readAll(signal, take) {
 		const response = await request(this.store.api.url('events', {since: 1, follow: 0}),
-			{headers: {Accept: 'application/x-ndjson'}, signal: this.abort.signal});
+			{headers: {Accept: 'application/x-ndjson'}, signal});
 		const body = response.body.pipeThrough(new TextDecoderStream()).getReader();
 		let rest = '';
 		for (;;) {
@@ -239,7 +345,7 @@ export class EventsPage {
 			const text = rest + (value ?? '');
 			const end = done ? text.length : text.lastIndexOf('\n') + 1;
 			rest = text.slice(end);
-			this.keep(parseLines(text.slice(0, end)));
+			take(parseLines(text.slice(0, end)));
 			if (done)
 				return;
 		}
@@ -250,10 +356,19 @@ export class EventsPage {
 			if (!(record?.seq > this.spans.sequence))
 				continue;
 			this.spans.fold(record);
+			this.number(record, this.spans);
 			this.records.push(record);
 		}
-		if (this.records.length > RECORDS_MAX * 1.2)
+		if (!this.isFirst && this.records.length > LONG) {
 			this.records = this.records.slice(-RECORDS_MAX);
+			this.isCut = true;
+		}
+	}
+
+	/* A crash is of the run that it ended. */
+	number(record, spans) {
+		if (record?.ev === 'task')
+			record.run = spans.runOf(record.task) - (isCrash(record) && !['failed', 'lost'].includes(record.to) ? 1 : 0);
 	}
 
 	take(records) {
@@ -283,7 +398,10 @@ export class EventsPage {
 		const matches = wordFilter(this.query);
 		const place = (history) => this.store.model.byName.get(history.task)?.number ?? Infinity;
 		const all = [...this.spans.tasks.values()].filter(({task}) => matches(task));
-		return sortRows(all, place, false);
+		const order = ORDERS[this.sort];
+		const sorted = sortRows(all, place, false);
+		return order && this.view === 'timeline'
+			? sortRows(sorted, (history) => order(history, this.now()), this.sort !== 'start') : sorted;
 	}
 
 	show() {
@@ -300,37 +418,55 @@ export class EventsPage {
 		if (epochs.length === this.epochsShown)
 			return;
 		this.epochsShown = epochs.length;
-		replace(this.epochs, h('summary', {}, formatPlural(epochs.length, 'epoch')),
-			h('ol', {class: 'addresses'}, epochs.map(({epoch, at}) =>
-				h('li', {value: epoch}, `the cluster formed at ${formatTime(at)}`))));
+		replace(this.epochs, h('summary', {}, `The cluster formed ${formatPlural(epochs.length, 'time')}`),
+			h('ol', {class: 'addresses'}, epochs.map(({epoch, at, why}) =>
+				h('li', {value: epoch}, `at ${formatTime(at)}${why ? `, after ${why}` : ''}`))));
 	}
 
 	showTimeline() {
 		const rows = this.histories();
 		setText(this.count, formatPlural(rows.length, 'task'));
-		this.gantt.set(rows, this.spans.epochs, this.spans.begun ?? 0, this.now());
+		const shown = timelineRows(rows, this.group, this.opened, this.now());
+		for (const row of shown) {
+			if (row.count)
+				row.isOpen = this.opened.has(row.key);
+		}
+		this.gantt.set(shown, this.spans.epochs, this.spans.begun ?? 0, this.now());
+		this.showLegend();
 	}
 
 	showTable() {
-		const rows = this.histories().flatMap((history, place) =>
-			history.attempts.map((attempt) => ({history, attempt, place})));
-		setText(this.count, formatPlural(rows.length, 'attempt'));
+		const histories = this.histories();
+		const rows = histories.flatMap((history, place) => historyRuns(history).map((run) => ({...run, place})));
+		const failures = histories.reduce((sum, history) => sum + failureCount(history), 0);
+		setText(this.count, `${formatPlural(rows.length, 'run')}, ${formatPlural(failures, 'failure')}`);
 		this.table.setRows(rows);
 	}
 
 	showList() {
 		const matches = wordFilter(this.query);
-		const rows = this.query === '' ? this.records
-			: this.records.filter((record) => matches(`${record.task ?? ''} ${recordWords(record)}`));
+		const rows = this.query === '' ? this.records : this.records.filter((record) => matchesRecord(matches, record));
 		const all = this.spans.sequence;
-		setText(this.count, this.records.length < all ? `the last ${formatCount(this.records.length)} of ` +
-			`${formatPlural(all, 'line')}` : formatPlural(rows.length, 'line'));
+		this.end.hidden = all <= LONG;
+		setText(this.end, this.isFirst ? 'Last lines' : 'First lines');
+		setText(this.count, this.isCut ? `the ${this.isFirst ? 'first' : 'last'} ${formatCount(rows.length)} of ` +
+			formatPlural(all, 'line') : this.query ? `${formatCount(rows.length)} of ${formatPlural(all, 'line')}`
+			: formatPlural(rows.length, 'line'));
 		this.list.setRows(rows);
 	}
 }
 
-function stateOf(attempt) {
-	return attempt.outcome ?? attempt.spans[attempt.spans.length - 1]?.state ?? 'waiting';
+const matchesRecord = (matches, record) => matches(`${record.task ?? ''} ${recordWords(record)}`);
+
+const firstOf = (spans, state) => spans.find((span) => span.state === state)?.from ?? null;
+
+/* The time that the step took; the time of day is its title. */
+function drawStep(cell, {spans, began}, state) {
+	const at = firstOf(spans, state);
+	const place = spans.findIndex((span) => span.state === state);
+	const before = place > 0 ? spans[place - 1].from : began;
+	setText(cell, at === null ? '' : at === before ? '\u2013' : `+${formatDuration(at - before)}`);
+	cell.title = at === null ? '' : formatTime(at);
 }
 
 function drawTime(cell, time) {

@@ -513,7 +513,7 @@ def test_timeline(page, serve, job):
         return new Set(new Uint32Array(data.buffer)).size""") > 5, "its colours")
     page.focus(".gantt")
     page.press(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
-    page.wait_for_text("worker:0, attempt 2, epoch 2: running", "[aria-live]")
+    page.wait_for_text("worker:0, run 2: running", "[aria-live]")
     page.press("+", "0", Keys.ENTER)
     page.wait_for_text("worker:0", "h1")
 
@@ -536,26 +536,32 @@ def test_a_failure_that_was_repaired_in_place_is_marked_with_its_reason(page, se
         said = page.run("return document.querySelector('.gantt-frame [aria-live]').textContent")
     assert "killed by signal 11 (SIGSEGV); started anew in place" in said
     page.button("Table")
-    rows = page.wait_for_rows(lambda rows: len(rows) == 8, "Attempts")
-    row = next(row for row in rows if row[0] == "worker:1")
-    assert "running" in row and any("killed by signal 11 (SIGSEGV); started anew in place" in cell for cell in row)
+    rows = page.wait_for_rows(lambda rows: len(rows) == 9, "Runs")
+    runs = [row for row in rows if row[0] == "worker:1"]
+    assert [row[1] for row in runs] == ["1", "2"] and "running" in runs[1]
+    assert "failed" in runs[0] and any("killed by signal 11 (SIGSEGV); started anew in place" in cell for cell in runs[0])
 
 
-def test_times_of_attempts_as_a_table(page, serve, job):
+def test_times_of_runs_as_a_table(page, serve, job):
     page.open(serve(job), "#/events")
     page.button("Table")
-    rows = page.wait_for_rows(lambda rows: len(rows) == 8, "Attempts")
+    rows = page.wait_for_rows(lambda rows: len(rows) == 8, "Runs")
     assert rows[1][0] == "worker:0" and "running" in rows[1]
     job.fail("worker:0")
-    page.wait_for_rows(lambda rows: "failed" in rows[1], "Attempts")
+    page.wait_for_rows(lambda rows: "failed" in rows[1], "Runs")
+    page.wait_for_text("8 runs, 1 failure", ".toolbar")
+    page.click("[data-key=duration]")
+    page.wait_for("[aria-sort=ascending] [data-key=duration]")
 
 
 def test_journal(page, serve, job):
     page.open(serve(job), "#/events?view=list")
     page.wait_for_rows(lambda rows: "forming → running" in rows[0][2], "Journal")
     job.fail("worker:1")
-    page.wait_for_rows(lambda rows: rows[0][1:] == ["worker:1", "running → failed on node02.example.org: exited with code 1"],
-                       "Journal")
+    page.wait_for_rows(lambda rows: rows[0][1:] == [
+        "worker:1", "✕ log running → failed on node02.example.org: exited with code 1"], "Journal")
+    assert page.wait_for(".crash a").get_attribute("href").endswith(
+        "#/tasks/worker:1?log=stderr&q=ValueError%3A+no+data+in+%2Fdata%2Fmnist")
     page.type("[aria-label='Filter tasks and events']", "worker:1 allocated")
     page.wait_for_rows(lambda rows: len(rows) == 2, "Journal")
 

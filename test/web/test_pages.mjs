@@ -3,11 +3,12 @@ import {test} from 'node:test';
 
 import {alignCurves, summarize} from '../../web/chart.js';
 import {safeHref} from '../../web/dom.js';
+import {groupHistory, historyRuns, ranIn, timelineRows} from '../../web/gantt_rows.js';
 import {failureAt, firstTime, spanAt, SpanFold, timeStep} from '../../web/gantt_spans.js';
 import {linesThatMatter} from '../../web/page_cause.js';
 import {comparedIds, overlay, valueWords} from '../../web/page_compare.js';
 import {filterConfig} from '../../web/page_config.js';
-import {recordWords} from '../../web/page_events.js';
+import {isCrash, recordWords} from '../../web/page_events.js';
 import {jobLasted, jobsQuery} from '../../web/page_jobs.js';
 import {chartsOf, logChoices} from '../../web/page_task.js';
 import {jobHash, parseRoute, withQuery} from '../../web/router.js';
@@ -179,7 +180,7 @@ test('an attempt is a row of spans', () => {
 		['allocated', 2, 3], ['launching', 3, 4], ['registered', 4, 5], ['running', 5, 9]]);
 	assert.deepEqual([attempts[0].outcome, attempts[0].ended, attempts[0].cause.kind], ['failed', 9, 'exit']);
 	assert.deepEqual(attempts[1].spans, [{state: 'requested', from: 10, to: null, epoch: 0}]);
-	assert.deepEqual(spans.epochs, [{epoch: 1, at: 5}]);
+	assert.deepEqual(spans.epochs, [{epoch: 1, at: 5, why: ''}]);
 	assert.equal(firstTime(attempts[0], 'running'), 5);
 	assert.equal(firstTime(attempts[1], 'running'), null);
 	assert.equal(spanAt(spans.tasks.get('w:0'), 7).span.state, 'running');
@@ -204,6 +205,51 @@ test('each failure is told once, with its reason and what followed', () => {
 	assert.equal(failureAt(history, 6, 2), null);
 });
 
+test('a row for each run: restarts in place, too', () => {
+	const crash = {kind: 'signal', text: 'SIGSEGV'};
+	const spans = folded(at(1, 'requested'), at(2, 'registered'), at(3, 'running', {epoch: 1, from: 'registered'}),
+		at(5, 'registered', {epoch: 1, from: 'running', cause: crash, restart: 1}),
+		at(6, 'running', {epoch: 1, from: 'registered', cause: crash, restart: 1}),
+		at(7, 'running', {epoch: 1, from: 'running', up: true, restart: 1}),
+		at(9, 'stopping', {epoch: 1, from: 'running'}), at(10, 'registered', {epoch: 1, from: 'stopping'}),
+		at(11, 'running', {epoch: 2, from: 'registered'}),
+		at(15, 'requested', {attempt: 2, from: 'running', cause: {kind: 'lost', text: 'its node is gone'}}));
+	const history = spans.tasks.get('w:0');
+	assert.deepEqual(historyRuns(history).map(({run, state, failure, startedAt, stoppedAt}) =>
+		[run, state, failure?.text ?? '', startedAt, stoppedAt]), [[1, 'failed', 'SIGSEGV; started anew in place', 3, 5],
+		[2, 'stopped', '', 6, 9], [3, 'lost', 'its node is gone; asked for anew', 11, 15], [4, 'requested', '', null, null]]);
+	assert.equal(spans.runOf('w:0'), 4);
+	assert.equal(ranIn(history, 99), 2 + 3 + 4);
+});
+
+test('tasks in groups: their whole time and all failures', () => {
+	const spans = new SpanFold();
+	[['w:0', 1], ['w:1', 3], ['ps:0', 2]].forEach(([task, t], i) => {
+		spans.fold({seq: 2 * i + 1, ev: 'task', task, to: 'requested', t, attempt: 1});
+		spans.fold({...at(t + 1, 'running', {from: 'registered', host: `n${i % 2}`}), seq: 2 * i + 2, task});
+	});
+	spans.fold({...at(8, 'failed', {from: 'running', cause: {kind: 'exit', text: 'boom'}}), seq: 9});
+	const all = [...spans.tasks.values()];
+	const group = groupHistory('w', all.slice(0, 2), 20);
+	assert.deepEqual(group.attempts[0].spans.map(({state, from, to}) => [state, from, to]),
+		[['requested', 1, 2], ['running', 2, null]]);
+	assert.deepEqual(group.attempts[0].failures, [{at: 8, text: 'w:0: boom'}]);
+	const names = (...rest) => timelineRows(all, ...rest, 20).map(({task}) => task);
+	assert.deepEqual(names('', new Set()), ['w:0', 'w:1', 'ps:0']);
+	assert.deepEqual(names('type', new Set(['w'])), ['w (2)', 'w:0', 'w:1', 'ps (1)']);
+	assert.deepEqual(names('node', new Set()), ['n0 (2)', 'n1 (1)']);
+	assert.deepEqual(groupHistory('w', [], 20).attempts[0].spans, []);
+});
+
+test('lines that tell of a failure', () => {
+	const cause = {kind: 'exit'};
+	assert.ok(isCrash({ev: 'task', from: 'running', to: 'failed', cause}));
+	assert.ok(isCrash({ev: 'task', from: 'running', to: 'registered', cause}));
+	assert.ok(!isCrash({ev: 'task', from: 'registered', to: 'running', cause}));
+	assert.ok(!isCrash({ev: 'task', from: 'running', to: 'registered', cause: {kind: 'restarted-by-user'}}));
+	assert.ok(!isCrash({ev: 'job', from: 'running', to: 'failed', cause}));
+});
+
 test('an end is told once, whatever is said of it later', () => {
 	const spans = folded(at(1, 'running', {epoch: 1}), at(2, 'succeeded', {epoch: 1}),
 		at(7, 'succeeded', {epoch: 1, from: 'succeeded', rejoin: true}), at(8, 'requested', {attempt: 2}));
@@ -223,9 +269,9 @@ test('a new container ends the one before; a restart in place does not', () => {
 });
 
 test('an epoch begins when the cluster has formed', () => {
-	const spans = folded({t: 1, ev: 'job', to: 'running', epoch: 1}, {t: 5, ev: 'job', to: 'reforming', epoch: 2},
-		{t: 8, ev: 'job', to: 'running', epoch: 2});
-	assert.deepEqual(spans.epochs, [{epoch: 1, at: 1}, {epoch: 2, at: 8}]);
+	const spans = folded({t: 1, ev: 'job', to: 'running', epoch: 1}, {t: 5, ev: 'job', to: 'reforming', epoch: 2,
+		cause_task: 'w:1', cause: {kind: 'exit', text: 'exited with code 1'}}, {t: 8, ev: 'job', to: 'running', epoch: 2});
+	assert.deepEqual(spans.epochs, [{epoch: 1, at: 1, why: ''}, {epoch: 2, at: 8, why: 'w:1: exited with code 1'}]);
 });
 
 test('nothing of an ended job goes on', () => {
@@ -247,15 +293,15 @@ test('round distances on the axis', () => {
 });
 
 test('lines of the journal in words', () => {
-	assert.equal(recordWords({ev: 'task', from: 'running', to: 'failed', attempt: 2, restart: 1, host: 'n1',
-		cause: {kind: 'signal', signal: 9}}), 'running → failed, attempt 2, restart 1 on n1: killed by SIGKILL');
+	assert.equal(recordWords({ev: 'task', from: 'running', to: 'failed', attempt: 2, restart: 1, run: 3, host: 'n1',
+		cause: {kind: 'signal', signal: 9}}), 'running → failed, run 3 on n1: killed by SIGKILL');
 	assert.equal(recordWords({ev: 'task', from: 'stopped', to: 'stopped', attempt: 1, host: 'n1', used_ms: 2000,
 		used_cpu_ms: 1500, used_rss_bytes: 3 << 20}), 'used 1.5 s of CPU and 3 MiB of memory on n1');
 	for (const ev of ['output', 'checkpoints', 'store'])
 		assert.equal(recordWords({ev, task: 'worker:0', text: 'no room'}), 'no room');
 	assert.equal(recordWords({ev: 'tracking', page: 'https://mlflow'}), 'Tracked: https://mlflow');
 	assert.equal(recordWords({ev: 'waiting'}), 'Nothing is waited for any more');
-	assert.equal(recordWords({ev: 'final', state: 'killed', message: 'killed by ada'}), 'The end: killed. killed by ada');
+	assert.equal(recordWords({ev: 'final', state: 'killed', message: 'killed by ada'}), 'Job killed: killed by ada');
 	assert.equal(recordWords({ev: 'final', state: 'killed', message: 'killed by ada', history_trouble: 'no room'}), 'no room');
 	assert.equal(recordWords({ev: 'final', state: 'killed', message: 'killed by ada',
 		notices: [{of: 'tony.application.on-end', text: 'the command exited with code 0'}]}),
