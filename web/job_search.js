@@ -1,10 +1,10 @@
 /**
- * What is written in the search box of all jobs, "user:ada state:failed big model", and what the portal is asked for.
+ * The search box of all jobs: text such as "user:ada state:failed big model", and the question to the portal that it stands for.
  * Pure.
  */
 import {JOB_STATES} from './states.js';
 
-/** What can stand before a colon, as the portal calls it; other words are looked for in all that is known of a job. */
+/** Names that can stand before a colon, as the portal calls them; other words are looked for in all that is known of a job. */
 export const SEARCH_KEYS = ['user', 'state', 'tag', 'name', 'queue', 'type'];
 export const FILTERS = ['q', ...SEARCH_KEYS];
 
@@ -40,7 +40,7 @@ export function formatSearch(query) {
 }
 
 /**
- * What the end of a text may go on as.
+ * Suggestions for the end of a text.
  * @param {string} text
  * @returns {{before: string, key: string|null, part: string}} `key` null: `part` may become one
  */

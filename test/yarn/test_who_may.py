@@ -140,7 +140,7 @@ def expect_refusal(job, user, *words, **options):
     return told.stderr
 
 
-@pytest.mark.promise("S100")
+@pytest.mark.promise("S102")
 def test_a_viewer_at_the_command_line(alice):
     """The ResourceManager's token proves to the AM who bob is; the job's own token and files stay alice's."""
     job = AlicesJob(alice, view="bob")
@@ -162,7 +162,7 @@ def test_a_viewer_at_the_command_line(alice):
     job.end()
 
 
-@pytest.mark.promise("S100")
+@pytest.mark.promise("S102")
 def test_a_user_who_may_change_and_the_next_am(alice):
     """Each attempt has a key of its own, which the ResourceManager gives to its AM."""
     job = AlicesJob(alice, view="bob", modify=" games")
@@ -174,7 +174,7 @@ def test_a_user_who_may_change_and_the_next_am(alice):
     job.end()
 
 
-@pytest.mark.promise("S100")
+@pytest.mark.promise("S102")
 def test_a_group_at_the_command_line(alice):
     job = AlicesJob(alice, view=" games,ops", modify=" ops,games")
     restarted = job.run_as("games", "restart", behind=["worker:0"])

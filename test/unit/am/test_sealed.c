@@ -277,7 +277,7 @@ static void expect_status(struct api_bed *bed, const char *user, const char *que
 #define LOOK	"GET /v1/job"
 #define RESTART "POST /v1/tasks/worker:0/restart"
 
-/* promise: S100 */
+/* promise: S102 */
 static void test_named_users_have_the_rights_that_the_job_gives(void **state)
 {
 	static const char *const owners[] = {
@@ -319,7 +319,7 @@ static void expect_silence(struct api_bed *bed, const char *user, const char *se
 	bed->user = bed->secret = NULL;
 }
 
-/* promise: S100 */
+/* promise: S102 */
 static void test_a_name_without_its_secret_is_nobody(void **state)
 {
 	struct api_bed *bed = api_bed_create("worker=2", let_in);

@@ -283,9 +283,8 @@ static void test_a_link_with_control_changes_the_job(void **state)
 	expect_answer(bed, "POST /v1/job/kill", headers, "HTTP/1.1 200 OK");
 	assert_int_equal(bed_status(bed->bed).outcome, JOB_KILLED);
 	/* And nothing else that changes it. */
-	static const char *const others[] = {"POST /v1/links", "POST /v1/job/release",
-					     "PUT /v1/job/tokens", "PUT /v1/kv/key",
-					     "POST /v1/tasks/worker:0/exec"};
+	static const char *const others[] = {"POST /v1/links", "PUT /v1/job/tokens",
+					     "PUT /v1/kv/key", "POST /v1/tasks/worker:0/exec"};
 	for (size_t i = 0; i < array_length(others); i++)
 		expect_answer(bed, others[i], headers, "HTTP/1.1 401 Unauthorized");
 }
