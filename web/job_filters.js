@@ -61,7 +61,7 @@ export class JobFilters {
 		this.search.value = formatSearch(query);
 	}
 
-	/** The fields show what the address says by now; words that are being typed stay as they are. @param {URLSearchParams} query */
+	/** The fields show what the address says by now; words being typed stay as they are. @param {URLSearchParams} query */
 	show(query) {
 		const written = parseSearch(this.search.value);
 		if (FILTERS.some((name) => (written[name] ?? '') !== (query.get(name) ?? '')))
