@@ -214,6 +214,15 @@ static int on_tokens(void *data, const void *bytes, size_t length, struct err *e
 	return 0;
 }
 
+static void on_look_at_tokens(void *data, struct scheduler_tokens *tokens, bool *are_renewed)
+{
+	const struct am *am = data;
+
+	*are_renewed = am->scheduler_ops->traits->renews_tokens;
+	if (am->scheduler_ops->traits->has_tokens)
+		scheduler_tokens_look(am->job, tokens);
+}
+
 /* The interface is there before the scheduler is. */
 static char *on_find_secret(void *data, const char *identity, char **user)
 {
@@ -254,6 +263,7 @@ static int open_api(struct am *am, struct err *err)
 				      .numbers = am_on_numbers,
 				      .checkpoint_trouble = am_on_checkpoint_trouble,
 				      .take_tokens = on_tokens,
+				      .look_at_tokens = on_look_at_tokens,
 				      .release = on_release,
 				      .find_secret = on_find_secret,
 				      .log_path = on_log_path};

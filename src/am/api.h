@@ -19,6 +19,7 @@
 #include "protocol/numbers.h"
 
 struct api;
+struct scheduler_tokens;
 
 /* The AM, as the interface sees it. `job`, `machine` and texts are borrowed and outlive the api. */
 struct api_host {
@@ -44,6 +45,9 @@ struct api_host {
 	bool (*release)(void *data);
 	/* The job's processes are to have these tokens: as scheduler_ops.take_tokens(). */
 	int (*take_tokens)(void *data, const void *bytes, size_t length, struct err *err);
+	/* Those that they have; `tokens` is {0}. *are_renewed: as scheduler_traits.renews_tokens
+	 * has it. */
+	void (*look_at_tokens)(void *data, struct scheduler_tokens *tokens, bool *are_renewed);
 	/* As scheduler_ops.find_secret(). */
 	char *(*find_secret)(void *data, const char *identity, char **user);
 	/* Path of a task's "stdout" or "stderr" now, or NULL; the caller frees. */

@@ -170,6 +170,7 @@ struct api_task *api_find_task(struct api *api, struct http_request *request);
 
 /* Those that an executor has, of an AM before this one: they are for all. */
 void api_tokens_inherit(struct api *api, const struct new_tokens *tokens);
+void api_handle_tokens_look(void *data, struct http_request *request);
 void api_handle_tokens(void *data, struct http_request *request);
 
 /* ---- api_audit.c: audit lines (web/audit.h) */

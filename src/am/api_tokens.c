@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "scheduler/scheduler.h"
 
 /* Not over a network in the clear. */
 static bool takes_tokens(const struct api *api)
@@ -102,6 +103,29 @@ void api_handle_tokens(void *data, struct http_request *request)
 		api_answer_empty(request);
 	}
 	new_tokens_finish(&tokens);
+}
+
+/* Nobody renews what tony renew has brought: the ResourceManager knows the first ones alone. */
+void api_handle_tokens_look(void *data, struct http_request *request)
+{
+	const struct api *api = data;
+	struct scheduler_tokens tokens = {0};
+	bool are_renewed;
+	json_t *answer = json_object();
+
+	api->host.look_at_tokens(api->host.data, &tokens, &are_renewed);
+	char *first cleanup_free = tokens.first;
+	are_renewed = are_renewed && !api->tokens.bytes;
+	if (first) {
+		int64_t end = tokens.issued_ms + tokens.interval_ms;
+		json_set_text(answer, "first", first);
+		json_set_int(answer, "issued_ms", tokens.issued_ms);
+		json_set_int(answer, "ends_ms", tokens.ends_ms);
+		json_set_int(answer, "good_until_ms",
+			     are_renewed || end > tokens.ends_ms ? tokens.ends_ms : end);
+		json_set_text(answer, "renewed_by", are_renewed ? "scheduler" : "nobody");
+	}
+	http_answer_json(request, 200, answer);
 }
 
 void api_tokens_inherit(struct api *api, const struct new_tokens *tokens)

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/results.h"
+#include "client/tokens_line.h"
 #include "client/work.h"
 #include "scheduler/state_dir.h"
 
@@ -78,11 +79,14 @@ static void set_am(json_t *object, const struct opened *opened)
 json_t *job_answer(const struct opened *opened)
 {
 	json_t *object = job_view_to_json(opened->view), *work = work_ask(opened);
+	json_t *tokens = tokens_ask(opened);
 
 	exit_code_set_member(object, opened->view->state);
 	json_object_set_new(object, "tasks", job_answer_tasks(opened));
 	if (work)
 		json_object_set_new(object, "work", work);
+	if (tokens)
+		json_object_set_new(object, "tokens", tokens);
 	set_places(object, opened);
 	set_am(object, opened);
 	set_cleared(object, opened);

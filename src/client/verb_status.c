@@ -12,6 +12,7 @@
 #include "client/remedy.h"
 #include "client/report.h"
 #include "client/results.h"
+#include "client/tokens_line.h"
 #include "client/use.h"
 #include "client/verbs.h"
 #include "client/watch.h"
@@ -145,6 +146,17 @@ static void print_work(const struct opened *opened)
 	report_line(line);
 }
 
+static void print_tokens(const struct opened *opened)
+{
+	json_t *tokens cleanup_json = tokens_ask(opened);
+	char *text cleanup_free = tokens_text(tokens);
+
+	if (!text)
+		return;
+	char *line cleanup_free = mem_printf("tokens: %s", text);
+	report_line(line);
+}
+
 static void print_stragglers(const json_t *tasks)
 {
 	size_t i, count = 0;
@@ -238,6 +250,7 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 			    "the history has the ends of its logs");
 	print_elastic(view);
 	print_work(opened);
+	print_tokens(opened);
 	print_stragglers(tasks);
 	for (size_t i = 0; i < view->task_count; i++) {
 		char *line cleanup_free = live_ui(view, i);

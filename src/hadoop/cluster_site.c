@@ -245,6 +245,7 @@ static int read_rpc(const struct reader *reader)
 		{"ipc.client.rpc-timeout.ms", 0, &cluster->call_timeout_ms},
 		{"yarn.resourcemanager.connect.retry-interval.ms", 1, &cluster->retry_interval_ms},
 		{"yarn.resourcemanager.connect.max-wait.ms", -1, &cluster->max_wait_ms},
+		{"dfs.namenode.delegation.token.renew-interval", 1, &cluster->hdfs.token_renew_ms},
 	};
 
 	cluster->require_sasl = str_equal_nocase(authentication, "kerberos");

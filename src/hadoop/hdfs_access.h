@@ -44,6 +44,7 @@ struct hdfs_access {
 	struct str_list behind, behind_services;
 	char *authorities; /* PEM, for https; NULL: those that a machine trusts */
 	int64_t connect_timeout_ms;
+	int64_t token_renew_ms; /* its tokens end so long after each renewal; 0: not known */
 	/* No server is waited for any longer than this, connecting, silent or refusing. It does not
 	 * travel with the job. 0: as webhdfs.h has it. */
 	int64_t patience_ms;

@@ -42,12 +42,16 @@ void token_from_proto(struct hadoop_token *token, const Hadoop__TokenProto *from
 		  from->password.len, from->kind, from->service);
 }
 
-/* org.apache.hadoop.yarn.security.client.YARNDelegationTokenIdentifier */
+/* org.apache.hadoop.yarn.security.client.YARNDelegationTokenIdentifier; NULL: it is none. */
+static Hadoop__YARNDelegationTokenIdentifierProto *read_protobuf(const struct hadoop_token *token)
+{
+	return hadoop__yarndelegation_token_identifier_proto__unpack(NULL, token->identifier_length,
+								     token->identifier);
+}
+
 static char *owner_in_protobuf(const struct hadoop_token *token)
 {
-	Hadoop__YARNDelegationTokenIdentifierProto *identifier =
-		hadoop__yarndelegation_token_identifier_proto__unpack(
-			NULL, token->identifier_length, token->identifier);
+	Hadoop__YARNDelegationTokenIdentifierProto *identifier = read_protobuf(token);
 	char *owner = NULL;
 
 	if (identifier && identifier->owner && *identifier->owner &&
@@ -77,6 +81,46 @@ char *token_owner(const struct hadoop_token *token)
 	if (str_equal(token->kind, TOKEN_KIND_RM))
 		return owner_in_protobuf(token);
 	return token_is_of_hdfs(token) ? owner_in_writable(token) : NULL;
+}
+
+static bool times_in_protobuf(const struct hadoop_token *token, int64_t *issued_ms,
+			      int64_t *ends_ms)
+{
+	Hadoop__YARNDelegationTokenIdentifierProto *identifier = read_protobuf(token);
+	bool has_both = identifier && identifier->has_issuedate && identifier->has_maxdate;
+
+	if (has_both) {
+		*issued_ms = identifier->issuedate;
+		*ends_ms = identifier->maxdate;
+	}
+	if (identifier)
+		hadoop__yarndelegation_token_identifier_proto__free_unpacked(identifier, NULL);
+	return has_both;
+}
+
+/* Behind the version: owner, renewer and real user. */
+static bool times_in_writable(const struct hadoop_token *token, int64_t *issued_ms,
+			      int64_t *ends_ms)
+{
+	struct writable from = {token->identifier, token->identifier_length};
+	const unsigned char *name;
+	size_t version, length;
+
+	if (!writable_take_count(&from, 0, &version))
+		return false;
+	for (int i = 0; i < 3; i++)
+		if (!writable_take_bytes(&from, &name, &length))
+			return false;
+	return writable_take_number(&from, issued_ms) && writable_take_number(&from, ends_ms);
+}
+
+bool token_times(const struct hadoop_token *token, int64_t *issued_ms, int64_t *ends_ms)
+{
+	if (!token_is_for_tasks(token))
+		return false;
+	return str_equal(token->kind, TOKEN_KIND_TIMELINE)
+		       ? times_in_protobuf(token, issued_ms, ends_ms)
+		       : times_in_writable(token, issued_ms, ends_ms);
 }
 
 bool token_is_of_hdfs(const struct hadoop_token *token)

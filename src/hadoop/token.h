@@ -41,6 +41,10 @@ void token_from_proto(struct hadoop_token *token, const Hadoop__TokenProto *from
  * is another one, or the identifier is none of its kind. The caller frees. */
 char *token_owner(const struct hadoop_token *token);
 
+/* When it was issued, and when its server ends it however often it is renewed; wall time. False: it
+ * does not say. */
+bool token_times(const struct hadoop_token *token, int64_t *issued_ms, int64_t *ends_ms);
+
 bool token_is_of_hdfs(const struct hadoop_token *token); /* of a NameNode, or of a gateway */
 /* Such as a job's tasks have: of HDFS, of its key servers, of the timeline server. */
 bool token_is_for_tasks(const struct hadoop_token *token);

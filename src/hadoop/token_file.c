@@ -136,6 +136,27 @@ int token_file_take(const void *bytes, size_t length, struct err *err)
 	return result == 0 ? credentials_write_file(&credentials, path, err) : result;
 }
 
+bool token_file_look(struct token_file_end *end)
+{
+	struct credentials credentials cleanup_credentials = {0};
+	const struct hadoop_token *first = NULL;
+
+	*end = (struct token_file_end){0};
+	if (read_file(&credentials, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < credentials.token_count; i++) {
+		const struct hadoop_token *token = &credentials.tokens[i].token;
+		int64_t issued_ms, ends_ms;
+		if (!token_times(token, &issued_ms, &ends_ms) || (first && ends_ms >= end->ends_ms))
+			continue;
+		*end = (struct token_file_end){.issued_ms = issued_ms, .ends_ms = ends_ms};
+		first = token;
+	}
+	if (first)
+		end->name = mem_printf("%s for %s", first->kind, first->service);
+	return first;
+}
+
 int token_file_owner(char **owner, struct err *err)
 {
 	struct credentials credentials cleanup_credentials = {0};

@@ -21,6 +21,14 @@ int token_file_find(const char *const *kinds, size_t kind_count, const struct st
  * the file. */
 int token_file_take(const void *bytes, size_t length, struct err *err);
 
+/* Of the tokens for tasks in the file, the one that ends first. */
+struct token_file_end {
+	char *name; /* "HDFS_DELEGATION_TOKEN for 10.0.0.5:8020"; the caller frees */
+	int64_t issued_ms, ends_ms;
+};
+/* False: there is none, or no file that can be read. */
+bool token_file_look(struct token_file_end *end);
+
 /* Sets `err`: the server takes this one of them no longer. Returns -1. */
 int token_file_say_ended(const struct hadoop_token *token, struct err *err);
 

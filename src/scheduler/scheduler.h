@@ -60,6 +60,9 @@ struct scheduler_traits {
 	/* Tokens by which a job's processes ask other services come with its containers, and end
 	 * some day: renew() gets others, take_tokens() takes them. */
 	bool has_tokens;
+	/* With has_tokens: it renews those of the submission for as long as their services allow.
+	 */
+	bool renews_tokens;
 	/* It gives users what proves to an AM who they are: find_secret(), and a door's
 	 * identity. */
 	bool names_users;
@@ -225,6 +228,16 @@ struct scheduler_other {
 };
 void scheduler_other_finish(struct scheduler_other *other);
 typedef void scheduler_on_other(void *data, const struct scheduler_other *other);
+
+/* Of the tokens by which the job's processes ask other services, the one that ends first. */
+struct scheduler_tokens {
+	char *first; /* "HDFS_DELEGATION_TOKEN for 10.0.0.5:8020"; NULL: there are none. The
+			caller frees */
+	int64_t issued_ms, ends_ms;
+	int64_t interval_ms; /* one that is not renewed ends so long after it was issued */
+};
+/* With has_tokens; `tokens` is {0}. */
+void scheduler_tokens_look(const struct job *job, struct scheduler_tokens *tokens);
 
 /* How the job ended. */
 struct scheduler_end {

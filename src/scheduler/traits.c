@@ -24,6 +24,7 @@ const struct scheduler_traits yarn_traits = {
 	.restarts_am = true,
 	.has_proxy = true,
 	.has_tokens = true,
+	.renews_tokens = true,
 	.names_users = true,
 	.is_service = true,
 	.tells_resources = true,

@@ -48,7 +48,14 @@ def test_five_renewals_and_a_killed_am(own_cluster, own_tony):
     job = own_tony.submit({"tony.worker.instances": 1, "tony.worker.memory": "512m"}, "--executes",
                           hadoop_client(own_cluster) + PROGRAM.format(directory=own_tony.directory))
     task = job.wait_task("worker:0")
+    first = job.status()["tokens"]
+    assert (first["renewed_by"], first["good_until_ms"]) == ("scheduler", first["ends_ms"])
+    assert first["ends_ms"] - first["issued_ms"] == 90_000
+    assert "the scheduler renews it until then" in own_tony.run("status", job.id).stdout
     assert renew_and_use(own_tony, job, 1).startswith("good, ")
+    newer = job.status()["tokens"]
+    assert newer["renewed_by"] == "nobody" and newer["issued_ms"] > first["issued_ms"]
+    assert newer["good_until_ms"] == newer["issued_ms"] + 30_000
     kill_am(job)
     wait_am(job, 2)
     wait_until(lambda: has_inherited(job), "the tokens to be taken over from the executor")

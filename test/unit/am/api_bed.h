@@ -28,7 +28,8 @@ struct api_bed {
 	size_t troubles;	/* with checkpoints, told so often */
 	char *trouble;		/* ... at last; NULL: none any more */
 	int64_t trouble_since_ms;
-	char *tokens; /* that were taken last; NULL: none */
+	char *tokens;	 /* that were taken last; NULL: none */
+	bool has_tokens; /* of other services, which the scheduler renews */
 	/* Asks as this user, whom the scheduler names, and who proves it by this secret; NULL: with
 	 * the token. */
 	const char *user, *secret;

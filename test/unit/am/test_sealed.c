@@ -190,6 +190,30 @@ static void test_new_tokens_come_with_the_answer_to_a_beat(void **state)
 	reply_finish(&held);
 }
 
+static void expect_end(struct api_bed *bed, const char *renewed_by, int64_t good_until_ms)
+{
+	struct reply reply;
+
+	ask(bed, &reply, "GET", "/v1/job/tokens", NULL);
+	assert_string_equal(reply_member(&reply, "renewed_by"), renewed_by);
+	assert_int_equal(reply_number(&reply, "good_until_ms"), good_until_ms);
+	reply_finish(&reply);
+}
+
+/* The scheduler renews the first ones, and knows no others. */
+static void test_end_of_tokens_is_told(void **state)
+{
+	struct api_bed *bed = *state;
+	struct reply reply;
+
+	expect_end(bed, "", -1);
+	bed->has_tokens = true;
+	expect_end(bed, "scheduler", 100000);
+	ask(bed, &reply, "PUT", "/v1/job/tokens", NEW_TOKENS);
+	reply_finish(&reply);
+	expect_end(bed, "nobody", 51000);
+}
+
 static void expect_refused(struct api_bed *bed, const char *body)
 {
 	struct reply reply;
@@ -363,6 +387,7 @@ int main(void)
 		TEST(test_a_link_changes_nothing_where_there_is_no_tls),
 		TEST(test_both_ports_are_drained),
 		TEST(test_new_tokens_come_with_the_answer_to_a_beat),
+		TEST(test_end_of_tokens_is_told),
 		TEST(test_what_are_no_tokens_is_refused),
 		TEST(test_an_am_that_follows_takes_newer_tokens_over),
 		cmocka_unit_test(test_without_tls_no_tokens_are_taken),

@@ -162,6 +162,32 @@ static void test_owner(void **state)
 	}
 }
 
+static void expect_times(const char *kind, const char *identifier, size_t length, int64_t issued_ms,
+			 int64_t ends_ms)
+{
+	struct hadoop_token token cleanup_token = {0};
+	int64_t issued = -1, end = -1;
+
+	token_set(&token, identifier, length, "p", 1, kind, "");
+	assert_int_equal(token_times(&token, &issued, &end), ends_ms > 0);
+	if (ends_ms > 0) {
+		assert_int_equal(issued, issued_ms);
+		assert_int_equal(end, ends_ms);
+	}
+}
+
+static void test_times(void **state)
+{
+	expect_times(TOKEN_KIND_HDFS, WRITABLE, sizeof(WRITABLE) - 1, 0x01a217e0534e,
+		     0x01a217e13dae);
+	expect_times(TOKEN_KIND_KMS, WRITABLE, sizeof(WRITABLE) - 1, 0x01a217e0534e,
+		     0x01a217e13dae);
+	expect_times(TOKEN_KIND_TIMELINE, PROTOBUF, sizeof(PROTOBUF) - 1, 1795696907086, 16384);
+	expect_times(TOKEN_KIND_RM, PROTOBUF, sizeof(PROTOBUF) - 1, 0, 0);
+	expect_times(TOKEN_KIND_HDFS, WRITABLE, sizeof(WRITABLE) - 4, 0, 0);
+	expect_times(TOKEN_KIND_HDFS, "", 0, 0, 0);
+}
+
 /* ---- files -------------------------------------------------------------------------------- */
 
 static const char empty[] = "HDTS\0\0";
@@ -440,12 +466,19 @@ static void test_add(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),	   cmocka_unit_test(test_lengths),
-		cmocka_unit_test(test_url_string), cmocka_unit_test(test_from_url_string),
-		cmocka_unit_test(test_owner),	   cmocka_unit_test(test_am_file),
-		cmocka_unit_test(test_empty),	   cmocka_unit_test(test_protobuf),
-		cmocka_unit_test(test_truncated),  cmocka_unit_test(test_not_credentials),
-		cmocka_unit_test(test_java_files), cmocka_unit_test(test_find),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_url_string),
+		cmocka_unit_test(test_from_url_string),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_owner),
+		cmocka_unit_test(test_am_file),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_protobuf),
+		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_not_credentials),
+		cmocka_unit_test(test_java_files),
+		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_add),
 	};
 
