@@ -35,6 +35,11 @@ static struct {
 	char *kms; /* hadoop.security.key.provider.path; NULL: there is none */
 } own;
 
+const char *hdfs_ticket_renewer(void)
+{
+	return own.renewer ? own.renewer : "";
+}
+
 /* The NameNodes of a nameservice have one token, by whose name Hadoop's clients look for it. */
 static char *service_of(const struct hdfs_token_server *server)
 {
@@ -67,7 +72,7 @@ static int ask_name_nodes(const struct hdfs_token_server *server, int64_t patien
 		.max_wait_ms = patience_ms ? 0 : MAX_WAIT_MS,
 	};
 
-	request.renewer = own.renewer ? own.renewer : "";
+	request.renewer = (char *)hdfs_ticket_renewer();
 	if (rpc_call_wait(&options, &NN_GET_DELEGATION_TOKEN, &request.base, &response, NULL, err) <
 	    0)
 		return -1;
@@ -93,7 +98,7 @@ static struct gateway_question gateway_question(const struct hdfs_token_server *
 		.authorities = server->authorities,
 		.principal = own.user_principal,
 		.keytab = own.user_keytab,
-		.renewer = own.renewer ? own.renewer : "",
+		.renewer = hdfs_ticket_renewer(),
 		.patience_ms = patience_ms,
 		.user = hadoop_proxy_user(),
 	};

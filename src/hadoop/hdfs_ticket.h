@@ -14,6 +14,9 @@ void hdfs_tokens_by_ticket(int (*find_cluster)(struct err *err));
 /* Whose tickets prove who the user is, whose principals are to be believed, and who renews. */
 void hdfs_ticket_use(const struct hadoop_cluster *cluster, struct hadoop_site *site);
 
+/* That one; never NULL. */
+const char *hdfs_ticket_renewer(void);
+
 /* Tokens may be shown to these servers as well: a description of the user's own names them. */
 void hdfs_ticket_trust(const struct hdfs_access *hdfs);
 

@@ -107,16 +107,19 @@ static struct rpc_options rpc_options(const struct yarn *yarn)
 	};
 }
 
-/* It connects when it is asked first. An AM has no ticket for it. */
+/* It connects when it is asked first. An AM has no ticket for it, and with Kerberos that of a job
+ * which waits for others a token (yarn_submit.c). */
 static struct rpc_client *find_clients_service(const struct yarn *yarn)
 {
 	struct rpc_options options = rpc_options(yarn);
 
 	options.service = &RM_CLIENT;
 	options.addresses = yarn->cluster->rm;
-	options.token = NULL; /* it is for the scheduler alone */
-	options.require_sasl = false;
-	return yarn->cluster->require_sasl ? NULL : rpc_client_create(yarn->base, &options, NULL);
+	options.token = credentials_find_kind(&yarn->credentials, TOKEN_KIND_RM);
+	options.require_sasl = yarn->cluster->require_sasl;
+	return options.require_sasl && !options.token
+		       ? NULL
+		       : rpc_client_create(yarn->base, &options, NULL);
 }
 
 static void on_registered(void *data,

@@ -291,19 +291,6 @@ static int check_tags(const struct job *job, struct err *err)
 	return 0;
 }
 
-/* The service for clients knows users by their tickets, and an AM has none. */
-static int check_start(const struct hadoop_cluster *cluster, const struct job *job, struct err *err)
-{
-	if (!cluster->require_sasl || (job->after.count == 0 && job->array_limit == 0))
-		return 0;
-	return err_set(err, ERR_CONFIG,
-		       "%s: on a cluster with Kerberos an application master cannot ask how other "
-		       "jobs stand; write %s",
-		       job->after.count > 0 ? "--after" : "--array",
-		       job->after.count > 0 ? "tony wait JOB && tony submit ..."
-					    : "--array without %N");
-}
-
 static void take_identity(struct hadoop_cluster *cluster, struct job *job,
 			  const Hadoop__ApplicationIdProto *id)
 {
@@ -324,9 +311,9 @@ int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct share
 		HADOOP__GET_NEW_APPLICATION_REQUEST_PROTO__INIT;
 	ProtobufCMessage *response cleanup_message = NULL;
 
-	if (check_start(cluster, job, err) < 0 || check_tags(job, err) < 0 ||
-	    check_placements(job, err) < 0 || yarn_get_tokens(cluster, job, err) < 0 ||
-	    yarn_check_staging(cluster, err) < 0 || resolve_checkpoint_dir(cluster, job, err) < 0 ||
+	if (check_tags(job, err) < 0 || check_placements(job, err) < 0 ||
+	    yarn_get_tokens(cluster, job, err) < 0 || yarn_check_staging(cluster, err) < 0 ||
+	    resolve_checkpoint_dir(cluster, job, err) < 0 ||
 	    yarn_history_prepare(cluster, job, err) < 0 || describe(cluster, job, err) < 0 ||
 	    yarn_call(cluster, &RM_GET_NEW_APPLICATION, &request.base, &response, NULL, err) < 0)
 		return -1;

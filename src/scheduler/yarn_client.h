@@ -68,6 +68,10 @@ int yarn_check_total(struct hadoop_cluster *cluster, const struct job *job,
 /* Those that the job's containers need, with all that this process has opened so far
  * (hdfs_token.h); where the cluster does not use Kerberos, none. */
 int yarn_get_tokens(const struct hadoop_cluster *cluster, const struct job *job, struct err *err);
+/* One of the ResourceManager, out of the file that HADOOP_TOKEN_FILE_LOCATION names or by the
+ * user's ticket (*is_own). `token` is {0}. */
+int yarn_get_rm_token(const struct hadoop_cluster *cluster, struct hadoop_token *token,
+		      bool *is_own, struct err *err);
 int yarn_renew(const struct job *job, struct str *tokens, struct str_list *names, struct err *err);
 struct scheduler_negotiator *yarn_open_negotiator(const char *keytab, struct err *err);
 

@@ -138,7 +138,8 @@ struct yarn {
 	struct map *leaving;	 /* "host:port" of those that are being decommissioned */
 	bool follows;		 /* another AM */
 	bool leaving_is_asked;
-	struct rpc_client *rm; /* its service for clients; NULL: on a cluster with Kerberos */
+	struct rpc_client *rm; /* its service for clients; NULL: it cannot be asked, for want of a
+				  token */
 	scheduler_on_other *on_other; /* of the question under way */
 	void *on_other_data;
 

@@ -1,6 +1,4 @@
-/* How other jobs of the user stand: the ResourceManager's service for clients is asked. An AM has
- * no ticket, and no token for that service, so on a cluster with Kerberos the client refuses a job
- * that would have to ask (yarn_check.c). */
+/* How other jobs of the user stand: the ResourceManager's service for clients is asked. */
 #include <string.h>
 
 #include "base/mem.h"

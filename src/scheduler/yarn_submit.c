@@ -117,15 +117,37 @@ static void add_acls(struct submission *submission)
 	submission->launch.application_acls = submission->acl_list;
 }
 
+/* By which the AM of a job that waits for others asks how they stand. Its tasks do not get it. */
+static int add_rm_token(const struct submission *submission, struct credentials *credentials,
+			bool *are_own, struct err *err)
+{
+	const struct job *job = submission->job;
+	struct hadoop_token token cleanup_token = {0};
+	bool is_own;
+
+	if (!submission->cluster->require_sasl || (job->after.count == 0 && job->array_limit == 0))
+		return 0;
+	if (yarn_get_rm_token(submission->cluster, &token, &is_own, err) < 0)
+		return err_wrap(err,
+				"%s: the application master needs a token of the "
+				"ResourceManager to ask how other jobs stand",
+				job->after.count > 0 ? "--after" : "--array");
+	credentials_add_token(credentials, token.service, &token);
+	*are_own = *are_own && is_own;
+	return 0;
+}
+
 /* The ResourceManager renews the tokens while the job lives, and cancels them at its end: unless
  * somebody else goes by them, too. */
-static void add_credentials(struct submission *submission, const char *token,
-			    const char *description)
+static int add_credentials(struct submission *submission, const char *token,
+			   const char *description, struct err *err)
 {
 	struct credentials credentials cleanup_credentials = {0};
 	bool are_own;
 
 	hdfs_tokens_add(&credentials, &are_own);
+	if (add_rm_token(submission, &credentials, &are_own, err) < 0)
+		return -1;
 	submission->context.has_cancel_tokens_when_complete = true;
 	submission->context.cancel_tokens_when_complete = are_own;
 	credentials_add_secret(&credentials, HADOOP_SECRET_TOKEN, token, strlen(token));
@@ -134,16 +156,18 @@ static void add_credentials(struct submission *submission, const char *token,
 	submission->launch.has_tokens = true;
 	submission->launch.tokens.data = (uint8_t *)submission->credentials.text;
 	submission->launch.tokens.len = submission->credentials.length;
+	return 0;
 }
 
-static void fill_launch(struct submission *submission, const char *token, const char *description)
+static int fill_launch(struct submission *submission, const char *token, const char *description,
+		       struct err *err)
 {
 	submission->command[0] = COMMAND;
 	submission->launch.n_command = 1;
 	submission->launch.command = submission->command;
 	add_acls(submission);
-	add_credentials(submission, token, description);
 	submission->context.am_container_spec = &submission->launch;
+	return add_credentials(submission, token, description, err);
 }
 
 static void fill_resource(struct submission *submission)
@@ -310,7 +334,8 @@ int yarn_submit(const struct hadoop_cluster *cluster, const struct job *job, con
 	    add_agent(&submission, err) < 0)
 		return -1;
 	add_environment(&submission);
-	fill_launch(&submission, token, description);
+	if (fill_launch(&submission, token, description, err) < 0)
+		return -1;
 	fill_context(&submission);
 	request.application_submission_context = &submission.context;
 	int result =

@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "hadoop/hdfs_ticket.h"
 #include "hadoop/hdfs_token.h"
+#include "hadoop/methods.h"
+#include "hadoop/token_file.h"
 #include "scheduler/job_tokens.h"
 #include "scheduler/yarn_client.h"
 
@@ -107,6 +109,37 @@ int yarn_get_tokens(const struct hadoop_cluster *cluster, const struct job *job,
 			return err_wrap(err, YARN_OTHERS_KEY);
 	}
 	return 0;
+}
+
+/* Hadoop's own clients find it by these services, and the ResourceManager itself when it renews. */
+static int ask_resource_manager(const struct hadoop_cluster *cluster, struct hadoop_token *token,
+				struct err *err)
+{
+	Hadoop__GetDelegationTokenRequestProto request =
+		HADOOP__GET_DELEGATION_TOKEN_REQUEST_PROTO__INIT;
+	ProtobufCMessage *response cleanup_message = NULL;
+
+	request.renewer = (char *)hdfs_ticket_renewer();
+	if (yarn_call(cluster, &RM_GET_DELEGATION_TOKEN, &request.base, &response, NULL, err) < 0)
+		return -1;
+	const Hadoop__TokenProto *made =
+		((Hadoop__GetDelegationTokenResponseProto *)response)->token;
+	if (!made)
+		return err_set(err, ERR_DENIED, "the ResourceManager gives no delegation token");
+	token_from_proto(token, made);
+	mem_replace(&token->service, str_list_join(&cluster->token_services, ","));
+	return 0;
+}
+
+int yarn_get_rm_token(const struct hadoop_cluster *cluster, struct hadoop_token *token,
+		      bool *is_own, struct err *err)
+{
+	static const char *const kind = TOKEN_KIND_RM;
+
+	if (token_file_find(&kind, 1, &cluster->token_services, token, err) < 0)
+		return -1;
+	*is_own = !token->kind;
+	return *is_own ? ask_resource_manager(cluster, token, err) : 0;
 }
 
 /* The ResourceManager does not know them, and neither renews nor cancels them. */

@@ -15,6 +15,8 @@ CLUSTER = {"--nodes": 1, "--secure": None, "--https": None, "--protection": "pri
 JAVA = ("printf '[libdefaults]\\ndefault_realm = ANY\\n' >krb5.conf; hdfs() {{ KRB5CCNAME=FILE:/nowhere {java} "
         "-Djava.security.krb5.conf=krb5.conf -cp '{conf}:{jars}' org.apache.hadoop.fs.FsShell \"$@\"; }}; ")
 
+KINDS = "grep -aoE '[A-Z]+_DELEGATION_TOKEN|YARN_A[M]_RM_TOKEN' $HADOOP_TOKEN_FILE_LOCATION"
+
 NATIVE = """
 import os
 from hdfs_native import Client
@@ -93,12 +95,31 @@ def test_tokens_alone(own_cluster, own_tony):
         print(done.stdout, done.stderr)
     own_tony.env |= {"HADOOP_TOKEN_FILE_LOCATION": str(file), "KRB5CCNAME": "FILE:/nowhere"}
     assert told(own_tony, "queues")["default"]["parts"][0]["user_limit"]  # by its web service
-    script = "grep -aoE '[A-Z]+_DELEGATION_TOKEN|YARN_A[M]_RM_TOKEN' $HADOOP_TOKEN_FILE_LOCATION"
     for _ in range(2):
-        job = own_tony.submit({"tony.worker.instances": 1}, "--executes", script)
+        job = own_tony.submit({"tony.worker.instances": 1}, "--executes", KINDS)
         assert job.wait() == 0
         assert job.logs("worker:0").split() == ["HDFS_DELEGATION_TOKEN"]
         job.wait_final("SUCCEEDED")
+
+
+@pytest.mark.promise("S69")
+def test_a_job_waits_for_another_one(own_cluster, own_tony):
+    """Its AM, and the next one, ask the ResourceManager by a token of its own, which no task has."""
+    first = own_tony.submit({"tony.worker.instances": 1}, "--executes",
+                            f"while ! test -e {own_tony.directory}/go; do sleep 0.1; done")
+    second = own_tony.submit({"tony.worker.instances": 1}, "--after", first.id, "--executes", KINDS)
+    waits = f"waits for job {first.id} to succeed"
+    wait_until(lambda: waits == second.status().get("waiting"), "the job to wait")
+    for process in second.am():
+        os.kill(process, 9)
+    wait_until(lambda: second.status()["am_attempt"] == 2, "the next AM")
+    wait_until(lambda: waits == second.status().get("waiting"), "the job to wait")
+    (own_tony.directory / "go").touch()
+    assert [job.wait() for job in (first, second)] == [0, 0]
+    assert second.logs("worker:0").split() == ["HDFS_DELEGATION_TOKEN"]
+    array = own_tony.run("submit", "--array", "1-2%1", "--scheduler", "yarn", "--workers", "1", "--executes", "true")
+    assert array.returncode == 0, array.stderr
+    assert own_tony.run("wait", array.stdout.strip()).returncode == 0
 
 
 def test_nothing_is_sent_in_the_clear(own_cluster, own_tony):
