@@ -9,6 +9,7 @@
 struct word {
 	char *bytes;
 	size_t length;
+	size_t kept; /* so many bytes of it, or more, may be its beginning */
 };
 
 struct mask_words {
@@ -24,7 +25,7 @@ static bool is_blank(char byte)
 	return byte == ' ' || byte == '\t' || byte == '\r';
 }
 
-static void add_word(struct mask_words *words, const char *bytes, size_t length)
+static void add_word(struct mask_words *words, const char *bytes, size_t length, size_t kept)
 {
 	while (length > 0 && is_blank(bytes[length - 1]))
 		length--;
@@ -32,7 +33,7 @@ static void add_word(struct mask_words *words, const char *bytes, size_t length)
 		length--;
 	if (length < MASK_LEAST)
 		return;
-	struct word word = {mem_alloc(length), length};
+	struct word word = {mem_alloc(length), length, kept};
 	memcpy(word.bytes, bytes, length);
 	words->items = mem_grow(words->items, words->count, sizeof(word));
 	words->items[words->count++] = word;
@@ -44,7 +45,7 @@ static void add_lines(struct mask_words *words, const char *bytes, size_t length
 	while (length > 0) {
 		const char *end = memchr(bytes, '\n', length);
 		size_t line = end ? (size_t)(end - bytes) : length;
-		add_word(words, bytes, line);
+		add_word(words, bytes, line, 1);
 		line += end != NULL;
 		bytes += line;
 		length -= line;
@@ -58,7 +59,7 @@ static int compare(const void *a, const void *b)
 	return (unsigned char)*one->bytes - (unsigned char)*other->bytes;
 }
 
-struct mask_words *mask_words_create(const struct job_secrets *secrets)
+struct mask_words *mask_words_create(const struct job_secrets *secrets, const char *token)
 {
 	struct mask_words *words = mem_alloc(sizeof(*words));
 
@@ -66,6 +67,8 @@ struct mask_words *mask_words_create(const struct job_secrets *secrets)
 	for (size_t i = 0; i < secrets->count; i++)
 		if (secrets->items[i].value)
 			add_lines(words, secrets->items[i].value, secrets->items[i].length);
+	if (token)
+		add_word(words, token, strlen(token), MASK_TOKEN_LEAST);
 	if (words->count == 0) {
 		free(words);
 		return NULL;
@@ -91,6 +94,13 @@ void mask_words_destroy(struct mask_words *words)
 
 /* ---- texts -------------------------------------------------------------------------------- */
 
+static inline bool begins_word(const struct mask_words *words, char byte)
+{
+	size_t number = (unsigned char)byte;
+
+	return words->first[number] < words->first[number + 1];
+}
+
 /* The length of the longest word that stands there. *is_open: the text ends within a word. */
 static size_t find_word(const struct mask_words *words, const char *text, size_t length,
 			bool *is_open)
@@ -104,7 +114,7 @@ static size_t find_word(const struct mask_words *words, const char *text, size_t
 		if (memcmp(word->bytes, text, common) != 0)
 			continue;
 		if (common < word->length)
-			*is_open = true;
+			*is_open = *is_open || common >= word->kept;
 		else if (word->length > longest)
 			longest = word->length;
 	}
@@ -120,6 +130,10 @@ static size_t copy(const struct mask_words *words, const char *text, size_t leng
 	bool is_open;
 
 	while (at < length) {
+		if (!begins_word(words, text[at])) {
+			at++;
+			continue;
+		}
 		size_t found = find_word(words, text + at, length - at, &is_open);
 		if (is_open && !is_end)
 			break;
@@ -151,6 +165,11 @@ void mask_feed(struct mask *mask, const char *bytes, size_t length, struct str *
 {
 	struct str *held = &mask->held;
 
+	if (held->length == 0) {
+		size_t copied = copy(mask->words, bytes, length, false, out);
+		str_append_bytes(held, bytes + copied, length - copied);
+		return;
+	}
 	str_append_bytes(held, bytes, length);
 	size_t copied = copy(mask->words, str_text(held), held->length, false, out);
 	if (copied == 0)

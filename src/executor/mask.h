@@ -1,7 +1,8 @@
 /*
- * Puts "***" where a program prints a secret of its job (--secret, --secret-file): each line of a
- * value, without blanks around it, is a word that is looked for, if it has MASK_LEAST bytes. A
- * shorter one may be any word. The mask finds no value that a program has changed (to base64, say).
+ * Puts "***" where a program prints a secret of its job (--secret, --secret-file), or the job's
+ * token: each line of a value, without blanks around it, is a word that is looked for, if it has
+ * MASK_LEAST bytes. A shorter one may be any word. The mask finds no value that a program has
+ * changed (to base64, say).
  */
 #ifndef TONY_EXECUTOR_MASK_H
 #define TONY_EXECUTOR_MASK_H
@@ -9,12 +10,17 @@
 #include "base/str.h"
 #include "job/job_secret.h"
 
-enum { MASK_LEAST = 8 };
+enum {
+	MASK_LEAST = 8,
+	/* What may be the beginning of a secret is kept back until more comes; of the token, which
+	 * every job has, no less than this, as a word of the program's may begin like it. */
+	MASK_TOKEN_LEAST = 16,
+};
 
 struct mask_words;
 
-/* NULL: there is nothing to look for. */
-struct mask_words *mask_words_create(const struct job_secrets *secrets);
+/* `token` NULL: there is none. NULL: there is nothing to look for. */
+struct mask_words *mask_words_create(const struct job_secrets *secrets, const char *token);
 void mask_words_destroy(struct mask_words *words); /* wipes them; NULL is fine */
 
 /* The whole of a text; NULL as words or text is fine. */

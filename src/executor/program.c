@@ -506,7 +506,7 @@ static struct program *create(const struct program_options *options)
 	struct event_base *base = options->base;
 
 	program->options = *options;
-	program->mask = mask_words_create(&options->job->secrets);
+	program->mask = mask_words_create(&options->job->secrets, options->token);
 	program->count = (size_t)framework_process_count(options->job, options->type);
 	program->decider = program->count;
 	program->processes = mem_alloc_array(program->count, sizeof(*program->processes));

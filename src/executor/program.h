@@ -21,6 +21,7 @@ struct program_options {
 	struct event_base *base;
 	const struct job *job;
 	const struct job_type *type;
+	const char *token; /* the job's, which its logs do not show; NULL: there is none */
 	const char *work_dir, *log_dir;
 	const char *stdin_file;	   /* of each process; needed for the start only; NULL: none */
 	const char *progress_file; /* of the first process (progress.h) */

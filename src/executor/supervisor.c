@@ -452,6 +452,7 @@ static int start_program(struct supervisor *supervisor, struct err *err)
 		.base = supervisor->base,
 		.job = settings->job,
 		.type = supervisor->type,
+		.token = settings->token,
 		.work_dir = settings->work_dir,
 		.log_dir = settings->log_dir,
 		.progress_file = settings->progress_file,

@@ -35,6 +35,15 @@ def test_programs_have_secrets_and_their_files_go_with_the_task(tony, project):
     wait_until(lambda: not (job.directory / "containers/worker-0-1/secrets").exists(), "the secrets to be removed")
 
 
+def test_logs_do_not_show_the_jobs_token(tony):
+    """It orders the job about, and those may read its logs who may only look."""
+    _, job = tony.job({"tony.worker.instances": 1, "tony.worker.command": "echo $(cat $TONY_TOKEN_FILE); cat $TONY_TOKEN_FILE >&2"})
+    assert job.logs("worker:0") == "***\n"
+    token = (job.directory / "token").read_bytes().strip()
+    assert len(token) == 64
+    assert not [path for path in (job.directory / "containers").rglob("std*") if token in path.read_bytes()]
+
+
 @pytest.mark.promise("S80")
 def test_the_files_of_a_killed_executor_are_removed(tony, project):
     job = tony.submit({"tony.worker.instances": 1, "tony.worker.command": "sleep 600", "tony.worker.max-restarts": 0,

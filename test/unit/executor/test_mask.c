@@ -34,7 +34,7 @@ static void add(struct scene *scene, const void *value, size_t length)
 	job_secrets_add(&scene->secrets,
 			(struct job_secret){mem_strdup("KEY"), false, copy, length});
 	mask_words_destroy(scene->words);
-	scene->words = mask_words_create(&scene->secrets);
+	scene->words = mask_words_create(&scene->secrets, NULL);
 }
 
 /* In pieces of so many bytes. */
@@ -132,6 +132,26 @@ static void test_nothing_else_is_held_back(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
+#define TOKEN "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/* Every job has one: the end of a text that begins like it does not wait for more. */
+static void test_token(void **state)
+{
+	static const char prompt[] = "step 012345678";
+	struct scene *scene = *state;
+	struct str out cleanup_str = {0};
+
+	scene->words = mask_words_create(&scene->secrets, TOKEN);
+	struct mask mask = {.words = scene->words};
+	mask_feed(&mask, prompt, strlen(prompt), &out);
+	assert_string_equal(str_text(&out), prompt);
+	mask_feed(&mask, "\nBearer " TOKEN, 8 + 40, &out);
+	mask_feed(&mask, TOKEN + 40, 24, &out);
+	mask_feed(&mask, "\n", 1, &out);
+	assert_string_equal(str_text(&out), "step 012345678\nBearer ***\n");
+	mask_finish(&mask);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +160,7 @@ int main(void)
 		TEST(test_the_longest_of_several_values_counts),
 		TEST(test_a_short_value_may_be_any_word),
 		TEST(test_nothing_else_is_held_back),
+		TEST(test_token),
 	};
 
 	return cmocka_run_group_tests_name("mask", tests, NULL, NULL);

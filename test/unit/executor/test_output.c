@@ -68,7 +68,7 @@ static void secrets_are_masked_in_the_file_and_the_tail(void **state)
 {
 	struct job_secret items[] = {{(char *)"KEY", false, (char *)"canary-1", 8}};
 	const struct job_secrets secrets = {items, array_length(items)};
-	struct mask_words *words = mask_words_create(&secrets);
+	struct mask_words *words = mask_words_create(&secrets, NULL);
 	struct output_options options = {.tail_lines = 9, .mask = words};
 	struct str_list lines = {0};
 	struct bed bed;
