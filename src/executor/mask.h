@@ -12,8 +12,8 @@
 
 enum {
 	MASK_LEAST = 8,
-	/* What may be the beginning of a secret is kept back until more comes; of the token, which
-	 * every job has, no less than this, as a word of the program's may begin like it. */
+	/* The mask keeps the beginning of a secret back until more comes; of the token, which every
+	 * job has, no less than this, as a word of the program's may begin like it. */
 	MASK_TOKEN_LEAST = 16,
 };
 

@@ -37,7 +37,8 @@ def test_programs_have_secrets_and_their_files_go_with_the_task(tony, project):
 
 def test_logs_do_not_show_the_jobs_token(tony):
     """It orders the job about, and those may read its logs who may only look."""
-    _, job = tony.job({"tony.worker.instances": 1, "tony.worker.command": "echo $(cat $TONY_TOKEN_FILE); cat $TONY_TOKEN_FILE >&2"})
+    command = "echo $(cat $TONY_TOKEN_FILE); cat $TONY_TOKEN_FILE >&2"
+    _, job = tony.job({"tony.worker.instances": 1, "tony.worker.command": command})
     assert job.logs("worker:0") == "***\n"
     token = (job.directory / "token").read_bytes().strip()
     assert len(token) == 64
