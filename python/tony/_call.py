@@ -195,31 +195,45 @@ def run(call: Call[T]) -> T:
         return call.finish(code, out, err)
 
 
-def _read_lines(out: IO[bytes], deadline: Optional[float]) -> Iterator[bytes]:
-    rest = b""
-    while True:
-        if deadline is not None and not select.select([out], [], [], max(0.0, deadline - time.monotonic()))[0]:
-            raise WaitTimeout("the time to wait is over", 9)
-        piece = os.read(out.fileno(), 1 << 16)
+class Stream(Generic[T]):
+    """The items of a command as they come, for a caller that has other things to do meanwhile."""
+
+    def __init__(self, lines: Lines[T]) -> None:
+        self._lines, self._rest, self.ended = lines, b"", False
+        self._files = contextlib.ExitStack()
+        self._err = self._files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  close() ends it
+        try:
+            self._process = _start(lines.arguments, subprocess.PIPE, self._err, {})
+        except BaseException:
+            self._files.close()
+            raise
+        assert self._process.stdout
+        self._out = self._files.enter_context(self._process.stdout)
+
+    def take(self, seconds: Optional[float] = None) -> List[T]:
+        """Those that are there, after `seconds` at most (None: no limit); `ended` tells whether there will be more."""
+        if self.ended or not select.select([self._out], [], [], seconds)[0]:
+            return []
+        piece = os.read(self._out.fileno(), 1 << 16)
+        *whole, self._rest = (self._rest + piece).split(b"\n")
         if not piece:
-            return
-        *whole, rest = (rest + piece).split(b"\n")
-        yield from whole
+            self.ended = True
+            self._lines.finish(self._process.wait(), self._err)
+        return [self._lines.item(line) for line in whole]
+
+    def close(self) -> None:
+        _end(self._process)
+        self._files.close()
 
 
 def iterate(lines: Lines[T], deadline: Optional[float] = None) -> Iterator[T]:
     """WaitTimeout when time.monotonic() has come to the deadline."""
-    with tempfile.TemporaryFile() as err:
-        process = _start(lines.arguments, subprocess.PIPE, err, {})
-        assert process.stdout
-        with process.stdout:
-            try:
-                for line in _read_lines(process.stdout, deadline):
-                    yield lines.item(line)
-                code = process.wait()
-            finally:
-                _end(process)
-        lines.finish(code, err)
+    with contextlib.closing(Stream(lines)) as stream:
+        while not stream.ended:
+            items = stream.take(None if deadline is None else max(0.0, deadline - time.monotonic()))
+            if not items and deadline is not None and not stream.ended and time.monotonic() >= deadline:
+                raise WaitTimeout("the time to wait is over", 9)
+            yield from items
 
 
 # ---- with asyncio

@@ -66,6 +66,11 @@ class Task:
         return self.name.partition(":")[0]
 
     @property
+    def started(self) -> bool:
+        """Its program runs, or has run."""
+        return self.state not in ("waiting", "requested", "allocated", "launching", "registered")
+
+    @property
     def index(self) -> int:
         return int(self.name.partition(":")[2])
 
@@ -195,6 +200,8 @@ class Point:
     step: Optional[int]
     value: Optional[float]
     """None: it is not known."""
+    told: bool = False
+    """Its program told it; else tony measured it."""
 
 
 class Metrics(Sequence[Point]):
@@ -234,8 +241,8 @@ class Metrics(Sequence[Point]):
     def read(cls, tasks: List[Dict[str, Any]]) -> Metrics:
         points = []
         for task in tasks:
-            for series in [*task["user"], *task["series"]]:
+            for told, series in [(True, one) for one in task["user"]] + [(False, one) for one in task["series"]]:
                 steps = series.get("step") or [None] * len(series["t"])
-                points += [Point(task["task"], series["name"], series.get("run", ""), series.get("gpu"), time / 1000, step, value)
+                points += [Point(task["task"], series["name"], series.get("run", ""), series.get("gpu"), time / 1000, step, value, told)
                            for time, step, value in zip(series["t"], steps, series["v"])]
         return cls(points)
