@@ -12,6 +12,7 @@
 #include "client/task_channel.h"
 #include "net/carrier.h"
 #include "net/local_port.h"
+#include "net/socket_owner.h"
 #include "protocol/session.h"
 
 enum { LOOK_MS = 2000 };
@@ -201,11 +202,16 @@ static void on_look(evutil_socket_t fd, short what, void *data)
 
 static int listen_here(struct lead *lead, int64_t here, struct err *err)
 {
-	char *address cleanup_free = mem_printf("127.0.0.1:%d", (int)here);
+	const struct forward_options *options = lead->forward->options;
+	bool is_v6 = strchr(options->host, ':');
+	char *address cleanup_free =
+		mem_printf(is_v6 ? "[%s]:%d" : "%s:%d", options->host, (int)here);
 
 	lead->port = local_port_open(&(struct local_port_options){.base = lead->forward->base,
 								  .address = address,
-								  .user = geteuid(),
+								  .user = options->is_open
+										  ? SOCKET_OWNER_ANY
+										  : geteuid(),
 								  .accepted = on_accept,
 								  .data = lead},
 				     err);

@@ -12,6 +12,8 @@ struct forward_port {
 struct forward_options {
 	struct opened *opened; /* it has an AM */
 	const char *task;
+	const char *host; /* where to listen, without brackets */
+	bool is_open;	  /* to other machines, and so to all users */
 	const struct forward_port *ports;
 	size_t count;
 	/* For each port, once it leads there; `address` is of this machine. */

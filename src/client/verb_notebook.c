@@ -314,6 +314,7 @@ static void on_led(void *data, const char *address, int64_t there)
 static int lead(struct notebook *notebook, struct err *err)
 {
 	const struct forward_options forward = {.opened = &notebook->opened,
+						.host = "127.0.0.1",
 						.task = notebook->task,
 						.ports = &notebook->port,
 						.count = 1,

@@ -6,6 +6,18 @@
 #include "client/forward.h"
 #include "client/task_channel.h"
 #include "client/verbs.h"
+#include "net/address.h"
+
+struct port_forward_options {
+	char *address;
+};
+
+static const struct opt options[] = {
+	OPT_ROW("address", struct port_forward_options, address,
+		"listen at this address of this machine in place of 127.0.0.1; 0.0.0.0 and :: are "
+		"all of them",
+		.argument = "ADDRESS"),
+};
 
 /* [LOCAL:]PORT, be the numbers fine or not. */
 static bool is_port(const char *word)
@@ -42,13 +54,34 @@ static int parse_ports(struct forward_port *ports, const struct str_list *words,
 	return 0;
 }
 
-static void print_led(void *data, const char *address, int64_t there)
+static int parse_address(struct forward_options *forward, const char *host, struct err *err)
 {
-	printf("%s -> port %d of %s\n", address, (int)there, (const char *)data);
-	fflush(stdout);
+	struct net_address address;
+
+	forward->host = str_equal(host, "localhost") || !host ? "127.0.0.1" : host;
+	if (net_address_from_host(forward->host, 0, &address) < 0)
+		return err_set(err, ERR_USAGE,
+			       "--address %s: not an address of this machine; write one as "
+			       "127.0.0.1, 0.0.0.0 or ::1",
+			       host);
+	forward->is_open = !net_address_is_loopback(&address);
+	return 0;
 }
 
-static int forward(const struct str_list *words, size_t first, const struct forward_port *ports,
+static void print_led(void *data, const char *address, int64_t there)
+{
+	const struct forward_options *forward = data;
+
+	printf("%s -> port %d of %s\n", address, (int)there, forward->task);
+	fflush(stdout);
+	if (forward->is_open)
+		fprintf(stderr,
+			"tony: whoever can connect to %s is let in, of this machine and of "
+			"others\n",
+			address);
+}
+
+static int forward(struct forward_options *options, const struct str_list *words, size_t first,
 		   struct err *err)
 {
 	struct opened opened cleanup_opened = {0};
@@ -56,17 +89,16 @@ static int forward(const struct str_list *words, size_t first, const struct forw
 
 	if (!task)
 		return -1;
-	return forward_run(&(struct forward_options){.opened = &opened,
-						     .task = task,
-						     .ports = ports,
-						     .count = words->count - first,
-						     .led = print_led,
-						     .data = task},
-			   err);
+	options->opened = &opened;
+	options->task = task;
+	options->led = print_led;
+	options->data = options;
+	return forward_run(options, err);
 }
 
 static int run(void *data, const struct verb_call *call, struct err *err)
 {
+	const struct port_forward_options *given = data;
 	const struct str_list *words = call->operands;
 	size_t first = words->count;
 
@@ -76,14 +108,19 @@ static int run(void *data, const struct verb_call *call, struct err *err)
 		return err_set(err, ERR_USAGE, "usage: %s", verb_port_forward.options.usage);
 	struct forward_port *ports cleanup_free =
 		mem_alloc_array(words->count - first, sizeof(*ports));
-	return parse_ports(ports, words, first, err) < 0 ? -1 : forward(words, first, ports, err);
+	struct forward_options forwarding = {.ports = ports, .count = words->count - first};
+	if (parse_address(&forwarding, given->address, err) < 0 ||
+	    parse_ports(ports, words, first, err) < 0)
+		return -1;
+	return forward(&forwarding, words, first, err);
 }
 
 const struct verb verb_port_forward = {
 	.options =
 		{
 			.verb = "port-forward",
-			.usage = "tony port-forward [JOB] [TASK] [LOCAL:]PORT...",
+			.usage = "tony port-forward [--address ADDRESS] [JOB] [TASK] "
+				 "[LOCAL:]PORT...",
 			.jobs = OPT_JOBS_LIVE,
 			.summary = "lead ports of this machine to ports in the container of a task",
 			.description =
@@ -92,6 +129,9 @@ const struct verb verb_port_forward = {
 				"LOCAL is PORT unless it is given; 0, or nothing before the colon, "
 				"is any free port, which is printed. A TASK is needed where the "
 				"job has several.",
+			.options = options,
+			.option_count = array_length(options),
 		},
+	.size = sizeof(struct port_forward_options),
 	.run = run,
 };

@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import struct
+import subprocess
 import threading
 
 import pytest
@@ -115,6 +116,51 @@ def test_several_ports(tony):
     forward = Forward(tony, job.id, f":{first}", f"0:{second}", count=2)
     assert forward.ask("who\n", 0) != forward.ask("who\n", 1)
     assert forward.finish() == ""
+
+
+@pytest.mark.parametrize("address, shown", [("::1", "[::1]"), ("127.0.0.2", "127.0.0.2"), ("localhost", "127.0.0.1")])
+def test_another_address_of_this_machine(tony, address, shown):
+    job = submit(tony)
+    child = tony.start("port-forward", "--address", address, job.id, f":{port_of(job)}")
+    place = child.stdout.readline().split(" -> ")[0]
+    assert place.startswith(shown + ":"), child.stderr.read()
+    with socket.create_connection((shown.strip("[]"), int(place.rpartition(":")[2])), timeout=PATIENCE_S) as peer:
+        peer.sendall(b"who\n")
+        assert int(receive(peer)) > 0
+    child.send_signal(signal.SIGINT)
+    assert child.communicate(timeout=PATIENCE_S)[1] == "" and child.returncode == 0
+
+
+@pytest.fixture
+def network(tony):
+    """The test's own: nothing of it is seen from outside."""
+    owner = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    holder = subprocess.Popen(["unshare", *owner, "--net", "sh", "-c", "ip link set lo up && echo up && exec sleep 1000"], stdout=subprocess.PIPE)
+    assert holder.stdout.readline() == b"up\n"
+    tony.enter = ["nsenter", *["--user", "--preserve-credentials"] * bool(owner), "--net", "--target", str(holder.pid)]
+    yield tony.enter
+    tony.finish()
+    tony.enter = []
+    holder.kill()
+    holder.communicate()
+
+
+def test_an_address_that_other_machines_reach_lets_all_in_and_says_so(tony, network):
+    job = submit(tony)
+    child = tony.start("port-forward", "--address", "0.0.0.0", job.id, f":{port_of(job)}")
+    place = child.stdout.readline().split(" -> ")[0]
+    assert place.startswith("0.0.0.0:"), child.stderr.read()
+    ask = f"import socket; peer = socket.create_connection(('127.0.0.1', {place[8:]})); peer.sendall(b'who\\n'); print(peer.recv(99))"
+    other = ["setpriv", "--reuid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    done = subprocess.run([*network, *other, PYTHON, "-c", ask], capture_output=True, text=True, timeout=PATIENCE_S)
+    assert re.match(r"b'\d+", done.stdout), done.stderr
+    child.send_signal(signal.SIGINT)
+    assert f"whoever can connect to {place} is let in" in child.communicate(timeout=PATIENCE_S)[1]
+
+
+def test_what_is_no_address_is_refused(tony):
+    done = tony.run("port-forward", "--address", "example.com", "8888")
+    assert done.returncode == 2 and "--address example.com: not an address of this machine" in done.stderr
 
 
 def test_what_the_program_cuts_off_is_cut_off_here(tony):
