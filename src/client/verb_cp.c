@@ -40,7 +40,9 @@ static const struct archive_limits limits = {
 	"trap '' PIPE\n"                                                                           \
 	"label=$1 path=$2\n"                                                                       \
 	"fail() { echo \"tony: $2\" >&2; exit \"$1\"; }\n"                                         \
-	"command -v tar >/dev/null || fail 70 \"$label: there is no tar in the container\"\n"
+	"command -v tar >/dev/null || fail 70 \"$label: there is no tar in the container; "        \
+	"tony exec TASK -- cat FILE >COPY brings one file, "                                       \
+	"tony exec -i TASK -- sh -c 'cat >FILE' <COPY takes one there\"\n"
 
 #define NAME_IN_ARCHIVE "content"
 #define LAST_IN_ARCHIVE "whole"

@@ -199,6 +199,11 @@ def test_a_tar_that_fails(tony, tar, text):
     said = tony.run("cp", "file", f"{job.id}/worker:0:{tony.directory}/copy")
     assert said.returncode == 70 and text in said.stderr, said.stderr
     assert not [name for name in os.listdir(tony.directory) if "copy" in name or "tony-cp" in name]
+    if not tar:
+        assert "tony exec -i TASK -- sh -c 'cat >FILE' <COPY" in said.stderr
+        with open(tony.directory / "file", "rb") as file:
+            assert tony.run("exec", "-i", job.id, "--", "sh", "-c", f"cat >{tony.directory}/copy", stdin=file).returncode == 0
+        assert tony.run("exec", job.id, "--", "cat", f"{tony.directory}/copy").stdout == "x" * 1000
 
 
 def holes(path, size, *offsets):

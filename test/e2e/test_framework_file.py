@@ -68,6 +68,18 @@ def rendered(tony, folder, *options):
     return {process["task"]: process["environment"] for process in json.loads(answer.stdout)["processes"]}
 
 
+def test_the_file_says_what_exit_codes_of_its_programs_mean(tony, folder):
+    """Where the job says nothing else."""
+    text = (folder / "averaging.xml").read_text()
+    (folder / "averaging.xml").write_text(text.replace('<type name="worker"', '<type name="worker" on-exit="64->fail, 75->retry"'))
+    options = ("--retries", "1", "--conf", "tony.am.retry-delay=10ms")
+    for code, more, epochs in ((64, (), 1), (75, (), 2), (64, ("--conf", "tony.worker.on-exit=64->retry"), 2)):
+        (folder / "average.py").write_text(f"import os, time\nif os.environ['TONY_TASK'] == 'worker:0': raise SystemExit({code})\ntime.sleep(1000)\n")
+        job = submit(tony, folder, *options, *more)
+        assert job.wait() == 1
+        assert job.status()["epoch"] == epochs, (code, more)
+
+
 def test_render_and_config_show_what_the_file_gives_each_task(tony, folder):
     tasks = rendered(tony, folder)
     assert [tasks[name]["AVERAGING_RANK"] for name in ("lead:0", "worker:0", "worker:1")] == ["0", "1", "2"]
