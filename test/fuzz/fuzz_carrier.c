@@ -127,12 +127,13 @@ static void accept_one(struct scene *scene)
 }
 
 /* So many times 1 KiB of the peer that sends, or all that it can read. */
-static void move_bytes(const struct scene *scene, int fd, size_t count, bool sends)
+static void move_bytes(int fd, size_t count, bool sends)
 {
 	char bytes[1024] = {0};
 
 	for (size_t i = 0; i < count; i++)
-		if ((sends ? write(fd, bytes, sizeof(bytes)) : read(fd, bytes, sizeof(bytes))) <= 0)
+		if ((sends ? send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL)
+			   : read(fd, bytes, sizeof(bytes))) <= 0)
 			break;
 }
 
@@ -144,7 +145,7 @@ static void step_of_peer(struct scene *scene, uint8_t what, const uint8_t *bytes
 	switch (what) {
 	case 'W':
 	case 'R':
-		move_bytes(scene, *fd, length > 1 ? bytes[1] : 1, what == 'W');
+		move_bytes(*fd, length > 1 ? bytes[1] : 1, what == 'W');
 		break;
 	case 'S':
 		shutdown(*fd, SHUT_WR);
