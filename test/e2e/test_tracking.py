@@ -178,7 +178,7 @@ def test_secrets_of_the_job_prove_who_asks(tony, serve, names, proof):
     for name in names:
         (tony.directory / name).write_text("ada\n" if name == "USERNAME" else "open sesame\n")
         options += ["--secret", f"MLFLOW_TRACKING_{name}={name}"]
-    job = submit(tony, server, f"{PYTHON} tell_numbers.py", None, *options)
+    job = submit(tony, server, f"{PYTHON} tell_numbers.py", {"tony.application.tls": str("TOKEN" in names).lower()}, *options)
     assert job.wait() == 0
     run = wait_end(job, server)
     assert run["status"] == "FINISHED" and "loss" in run["metrics"]

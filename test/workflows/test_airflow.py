@@ -5,7 +5,7 @@ import shutil
 import signal
 
 import pytest
-from airflow_kit import IMPATIENT, Airflow, programs
+from airflow_kit import Airflow, programs
 from patience import PATIENCE_S
 from program import ROOT, wait_until
 
@@ -95,7 +95,7 @@ def test_a_worker_that_is_killed_starts_no_second_job(airflow, tony, ends):
     airflow.write("lonely", f"""
     TonyOperator(task_id="train", program={WAITS.format(tony.directory)}, options=SMALL, retries=9, retry_delay=datetime.timedelta(0))
 """)
-    with airflow.running(**IMPATIENT):
+    with airflow.running():
         job = started(tony)
         job.wait_task("driver:0")
         if ends == "after it has ended":
@@ -103,6 +103,7 @@ def test_a_worker_that_is_killed_starts_no_second_job(airflow, tony, ends):
             (tony.directory / "go").touch()
             job.wait_state("succeeded")
         airflow.kill_workers()
+        airflow.miss_workers("lonely")
         if ends == "while it runs":
             wait_until(lambda: "an earlier worker has started it" in airflow.log("lonely"), "the job to be taken over")
             (tony.directory / "go").touch()
