@@ -37,6 +37,7 @@ struct am {
 	struct gate *gate;		   /* NULL: the job began at once, or long ago */
 	struct summons *summons;	   /* NULL: nobody is to be told where this AM is */
 	struct tracking *tracking;	   /* NULL: no server tracks the job */
+	struct event *track_timer;	   /* likewise */
 	char *job_page;			   /* where people see the job; NULL: likewise */
 	bool is_flushed;		   /* the server has all numbers, or does not take them */
 	struct guard guard;

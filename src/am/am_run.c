@@ -511,6 +511,8 @@ static void close_all(struct am *am)
 			event_free(am->signals[i]);
 	if (am->timer)
 		event_free(am->timer);
+	if (am->track_timer)
+		event_free(am->track_timer);
 	if (am->sync_timer)
 		event_free(am->sync_timer);
 	if (am->guardian_gone)

@@ -130,6 +130,14 @@ int api_write_metrics(const struct api *api, size_t *next, size_t count, int fd,
 /* Takes what an earlier AM has written of them, before anything is measured: what is no good is
  * passed over. -1: the file cannot be read. */
 int api_restore_metrics(struct api *api, const char *path, struct err *err);
+/* The present use by all running tasks together; NAN: not known. */
+struct api_use {
+	double cpu_cores, memory_mib;
+	double gpu_percent, gpu_memory_mib; /* of the tasks' GPUs; the first is their mean */
+	double done;			    /* 0 to 1: as api_progress(), where programs tell it */
+};
+void api_measure_use(const struct api *api, struct api_use *use);
+
 /* Fills in what the types have used. */
 void api_measure(const struct api *api, struct history_summary *summary);
 

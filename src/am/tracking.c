@@ -544,17 +544,9 @@ const char *tracking_run(const struct tracking *tracking)
 	return tracking->run;
 }
 
-/* "worker-1"; NULL: of the chief, whose numbers are the job's. The caller frees. */
-static char *name_of(const struct job *job, size_t type, int index)
+void tracking_add(struct tracking *tracking, const char *task, const struct number_list *numbers,
+		  size_t first)
 {
-	return job_is_chief(job, type, index) ? NULL : job_output_name(job, type, index);
-}
-
-void tracking_add(struct tracking *tracking, size_t type, int index,
-		  const struct number_list *numbers, size_t first)
-{
-	char *task cleanup_free = name_of(tracking->options.job, type, index);
-
 	if (tracking->is_given_up)
 		return;
 	for (size_t i = first; i < numbers->count; i++) {

@@ -41,8 +41,9 @@ void tracking_flush(struct tracking *tracking, int64_t limit_ms, void (*done)(vo
 /* NULL: there is none, as far as it is known. */
 const char *tracking_run(const struct tracking *tracking);
 
-/* Numbers from that one on, of a task. */
-void tracking_add(struct tracking *tracking, size_t type, int index,
-		  const struct number_list *numbers, size_t first);
+/* Numbers from that one on; those that are not known are left out. `task`: "worker-1", whose they
+ * are; NULL: they are the job's. */
+void tracking_add(struct tracking *tracking, const char *task, const struct number_list *numbers,
+		  size_t first);
 
 #endif

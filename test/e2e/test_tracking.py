@@ -81,6 +81,20 @@ def test_configuration_and_numbers_arrive_in_the_jobs_run(tony, server):
     assert not notes(job)
 
 
+def test_use_by_all_tasks_is_among_the_systems_metrics(tony, serve):
+    server = serve()
+    command = ('echo 3/12 > "$TONY_PROGRESS_FILE"; ' + f"{PYTHON} -c 'x = bytearray(30 << 20); x[:] = b\"x\" * len(x)\nwhile True: pass'")
+    job = submit(tony, server, command, {"tony.worker.instances": 2, "tony.task.metrics-interval-ms": 100, "tony.worker.memory": "128m"})
+
+    def known():
+        metrics = server.find(job)["metrics"] if server.runs else {}
+        return (max(metrics.get("system/memory_megabytes", {0: 0}).values()) > 60 and max(metrics["system/cpu_cores"].values()) > 0.2
+                and max(metrics.get("system/done_percentage", {0: 0}).values()) == 25 and metrics)
+    assert "system/gpu_utilization_percentage" not in wait_until(known, "use of two tasks")
+    tony.run("kill", job.id)
+    job.wait()
+
+
 @pytest.mark.parametrize("command, end", [("exit 3", "FAILED"), ("sleep 600", "KILLED")])
 def test_the_run_ends_as_the_job_does(tony, serve, command, end):
     server = serve()
