@@ -29,7 +29,7 @@ static void on_noted(void *data, const char *text)
 	am_note(data, text);
 }
 
-/* What MLflow has a page of its own for. Each AM counts seconds from the same moment. */
+/* MLflow has a page of its own for such numbers. Each AM counts seconds from the same moment. */
 static void on_measure(evutil_socket_t fd, short what, void *data)
 {
 	struct am *am = data;

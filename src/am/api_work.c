@@ -193,3 +193,28 @@ void api_handle_work(void *data, struct http_request *request)
 	json_object_set_new(answer, "stragglers", stragglers_to_json(api));
 	http_answer_json(request, 200, answer);
 }
+
+/* ---- the use by all of them ---------------------------------------------------------------- */
+
+static double number_of(const json_t *object, const char *name)
+{
+	return json_number_value(json_object_get(object, name));
+}
+
+void api_measure_use(const struct api *api, struct api_use *use)
+{
+	double gpus = 0, percent = 0;
+
+	*use = (struct api_use){.done = api_done(api)};
+	for (size_t i = 0; i < api->task_count; i++) {
+		json_t *task cleanup_json = api_use_to_json(api, i);
+		use->cpu_cores += number_of(task, "cpu_percent") / 100;
+		use->memory_mib += number_of(task, "memory_bytes") / (1 << 20);
+		use->gpu_memory_mib += number_of(task, "gpu_memory_used_mib");
+		percent += number_of(task, "gpu_percent") * number_of(task, "gpus");
+		gpus += number_of(task, "gpus");
+	}
+	use->gpu_percent = gpus > 0 ? percent / gpus : NAN;
+	if (gpus == 0)
+		use->gpu_memory_mib = NAN;
+}
