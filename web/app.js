@@ -12,13 +12,14 @@ import {deniedPage, goneNotice, troublePage} from './page_denied.js';
 import {EventsPage} from './page_events.js';
 import {JobPage} from './page_job.js';
 import {JobsPage} from './page_jobs.js';
+import {LogsPage} from './page_logs.js';
 import {TaskPage} from './page_task.js';
 import {jobHash, parseRoute} from './router.js';
 import {JobStore} from './store.js';
 import {nextTheme, setTheme, themeName} from './themes.js';
 
 const JOB_PAGES = {
-	overview: JobPage, task: TaskPage, events: EventsPage, config: ConfigPage,
+	overview: JobPage, task: TaskPage, logs: LogsPage, events: EventsPage, config: ConfigPage,
 };
 const RETRY_MS = 3000;
 
@@ -206,7 +207,7 @@ class App {
 		replace(this.tabs);
 		if (!job)
 			return;
-		const tabs = [['overview', 'Job', []], ['events', 'Events', ['events']],
+		const tabs = [['overview', 'Job', []], ['logs', 'Logs', ['logs']], ['events', 'Events', ['events']],
 			['config', 'Configuration', ['config']]];
 		append(this.tabs, tabs.map(([page, title, parts]) => h('a', {href: jobHash(route.job, ...parts),
 			'aria-current': route.page === page ? 'page' : null}, title)));

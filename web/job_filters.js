@@ -1,5 +1,5 @@
 /**
- * The filters of the list of all jobs: one search box, a time, and how many jobs there are in each state.
+ * Filters of the list of all jobs: one search box, a time, and how many jobs there are in each state.
  */
 import {getJson, queryText} from './api.js';
 import {h, replace, setText} from './dom.js';
@@ -61,7 +61,7 @@ export class JobFilters {
 		this.search.value = formatSearch(query);
 	}
 
-	/** The fields show what the address says by now; words being typed stay as they are. @param {URLSearchParams} query */
+	/** Takes over what the address says; words that are being typed stay as they are. @param {URLSearchParams} query */
 	show(query) {
 		const written = parseSearch(this.search.value);
 		if (FILTERS.some((name) => (written[name] ?? '') !== (query.get(name) ?? '')))
@@ -105,7 +105,7 @@ export class JobFilters {
 		this.suggest();
 	}
 
-	/** Words that were typed just before count, too. */
+	/** The search as it is written, also just now. */
 	typed() {
 		clearTimeout(this.typing);
 		return parseSearch(this.search.value);

@@ -1,10 +1,10 @@
 /**
- * The search box of all jobs: text such as "user:ada state:failed big model", and the question to the portal that it stands for.
+ * The search box of all jobs: "user:ada state:failed big model" becomes what the portal is asked for.
  * Pure.
  */
 import {JOB_STATES} from './states.js';
 
-/** Names that can stand before a colon, as the portal calls them; other words are looked for in all that is known of a job. */
+/** Words before a colon, as the portal calls them; others are looked for in all that is known of a job. */
 export const SEARCH_KEYS = ['user', 'state', 'tag', 'name', 'queue', 'type'];
 export const FILTERS = ['q', ...SEARCH_KEYS];
 
@@ -40,7 +40,7 @@ export function formatSearch(query) {
 }
 
 /**
- * Suggestions for the end of a text.
+ * Splits a text before its last word, which may be half of a key or of a value.
  * @param {string} text
  * @returns {{before: string, key: string|null, part: string}} `key` null: `part` may become one
  */

@@ -4,7 +4,7 @@
 import {h} from './dom.js';
 
 const KEYS = [
-	['g j', 'the job (or all jobs)'], ['g e', 'events'], ['g c', 'configuration'], ['g h', 'home'],
+	['g j', 'the job (or all jobs)'], ['g l', 'logs'], ['g e', 'events'], ['g c', 'configuration'], ['g h', 'home'],
 	['/', 'filter or search'], ['?', 'show this help'],
 	['Tables', null],
 	['↑ ↓ Page Up/Down Home End', 'choose a row'], ['← →', 'choose a cell'], ['Enter', 'open the row'],
@@ -43,7 +43,7 @@ function isTyping(target) {
  */
 export function watchKeys({hash, help, home}) {
 	let chordUntil = 0;
-	const chords = {j: () => hash() ?? home(), e: () => hash('events'), c: () => hash('config'), h: home};
+	const chords = {j: () => hash() ?? home(), l: () => hash('logs'), e: () => hash('events'), c: () => hash('config'), h: home};
 	document.addEventListener('keydown', (event) => {
 		if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || isTyping(event.target))
 			return;

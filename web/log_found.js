@@ -1,11 +1,12 @@
 /**
  * The lines of one log or several that match, as a log of their own: looked for in all of it once, then kept here.
  */
-import {isMissing} from './log_reader.js';
+import {eachOf, isMissing} from './log_reader.js';
 import {mergeFromStart, positionAt} from './log_window.js';
 
-export const FOUND_MAX = 50000; /* lines of each log: as many as memory is spent on */
+export const FOUND_MAX = 50000; /* lines: as many as memory is spent on */
 const STEP_LINES = 1000;
+const AT_ONCE = 4; /* logs that are searched */
 
 /** @typedef {import('./log_frames.js').LogLine} LogLine */
 
@@ -33,22 +34,23 @@ export class FoundLines {
 
 	async load(signal) {
 		let bytes = 0;
-		const logs = await Promise.all(this.readers.map((reader) => this.loadOne(reader, signal, (count) => {
+		const logs = await eachOf(this.readers, AT_ONCE, (reader) => this.loadOne(reader, signal, (count) => {
 			bytes += count;
 			this.onProgress(bytes);
-		})));
+		}));
 		this.lines = mergeFromStart(logs.map((lines) => ({lines, isAll: true})));
 	}
 
 	async loadOne(reader, signal, onProgress) {
 		let all = [];
-		if (!this.there.has(reader.log))
+		const most = Math.ceil(2 * FOUND_MAX / Math.max(2, this.readers.length));
+		if (!this.there.has(reader.key))
 			return all;
 		try {
 			await reader.search('oldest', this.matcher, (lines) => {
-				all.push(...lines.slice(0, FOUND_MAX - all.length));
-				this.isCut ||= all.length === FOUND_MAX;
-				return all.length < FOUND_MAX;
+				all.push(...lines.slice(0, most - all.length));
+				this.isCut ||= all.length === most;
+				return all.length < most;
 			}, onProgress, signal);
 		} catch (error) {
 			if (!isMissing(error))
@@ -63,7 +65,7 @@ export class FoundLines {
 
 	/** Where to follow one of them. @param {number} i */
 	position(i) {
-		const last = this.lines.findLast(({log}) => log === this.readers[i].log);
+		const last = this.lines.findLast(({key}) => key === this.readers[i].key);
 		return last ? positionAt(last.part, last.end) : 'oldest';
 	}
 

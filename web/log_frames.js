@@ -69,14 +69,18 @@ export class FrameParser {
  * @property {number} end where the next one begins
  * @property {number} time
  * @property {string} log "stdout"
+ * @property {string} task whose log it is
+ * @property {string} key of its log, among those that are read together
  * @property {boolean} partial its end is not there yet
+ * @property {boolean} isBroken the next one is the rest of the same line
+ * @property {number|null} [number] of the line in its file, from 1, as far as it is known
  */
 
 /** Makes lines of frames. A line that has no end yet is kept back. */
 export class LineSplitter {
-	/** @param {string} log */
-	constructor(log) {
-		this.log = log;
+	/** @param {string} log @param {string} [task] @param {string} [key] */
+	constructor(log, task = '', key = log) {
+		this.about = {log, task, key};
 		this.rest = new Uint8Array(0);
 		this.part = null;
 		this.offset = 0; /* of the rest */
@@ -101,7 +105,7 @@ export class LineSplitter {
 				break;
 			const isCut = newline < 0 || newline > LINE_MAX;
 			const length = isCut ? LINE_MAX : newline;
-			lines.push(this.line(data.subarray(0, length), isCut ? length : length + 1));
+			lines.push(this.line(data.subarray(0, length), isCut ? length : length + 1, isCut));
 			data = data.subarray(isCut ? length : length + 1);
 		}
 		this.rest = data.slice();
@@ -118,12 +122,39 @@ export class LineSplitter {
 		return {...line, partial: true};
 	}
 
-	line(bytes, size) {
+	line(bytes, size, isBroken = false) {
 		const raw = decoder.decode(bytes);
 		const line = {text: plainText(raw), raw, part: this.part, offset: this.offset,
-			end: this.offset + size, time: this.time, log: this.log, partial: false};
+			end: this.offset + size, time: this.time, ...this.about, partial: false, isBroken};
 		this.offset += size;
 		return line;
+	}
+}
+
+/**
+ * Tells lines their numbers, as far as they follow from one that is known, or from where a file begins. Of each log all
+ * lines are there between the first and the last.
+ * @param {LogLine[]} lines
+ */
+export function numberLines(lines) {
+	const runs = new Map();
+	for (const line of lines) {
+		const run = runs.get(line.key) ?? [];
+		runs.set(line.key, run);
+		if (run.length > 0 && run[run.length - 1].part !== line.part)
+			run.length = 0;
+		run.push(line);
+		const before = run[run.length - 2];
+		if (line.offset === 0)
+			line.number = 1;
+		else if (before?.number)
+			line.number = before.number + (before.isBroken ? 0 : 1);
+		else if (line.number)
+			run.reduceRight((after, one) => {
+				if (after && !one.number)
+					one.number = after.number - (one.isBroken ? 0 : 1);
+				return one;
+			}, null);
 	}
 }
 

@@ -36,6 +36,8 @@ export class LogGroup {
 		this.isOver = isOver;
 		/** @type {Strand[]} */
 		this.strands = readers.map((reader) => ({reader, first: null, next: null, start: null, reason: null}));
+		/* Of many logs each gives the less; a line is never longer. */
+		this.step = Math.max(SEEK_BYTES, Math.ceil(2 * STEP_BYTES / Math.max(2, readers.length)));
 	}
 
 	get isMerged() {
@@ -54,7 +56,7 @@ export class LogGroup {
 	}
 
 	async read(strand, ask) {
-		if (!this.there.has(strand.reader.log))
+		if (!this.there.has(strand.reader.key))
 			return [];
 		strand.reason = null;
 		try {
@@ -97,8 +99,8 @@ export class LogGroup {
 	/** Lines that follow; none: that was the end. @returns {Promise<LogLine[]>} */
 	async newer(signal) {
 		const pieces = await Promise.all(this.strands.map(async (strand, i) => {
-			const lines = await this.read(strand, (reader) => reader.after(this.position(i), signal));
-			const isAll = byteCount(lines) < STEP_BYTES;
+			const lines = await this.read(strand, (reader) => reader.after(this.position(i), signal, this.step));
+			const isAll = byteCount(lines) < this.step;
 			return {lines: this.usable(lines, isAll), isAll};
 		}));
 		return mergeFromStart(pieces).slice(0, STEP_LINES);
@@ -110,7 +112,7 @@ export class LogGroup {
 			const {first} = strand;
 			if (!first || first.offset === 0 || strand.start === nameOf(first))
 				return {lines: [], isAll: true};
-			const lines = await this.read(strand, (reader) => reader.before(first, signal));
+			const lines = await this.read(strand, (reader) => reader.before(first, signal, this.step));
 			if (lines.length === 0)
 				strand.start = nameOf(first);
 			return {lines, isAll: lines.length === 0 || lines[0].offset === 0};
@@ -118,10 +120,10 @@ export class LogGroup {
 		return mergeFromEnd(pieces).slice(-STEP_LINES);
 	}
 
-	/** Lines around a line. @param {{log: string, part: string, offset: number, time: number}} line */
+	/** Lines around a line. @param {{key: string, part: string, offset: number, time: number}} line */
 	async around(line, signal) {
 		await Promise.all(this.strands.map(async (strand) => {
-			const isIts = strand.reader.log === line.log;
+			const isIts = strand.reader.key === line.key;
 			strand.first = isIts ? {part: line.part, offset: line.offset} : await this.seek(strand, line.time, signal);
 			strand.next = strand.first;
 		}));
@@ -156,7 +158,7 @@ export class LogGroup {
 	 */
 	settle(lines, moved) {
 		for (const strand of this.strands) {
-			const isIts = ({log}) => log === strand.reader.log;
+			const isIts = ({key}) => key === strand.reader.key;
 			const first = lines.find(isIts);
 			if (first) {
 				strand.first = {part: first.part, offset: first.offset};
@@ -177,7 +179,7 @@ export class LogGroup {
 	 */
 	async scan(step, matcher, onProgress, signal) {
 		let seen = 0;
-		const found = await Promise.all(this.strands.map((strand) => this.there.has(strand.reader.log)
+		const found = await Promise.all(this.strands.map((strand) => this.there.has(strand.reader.key)
 			? strand.reader.scan(step > 0 ? strand.next : strand.first, step, matcher, (bytes) => {
 				seen += bytes;
 				onProgress(seen);

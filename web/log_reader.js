@@ -18,7 +18,26 @@ export function isMissing(error) {
 	return error instanceof ApiError && (error.status === 404 || error.status === 410);
 }
 
-function nothingYet(error) {
+/**
+ * Calls `ask` for each of them, a few at a time.
+ * @template A, B
+ * @param {A[]} items @param {number} atOnce @param {(item: A, place: number) => Promise<B>} ask
+ * @returns {Promise<B[]>}
+ */
+export async function eachOf(items, atOnce, ask) {
+	const answers = new Array(items.length);
+	let next = 0;
+	const work = async () => {
+		while (next < items.length) {
+			const place = next++;
+			answers[place] = await ask(items[place], place);
+		}
+	};
+	await Promise.all(Array.from({length: Math.min(atOnce, items.length)}, work));
+	return answers;
+}
+
+export function nothingYet(error) {
 	if (isMissing(error))
 		return [];
 	throw error;
@@ -29,8 +48,10 @@ export class LogReader {
 	 * @param {import('./api.js').JobApi} api @param {string} task @param {string} log
 	 * @param {number|null} attempt null: the present one
 	 * @param {Record<string, any>} [match] parameters: the server sends the lines that match, and no others
+	 * @param {string} [key] of the log among those that are read together
 	 */
-	constructor(api, task, log, attempt, match = {}) {
+	constructor(api, task, log, attempt, match = {}, key = log) {
+		this.key = key;
 		this.api = api;
 		this.task = task;
 		this.log = log;
@@ -63,7 +84,7 @@ export class LogReader {
 
 	/** All lines of a bounded answer, the last one partial if it has no end. @returns {Promise<LogLine[]>} */
 	async lines(parameters, signal, keep = Infinity) {
-		const splitter = new LineSplitter(this.log);
+		const splitter = new LineSplitter(this.log, this.task, this.key);
 		let lines = [];
 		for await (const frames of this.frames(parameters, signal)) {
 			for (const frame of frames)
@@ -79,6 +100,24 @@ export class LogReader {
 	async tail(count, signal) {
 		const lines = await this.lines({from: `tail:${count}`}, signal, count);
 		return lines.slice(-count);
+	}
+
+	/**
+	 * How many lines begin in a file of the log before a place.
+	 * @param {{part: string, offset: number}} place @param {(bytes: number) => void} onProgress
+	 */
+	async countLines({part, offset}, onProgress, signal) {
+		let count = 0;
+		let bytes = 0;
+		for await (const frames of this.frames({from: positionAt(part, 0), limit: offset}, signal)) {
+			for (const frame of frames) {
+				bytes += frame.bytes.length;
+				for (let at = frame.bytes.indexOf(10); at >= 0; at = frame.bytes.indexOf(10, at + 1))
+					count++;
+			}
+			onProgress(bytes);
+		}
+		return count;
 	}
 
 	/** Lines from `position` on, some hundred KiB at most. */
@@ -141,7 +180,7 @@ export class LogReader {
 		const silence = new AbortController();
 		const stop = () => silence.abort();
 		const timer = setTimeout(stop, SILENCE_MS);
-		const splitter = new LineSplitter(this.log);
+		const splitter = new LineSplitter(this.log, this.task, this.key);
 		signal.addEventListener('abort', stop);
 		let heard = false;
 		try {
@@ -242,7 +281,7 @@ export class LogReader {
 	 * @param {number|null} limit bytes to look at, where the server does not
 	 */
 	async search(from, matcher, onFound, onProgress, signal, limit = null) {
-		const splitter = new LineSplitter(this.log);
+		const splitter = new LineSplitter(this.log, this.task, this.key);
 		const parameters = matcher.plain === null ? {limit} : LogReader.matchParameters(matcher);
 		const pass = (lines) => {
 			const found = lines.filter((line) => matcher.test(line.text));

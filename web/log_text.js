@@ -4,11 +4,13 @@
 import {parseAnsi} from './ansi.js';
 import {h, replace} from './dom.js';
 import {formatClock, formatCount} from './format.js';
-import {lineClass} from './log_frames.js';
+import {lineClass, numberLines} from './log_frames.js';
 import {markPieces} from './log_search.js';
 import {LogWindow} from './log_window.js';
 
 const FOLD_CHARACTERS = 2000;
+const NUMBER_WIDTH = 6;
+const TASK_COLOURS = 10;
 
 /** @typedef {import('./log_frames.js').LogLine} LogLine */
 
@@ -45,6 +47,42 @@ export class LogText {
 		this.matcher = null;
 		/** @type {LogLine|null} the match that was gone to */
 		this.match = null;
+		/** Words before each line. */
+		this.heads = {times: false, tasks: false, numbers: false};
+		this.isWhole = true; /* no line is left out */
+	}
+
+	/** @param {Partial<LogText["heads"]>} heads */
+	setHeads(heads) {
+		Object.assign(this.heads, heads);
+		this.drawHeads();
+	}
+
+	/** Numbers may be known by now. */
+	drawHeads() {
+		if (this.heads.numbers && this.isWhole)
+			numberLines(this.lines);
+		this.lines.forEach((line, i) => this.drawHead(this.element.children[i], line));
+	}
+
+	drawHead(element, {time, task, number}) {
+		const {times, tasks, numbers} = this.heads;
+		const head = [numbers && (this.isWhole && number ? String(number) : '').padStart(NUMBER_WIDTH),
+			times && (time ? formatClock(time) : '--:--:--'), tasks && task].filter((word) => word !== false).join('  ');
+		if (head !== (element.dataset.head ?? '')) {
+			element.dataset.head = head;
+			element.classList.toggle('headed', head !== '');
+		}
+		if (tasks)
+			element.classList.add(`task-${this.taskColour(task)}`);
+	}
+
+	/* A task keeps its colour while the page is open. */
+	taskColour(task) {
+		this.colours ??= new Map();
+		if (!this.colours.has(task))
+			this.colours.set(task, this.colours.size % TASK_COLOURS + 1);
+		return this.colours.get(task);
 	}
 
 	get lines() {
@@ -64,6 +102,8 @@ export class LogText {
 		this.element.append(this.fragment(lines));
 		for (let i = 0; i < dropped; i++)
 			this.element.firstChild.remove();
+		if (this.heads.numbers)
+			this.drawHeads();
 	}
 
 	/** Lines that come before; those in sight stay where they are. @param {LogLine[]} lines */
@@ -74,6 +114,8 @@ export class LogText {
 		this.element.scrollTop += this.element.scrollHeight - height;
 		for (let i = 0; i < dropped; i++)
 			this.element.lastChild.remove();
+		if (this.heads.numbers)
+			this.drawHeads();
 	}
 
 	/** Lines that follow; what leaves at the top does not move those in sight. @param {LogLine[]} lines */
@@ -89,9 +131,9 @@ export class LogText {
 	fragment(lines) {
 		const fragment = document.createDocumentFragment();
 		for (const line of lines) {
-			const element = h('div', {class: lineClass(line),
-				'data-time': line.time ? formatClock(line.time) : '--:--:--'});
+			const element = h('div', {class: lineClass(line)});
 			this.draw(element, line);
+			this.drawHead(element, line);
 			fragment.append(element);
 		}
 		return fragment;

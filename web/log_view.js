@@ -5,37 +5,45 @@
 import {ApiError} from './api.js';
 import {h, replace, setText} from './dom.js';
 import {formatBytes, formatCount, formatPlural} from './format.js';
+import {followAll, followEach} from './log_follow.js';
 import {FOUND_MAX, FoundLines} from './log_found.js';
 import {LogGroup} from './log_group.js';
-import {LogReader, isMissing} from './log_reader.js';
+import {eachOf, LogReader} from './log_reader.js';
+import {keyOf, placeText} from './log_place.js';
 import {createMatcher, findLine} from './log_search.js';
 import {LogText} from './log_text.js';
-import {LINES_MAX, positionAt} from './log_window.js';
+import {isNewerEnd, LINES_MAX} from './log_window.js';
 
 const TAIL_LINES = 1000;
 const NEAR_PIXELS = 200; /* of an end of what is loaded: more is fetched */
 const RETRY_MS = 2000;
 const TYPING_MS = 300;
+const AT_ONCE = 4; /* logs whose lines are counted */
+const COUNT_MAX = 64 << 20; /* bytes that are read for the number of a line */
+const OPTIONS = 'tony-log-'; /* what the browser remembers */
 
 export const BOTH = 'stdout + stderr';
 
 /** @typedef {import('./log_frames.js').LogLine} LogLine */
+/** @typedef {import('./log_place.js').Logs} Logs */
 
 export class LogView {
 	/**
 	 * @param {object} options
 	 * @param {import('./api.js').JobApi} options.api
-	 * @param {string} options.task
 	 * @param {() => boolean} options.jobHasEnded
 	 * @param {(changes: Record<string, any>) => void} options.onPlace what the page's address is to say: "at", "q"
+	 * @param {(logs: Logs["logs"]) => Promise<void>} [options.find] calls addThere() with those that can be read
+	 * @param {(line: LogLine) => HTMLElement} [options.linkOf] to where a line stands among its own
 	 */
-	constructor({api, task, jobHasEnded, onPlace}) {
+	constructor({api, jobHasEnded, onPlace, find = async () => {}, linkOf}) {
 		this.api = api;
-		this.task = task;
 		this.jobHasEnded = jobHasEnded;
 		this.onPlace = onPlace;
-		this.log = null;
-		this.attempt = null;
+		this.findLogs = find;
+		this.linkOf = linkOf;
+		/** @type {Logs|null} */
+		this.logs = null;
 		this.there = new Set();
 		/** @type {LogReader[]} */
 		this.readers = [];
@@ -71,7 +79,12 @@ export class LogView {
 		this.element = h('div', {class: 'log-view'},
 			h('div', {class: 'toolbar'}, this.buildSearch(), h('span', {class: 'grow'}),
 				h('label', {class: 'check'}, this.followBox, 'Follow'),
-				this.buildOption('Wrap', 'wrap', true), this.buildOption('Times', 'times', false),
+				this.buildOption('Wrap', true, (on) => this.text.element.classList.toggle('wrap', on)),
+				this.buildOption('Times', false, (times) => this.text.setHeads({times})),
+				this.buildOption('Numbers', false, (numbers) => {
+					this.text.setHeads({numbers});
+					this.number();
+				}),
 				h('button', {type: 'button', onclick: () => this.toStart()}, 'Start'),
 				h('button', {type: 'button', onclick: () => this.setFollow(true)}, 'End'),
 				this.downloads),
@@ -96,55 +109,74 @@ export class LogView {
 			h('label', {class: 'check'}, this.filters, 'Only matches'));
 	}
 
-	buildOption(label, kind, on) {
-		const box = h('input', {type: 'checkbox', checked: on, onchange: () => {
-			this.text.element.classList.toggle(kind, box.checked);
+	/* The browser remembers each. */
+	buildOption(label, byItself, use) {
+		const name = OPTIONS + label;
+		const stored = localStorage.getItem(name);
+		const box = h('input', {type: 'checkbox', checked: stored ? stored === '1' : byItself, onchange: () => {
+			localStorage.setItem(name, box.checked ? '1' : '0');
+			use(box.checked);
 		}});
+		use(box.checked);
 		return h('label', {class: 'check'}, box, label);
 	}
 
 	/* ---- what is read ------------------------------------------------------------------------ */
 
 	/**
-	 * @param {string} log "stdout", or BOTH @param {number|null} attempt null: the present one
-	 * @param {string[]} there of stdout and stderr, or of the one log: what can be read already
-	 * @param {number} cut bytes before what is left of it
-	 * @param {{log: string, part: string, offset: number, time: number}|null} [place] to begin with; null: the end
+	 * @param {Logs} logs
+	 * @param {{log: string, task?: string, part: string, offset: number, time: number}|null} [place] to begin with;
+	 *   null: the end
 	 */
-	async show(log, attempt, there, cut, place = null) {
-		this.log = log;
-		this.attempt = attempt;
-		this.there = new Set(there);
-		this.cut.hidden = !cut;
-		setText(this.cut, cut ? `Cut at the front: the ${formatBytes(cut)} before this are not here.` : '');
-		this.names = log === BOTH ? ['stdout', 'stderr'] : [log];
-		this.text.element.setAttribute('aria-label', `Log ${log} of ${this.task}`);
-		this.text.element.classList.toggle('both', log === BOTH);
-		replace(this.downloads, this.names.map((name) => h('a', {class: 'button',
-			download: `${this.task.replace(':', '-')}-${name}.log`,
-			href: this.api.logUrl(this.task, name, {from: 'oldest', attempt})},
-		log === BOTH ? `Download ${name}` : 'Download')));
+	async show(logs, place = null) {
+		this.logs = logs;
+		this.there = new Set(logs.there);
+		this.isOneTask = new Set(logs.logs.map(({task}) => task)).size === 1;
+		this.text.element.setAttribute('aria-label', logs.label);
+		this.text.element.classList.toggle('both', new Set(logs.logs.map(({log}) => log)).size > 1);
+		this.text.setHeads({tasks: !this.isOneTask});
+		replace(this.downloads, this.isOneTask ? logs.logs.map((one) => this.downloadLink(one)) : null);
 		this.choose();
 		if (place)
-			await this.goTo(place);
+			await this.goTo({...place, key: keyOf({task: logs.logs[0].task, ...place})});
 		else
 			this.setFollow(true);
 	}
 
-	/** Lines are taken from the whole log, or from those that match. */
+	sayCut() {
+		const {logs, remedy = ''} = this.logs;
+		const cut = logs.reduce((sum, {cut: bytes = 0}) => sum + bytes, 0);
+		this.cut.hidden = !cut;
+		setText(this.cut, cut ? `Cut at the front: the ${formatBytes(cut)} before this are not here.${remedy}` : '');
+		this.text.isWhole = !cut && this.source instanceof LogGroup;
+	}
+
+	downloadLink({task, log, cut}) {
+		const {attempt, logs} = this.logs;
+		return h('a', {class: 'button', download: `${task.replace(':', '-')}-${log}${cut ? '-end' : ''}.log`,
+			title: cut ? `Without the ${formatBytes(cut)} that are not here` : 'All of it',
+			href: this.api.logUrl(task, log, {from: 'oldest', attempt})},
+		['Download', logs.length > 1 && log, cut && 'the end'].filter(Boolean).join(' '));
+	}
+
+	/** Lines are taken from whole logs, or from those that match. */
 	choose() {
 		const matcher = this.filters.checked ? this.text.matcher : null;
 		const match = matcher ? LogReader.matchParameters(matcher) : {};
-		this.readers = this.names.map((name) => new LogReader(this.api, this.task, name, this.attempt, match));
+		this.chosen = this.logs.logs.slice(0, matcher ? undefined : this.logs.most);
+		this.readers = this.chosen.map((one) =>
+			new LogReader(this.api, one.task, one.log, this.logs.attempt, match, keyOf(one)));
 		this.source = matcher
 			? new FoundLines(this.readers, this.there, matcher, (bytes) => this.say(`Searching\u2026 ${formatBytes(bytes)}`),
 				this.jobHasEnded)
 			: new LogGroup(this.readers, this.there, this.jobHasEnded);
+		this.sayCut();
 	}
 
-	/** More of what is shown can be read by now. @param {string[]} there */
+	/** More of what is shown can be read by now. @param {string[]} there keys */
 	addThere(there) {
-		there.forEach((log) => this.there.add(log));
+		there.forEach((key) => this.there.add(key));
+		this.sayCut();
 	}
 
 	setFollowBox(on) {
@@ -168,8 +200,35 @@ export class LogView {
 		this.source.settle(this.text.lines, 'down');
 	}
 
+	/* Numbers follow from that of one line of each log, if they follow from no beginning. */
+	async number() {
+		if (!this.text.heads.numbers || !this.text.isWhole)
+			return;
+		const {signal} = this.abort;
+		const first = (reader) => this.text.lines.find(({key}) => key === reader.key);
+		const unknown = this.readers.filter((reader) => first(reader) && !first(reader).number &&
+			first(reader).offset <= COUNT_MAX);
+		await eachOf(unknown, AT_ONCE, async (reader) => {
+			const line = first(reader);
+			const before = await reader.countLines(line, (bytes) =>
+				this.say(`Counting lines\u2026 ${formatBytes(bytes)}`), signal);
+			line.number = before + 1;
+		}).catch(() => {});
+		if (signal.aborted || unknown.length === 0)
+			return;
+		this.text.drawHeads();
+		this.sayFollowed();
+	}
+
+	sayFollowed() {
+		if (this.follows)
+			this.say(this.jobHasEnded() ? this.endWords() : 'Following');
+		else
+			this.sayPlace();
+	}
+
 	async toEnd() {
-		if (this.there.size === 0) {
+		if (this.there.size === 0 && this.isOneTask) {
 			this.follow();
 			return;
 		}
@@ -190,11 +249,13 @@ export class LogView {
 		this.restart();
 		const {signal} = this.abort;
 		try {
+			await this.findLogs(this.chosen);
 			const lines = await read(signal);
 			if (signal.aborted)
 				return;
 			this.add(lines);
 			use();
+			this.number();
 		} catch (error) {
 			this.failed(error, signal);
 		}
@@ -236,13 +297,43 @@ export class LogView {
 			return;
 		this.text.toEnd();
 		const isEmpty = this.text.lines.length === 0;
-		if (this.jobHasEnded() || this.attempt !== null) {
+		if (this.jobHasEnded() || this.logs.attempt !== null) {
 			this.say(isEmpty ? this.source.reason ?? this.emptyWords() : this.endWords());
 			return;
 		}
 		this.say(this.source.isCut ? this.countWords() : isEmpty ? this.source.reason ?? 'Following' : 'Following');
-		if (!this.source.isCut)
-			this.readers.forEach((reader, i) => this.followOne(reader, i, this.abort.signal));
+		if (this.source.isCut)
+			return;
+		const {signal} = this.abort;
+		const {readers, source, there, jobHasEnded} = this;
+		const logs = {readers, source, there, jobHasEnded, find: () => this.findLogs(this.chosen),
+			mayStream: (reader) => readers.length === 1 || !there.has(reader.key) || source instanceof FoundLines,
+			onLines: (lines) => this.onNews(lines), onTrouble: (words) => this.say(words)};
+		(this.isOneTask ? followEach(logs, signal) : followAll(logs, signal)).then(() => this.readLast(signal));
+	}
+
+	/* Of several logs in one a line is shown when it has its end. */
+	onNews(lines) {
+		const {source} = this;
+		this.later(source instanceof FoundLines ? source.take(lines)
+			: this.readers.length > 1 ? lines.filter(({partial}) => !partial) : lines);
+		this.say(source instanceof FoundLines ? `Following. ${this.countWords()}` : 'Following');
+	}
+
+	/* Lines of the last moment come, and last ones without an end. Where nobody answers, the page keeps what it has. */
+	async readLast(signal) {
+		if (signal.aborted || !this.jobHasEnded())
+			return;
+		const lines = await this.source.tail(TAIL_LINES, signal).catch(() => []);
+		if (signal.aborted)
+			return;
+		if (isNewerEnd(lines, this.text.lines)) {
+			this.text.clear();
+			this.add(lines);
+			this.text.toEnd();
+			this.number();
+		}
+		this.say(this.text.lines.length === 0 ? this.emptyWords() : this.endWords());
 	}
 
 	emptyWords() {
@@ -264,34 +355,6 @@ export class LogView {
 		this.readers.forEach((reader) => reader.hurry());
 	}
 
-	/* What is not there yet can only be waited for. */
-	mayStream(reader) {
-		return this.readers.length === 1 || !this.there.has(reader.log) || this.source instanceof FoundLines;
-	}
-
-	async followOne(reader, i, signal) {
-		let position = this.source.position(i);
-		const onLines = (lines) => {
-			this.there.add(reader.log);
-			const last = lines[lines.length - 1];
-			position = positionAt(last.part, last.partial ? last.offset : last.end);
-			this.later(this.source instanceof FoundLines ? this.source.take(lines)
-				: this.readers.length > 1 ? lines.filter(({partial}) => !partial) : lines);
-			this.say(this.source instanceof FoundLines ? `Following. ${this.countWords()}` : 'Following');
-		};
-		while (!signal.aborted && !this.jobHasEnded()) {
-			try {
-				await reader.follow(position, onLines, signal, this.mayStream(reader), this.jobHasEnded);
-			} catch (error) {
-				if (!signal.aborted)
-					this.say(isMissing(error) ? error.message : 'Connection lost, trying again\u2026');
-			}
-			await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-		}
-		if (!signal.aborted)
-			this.say(this.endWords());
-	}
-
 	failed(error, signal) {
 		if (signal.aborted || error.name === 'AbortError')
 			return;
@@ -306,7 +369,7 @@ export class LogView {
 		if (lines.length === 0)
 			return;
 		const last = this.pending[this.pending.length - 1];
-		if (last?.partial && last.log === lines[0]?.log)
+		if (last?.partial && last.key === lines[0]?.key)
 			this.pending.pop();
 		this.pending.push(...lines);
 		if (this.pending.length > 2 * LINES_MAX)
@@ -433,7 +496,7 @@ export class LogView {
 	onFilter() {
 		clearTimeout(this.typing);
 		this.typing = setTimeout(() => {
-			if (this.names && !this.abort.signal.aborted) {
+			if (this.logs && !this.abort.signal.aborted) {
 				this.choose();
 				this.setFollow(true);
 			}
@@ -487,15 +550,15 @@ export class LogView {
 	}
 
 	/** What stands around a line takes the place of what is shown. */
-	async goTo({log, part, offset, time}) {
+	async goTo({key, part, offset, time}) {
 		this.setFollowBox(false);
 		if (!(this.source instanceof LogGroup)) {
 			this.filters.checked = false;
 			this.choose();
 		}
-		await this.fill((signal) => this.source.around({log, part, offset, time}, signal), () => {
+		await this.fill((signal) => this.source.around({key, part, offset, time}, signal), () => {
 			this.showMatch(this.text.lines.find((line) =>
-				line.log === log && line.part === part && line.offset <= offset && offset < line.end));
+				line.key === key && line.part === part && line.offset <= offset && offset < line.end));
 			this.sayPlace();
 		});
 	}
@@ -504,8 +567,10 @@ export class LogView {
 		this.text.setMatch(line ?? null);
 		if (!line)
 			return;
-		setText(this.found, `${line.log}, byte ${formatCount(line.offset)}`);
-		this.onPlace({at: `${line.log},${line.part},${line.offset},${line.time}`});
+		const {task, log, offset} = line;
+		const place = line.number ? `line ${formatCount(line.number)}` : `byte ${formatCount(offset)}`;
+		replace(this.found, this.isOneTask ? '' : `${task} `, `${log}, ${place}`, this.linkOf ? [' ', this.linkOf(line)] : null);
+		this.onPlace({at: placeText(line, this.isOneTask)});
 	}
 
 	/* ---- words ------------------------------------------------------------------------------- */
@@ -526,10 +591,4 @@ export class LogView {
 			? `, bytes ${formatCount(first.offset)} to ${formatCount(last.end)}` : '';
 		this.say(this.source instanceof FoundLines ? this.countWords() : `${formatPlural(lines.length, 'line')}${place}`);
 	}
-}
-
-/** @param {string|null} text of an address @returns {{log: string, part: string, offset: number, time: number}|null} */
-export function parsePlace(text) {
-	const match = /^([\w.-]+),([0-9a-f]+),(\d+),(\d+)$/.exec(text ?? '');
-	return match && {log: match[1], part: match[2], offset: Number(match[3]), time: Number(match[4])};
 }

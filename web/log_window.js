@@ -116,3 +116,17 @@ export function mergeFromEnd(pieces) {
 		merged.push(pieces[best].lines[--left[best]]);
 	}
 }
+
+/**
+ * Whether these, read at last, are to take the place of what is shown: they differ, and of no log do they end before it.
+ * @param {LogLine[]} lines @param {LogLine[]} shown
+ */
+export function isNewerEnd(lines, shown) {
+	const end = shown.slice(-lines.length);
+	const isSame = lines.every((line, i) => ['key', 'part', 'offset', 'end', 'partial'].every((member) =>
+		line[member] === end[i]?.[member]));
+	const ends = new Map(lines.map((line) => [line.key, line]));
+	const last = new Map(shown.map((line) => [line.key, line]));
+	return lines.length > 0 && !isSame && [...last].every(([key, line]) => !ends.has(key) ||
+		ends.get(key).part !== line.part || ends.get(key).end >= line.end);
+}

@@ -7,7 +7,8 @@ import {ago, lasting} from './clock.js';
 import {taskOrders} from './control.js';
 import {badge, copyButton, definitions, h, replace, setText} from './dom.js';
 import {causeWords, formatClock, formatDuration, formatPlural, formatTime} from './format.js';
-import {BOTH, LogView, parsePlace} from './log_view.js';
+import {keyOf, parsePlace} from './log_place.js';
+import {BOTH, LogView} from './log_view.js';
 import {buildCause} from './page_cause.js';
 import {jobHash, withQuery} from './router.js';
 import {numberWords, restartMarks, runsOf} from './runs.js';
@@ -152,7 +153,7 @@ export class TaskPage {
 		this.charts = new ChartGrid(`task-${this.name}`);
 		this.noCharts = h('p', {class: 'muted'}, 'No measurements yet.');
 		this.logTabs = h('div', {class: 'tabs', role: 'group', 'aria-label': 'Which log'});
-		this.logs = new LogView({api: store.api, task: this.name, jobHasEnded: () => this.jobHasEnded(),
+		this.logs = new LogView({api: store.api, jobHasEnded: () => this.jobHasEnded(),
 			onPlace: (changes) => history.replaceState(null, '', withQuery(location.hash, changes))});
 		this.logs.setQuery(Object.fromEntries(this.route.query));
 		replace(this.element,
@@ -273,7 +274,7 @@ export class TaskPage {
 		replace(this.logTabs, this.logButtons);
 		if (isSame) {
 			this.markLog(chosen);
-			this.logs.addThere(chosen.there);
+			this.logs.addThere(chosen.there.map((log) => keyOf({task: this.name, log})));
 		} else {
 			this.showLog(chosen, this.choice ? null : parsePlace(this.route.query.get('at')));
 		}
@@ -293,7 +294,13 @@ export class TaskPage {
 
 	showLog(choice, place) {
 		this.markLog(choice);
-		this.logs.show(choice.log, choice.attempt, choice.there, choice.cut, place);
+		const names = choice.log === BOTH ? ['stdout', 'stderr'] : [choice.log];
+		const {id, scheduler} = this.store.model.job;
+		const cutOf = (log) => this.logChoices.find((one) => one.log === log && one.attempt === choice.attempt)?.cut;
+		this.logs.show({logs: names.map((log) => ({task: this.name, log, cut: cutOf(log)})), attempt: choice.attempt,
+			there: choice.there.map((log) => keyOf({task: this.name, log})),
+			remedy: scheduler === 'yarn' ? ` The command tony logs ${id} -t ${this.name} reads all that YARN has collected.` : '',
+			label: `Log ${choice.log} of ${this.name}`}, place);
 	}
 
 	/* ---- curves ------------------------------------------------------------------------------ */

@@ -1,7 +1,7 @@
 /**
  * Where in the app: all of it stands behind the address's "#", so that it works below any prefix.
  *
- *   #/  #/tasks/worker:0  #/events  #/config        of the one job (AM)
+ *   #/  #/tasks/worker:0  #/logs  #/events  #/config   of the one job (AM)
  *   #/  #/compare?jobs=ID,ID,...                      of all jobs (portal)
  *   #/jobs/ID  #/jobs/ID/tasks/worker:0  ...        of one of them (portal)
  */
@@ -9,7 +9,7 @@
 /**
  * @typedef {object} Route
  * @property {string|null} job  the job's id; null: the one that the server knows, or none
- * @property {string} page  "overview", "task", "events", "config", "jobs", "compare", "unknown"
+ * @property {string} page  "overview", "task", "logs", "events", "config", "jobs", "compare", "unknown"
  * @property {string|null} task
  * @property {URLSearchParams} query
  */
@@ -27,7 +27,7 @@ function jobPage(parts) {
 		return {page: 'overview', task: null};
 	if (parts.length === 2 && parts[0] === 'tasks')
 		return {page: 'task', task: parts[1]};
-	if (parts.length === 1 && (parts[0] === 'events' || parts[0] === 'config'))
+	if (parts.length === 1 && ['logs', 'events', 'config'].includes(parts[0]))
 		return {page: parts[0], task: null};
 	return {page: 'unknown', task: null};
 }

@@ -12,7 +12,7 @@ from page import Keys, visit
 from portal import Portal
 from program import PYTHON, wait_until
 
-JOB_PAGES = ["#/", "#/tasks/worker:1", "#/events", "#/events?view=table", "#/events?view=list", "#/config?all=1"]
+JOB_PAGES = ["#/", "#/logs", "#/tasks/worker:1", "#/events", "#/events?view=table", "#/events?view=list", "#/config?all=1"]
 MARKUP = ATTACKS[:6]  # what a command line and XML can hold
 
 
@@ -219,9 +219,20 @@ def wait_for_log(page, streams, foot):
     page.wait(lambda: shown() == streams and page.text(".log-foot") == foot, f"{streams} and {foot!r}")
 
 
+def wait_for_all_logs(page):
+    """Until each line of LOGS is shown behind the name of its task."""
+    page.wait_for_text("of the second run", ".log")
+    page.button("Start")
+    wanted = sorted([task, line] for task, streams in LOGS.items() for lines in streams for line in lines)
+    page.wait(lambda: sorted(page.run("return [...document.querySelectorAll('.log .line')].map((line) => "
+                                      "[line.dataset.head, line.textContent])")) == wanted, "all logs as one")
+
+
 def test_a_log_is_shown_whichever_streams_its_task_wrote_to(tony, page, orders, portal, link_to):
     job = submit_logs(tony, orders)
     open_by(page, link_to(job))
+    page.turn_to("#/logs")
+    wait_for_all_logs(page)
     for task, streams in LOGS.items():
         page.turn_to(f"#/tasks/{task}")
         wait_for_log(page, streams, "Following")
@@ -241,6 +252,8 @@ def test_a_log_is_shown_whichever_streams_its_task_wrote_to(tony, page, orders, 
     assert page.errors() == []
     page.expected_errors = []
     open_by(page, portal.ask_link())
+    page.turn_to(f"#/jobs/{job.id}/logs")
+    wait_for_all_logs(page)
     for task, streams in LOGS.items():
         page.turn_to(f"#/jobs/{job.id}/tasks/{task}")
         for tab, wanted in (("stdout + stderr", streams), ("stdout", (streams[0], [])), ("stderr", ([], streams[1]))):

@@ -8,7 +8,7 @@ from fake_job import ATTACKS, HugeLog, Job, Log, fill_portal
 from page import Keys
 
 PORTAL_JOB = "tony-20261101-000005-1f3a"
-JOB_PAGES = ["#/", "#/tasks/worker:0", "#/events", "#/events?view=table", "#/events?view=list", "#/config?all=1"]
+JOB_PAGES = ["#/", "#/tasks/worker:0", "#/logs", "#/events", "#/events?view=table", "#/events?view=list", "#/config?all=1"]
 
 HIDE = """
     Object.defineProperty(document, 'hidden', {value: arguments[0], configurable: true});

@@ -1,0 +1,71 @@
+/**
+ * What is written to logs from now on.
+ */
+import {eachOf, isMissing, nothingYet} from './log_reader.js';
+import {mergeFromStart, positionAt} from './log_window.js';
+
+const RETRY_MS = 2000;
+const ROUND_MS = 1000; /* between two looks at many logs, or three times what a look takes */
+const AT_ONCE = 4; /* logs that are looked at */
+const TROUBLE = 'Connection lost, trying again\u2026';
+
+/** @typedef {import('./log_frames.js').LogLine} LogLine */
+/**
+ * @typedef {object} Followed
+ * @property {import('./log_reader.js').LogReader[]} readers
+ * @property {{position: (place: number) => string, step?: number}} source where to go on, of each
+ * @property {Set<string>} there the keys of logs that can be read already
+ * @property {() => boolean} jobHasEnded then nobody may be there to be asked
+ * @property {() => Promise<void>} find adds to \`there\`
+ * @property {(reader: import('./log_reader.js').LogReader) => boolean} mayStream
+ * @property {(lines: LogLine[]) => void} onLines the last one may be partial: it comes again
+ * @property {(words: string) => void} onTrouble
+ */
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const placeAfter = (line) => positionAt(line.part, line.partial ? line.offset : line.end);
+
+/** A few logs, each by itself, until aborted or the job's end. @param {Followed} logs @param {AbortSignal} signal */
+export function followEach(logs, signal) {
+	return Promise.all(logs.readers.map((reader, i) => followOne(logs, reader, i, signal)));
+}
+
+async function followOne({source, there, jobHasEnded, mayStream, onLines, onTrouble}, reader, i, signal) {
+	let position = source.position(i);
+	const take = (lines) => {
+		there.add(reader.key);
+		position = placeAfter(lines[lines.length - 1]);
+		onLines(lines);
+	};
+	while (!signal.aborted && !jobHasEnded()) {
+		try {
+			await reader.follow(position, take, signal, mayStream(reader), jobHasEnded);
+		} catch (error) {
+			if (!signal.aborted)
+				onTrouble(isMissing(error) ? error.message : TROUBLE);
+		}
+		if (!jobHasEnded())
+			await pause(RETRY_MS);
+	}
+}
+
+/** Many logs, all of them in turn, so that what they say stands in order. @param {Followed} logs @param {AbortSignal} signal */
+export async function followAll({readers, source, there, jobHasEnded, find, onLines, onTrouble}, signal) {
+	const places = readers.map((_, i) => source.position(i));
+	const look = async () => {
+		await find();
+		const pieces = await eachOf(readers, AT_ONCE, (reader, i) => there.has(reader.key) && !signal.aborted
+			? reader.after(places[i], signal, source.step).catch(nothingYet) : []);
+		const whole = pieces.map((lines) => lines.filter(({partial}) => !partial));
+		whole.forEach((lines, i) => {
+			places[i] = lines.length > 0 ? placeAfter(lines[lines.length - 1]) : places[i];
+		});
+		onLines(mergeFromStart(whole.map((lines) => ({lines, isAll: true}))));
+	};
+	while (!signal.aborted && !jobHasEnded()) {
+		const begin = performance.now();
+		await look().catch(() => signal.aborted || onTrouble(TROUBLE));
+		if (!signal.aborted && !jobHasEnded())
+			await pause(Math.max(ROUND_MS, 3 * (performance.now() - begin)));
+	}
+}
