@@ -48,7 +48,7 @@ export class LogText {
 		/** @type {LogLine|null} the match that was gone to */
 		this.match = null;
 		/** Words before each line. */
-		this.heads = {times: false, tasks: false, numbers: false};
+		this.heads = {times: false, tasks: 0, numbers: false}; /* characters that a task's name takes */
 		this.isWhole = true; /* no line is left out */
 	}
 
@@ -68,12 +68,12 @@ export class LogText {
 	drawHead(element, {time, task, number}) {
 		const {times, tasks, numbers} = this.heads;
 		const head = [numbers && (this.isWhole && number ? String(number) : '').padStart(NUMBER_WIDTH),
-			times && (time ? formatClock(time) : '--:--:--'), tasks && task].filter((word) => word !== false).join('  ');
+			times && (time ? formatClock(time) : '--:--:--'), tasks > 0 && task.padEnd(tasks)].filter((word) => word !== false).join('  ');
 		if (head !== (element.dataset.head ?? '')) {
 			element.dataset.head = head;
 			element.classList.toggle('headed', head !== '');
 		}
-		if (tasks)
+		if (tasks > 0)
 			element.classList.add(`task-${this.taskColour(task)}`);
 	}
 

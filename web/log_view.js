@@ -134,7 +134,8 @@ export class LogView {
 		this.isOneTask = new Set(logs.logs.map(({task}) => task)).size === 1;
 		this.text.element.setAttribute('aria-label', logs.label);
 		this.text.element.classList.toggle('both', new Set(logs.logs.map(({log}) => log)).size > 1);
-		this.text.setHeads({tasks: !this.isOneTask});
+		this.text.setHeads({tasks: this.isOneTask ? 0
+			: Math.max(...logs.logs.slice(0, logs.most).map(({task}) => task.length))});
 		replace(this.downloads, this.isOneTask ? logs.logs.map((one) => this.downloadLink(one)) : null);
 		this.choose();
 		if (place)

@@ -225,7 +225,7 @@ def wait_for_all_logs(page):
     page.button("Start")
     wanted = sorted([task, line] for task, streams in LOGS.items() for lines in streams for line in lines)
     page.wait(lambda: sorted(page.run("return [...document.querySelectorAll('.log .line')].map((line) => "
-                                      "[line.dataset.head, line.textContent])")) == wanted, "all logs as one")
+                                      "[line.dataset.head.trim(), line.textContent])")) == wanted, "all logs as one")
 
 
 def test_a_log_is_shown_whichever_streams_its_task_wrote_to(tony, page, orders, portal, link_to):

@@ -108,12 +108,12 @@ class Page:
                     name.startsWith('on') || /^\\s*javascript:/i.test(value) && name === 'href')).length""")
 
     def violations(self, **options):
-        """What axe finds, with all that can be opened open."""
+        """What axe finds, the sizes of targets (WCAG 2.2) included, with all that can be opened open."""
         self.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         self.run(read_axe())
         found = self.driver.execute_async_script(
             "axe.run(arguments[0]).then(arguments[1], (error) => arguments[1]({violations: [{id: String(error), "
-            "nodes: []}]}))", options)
+            "nodes: []}]}))", {"rules": {"target-size": {"enabled": True}}, **options})
         return [(one["id"], [(node["html"], node["failureSummary"]) for node in one["nodes"][:3]])
                 for one in found["violations"]]
 
