@@ -1,5 +1,5 @@
 /**
- * What is written to logs from now on.
+ * Follows logs: lines that are written from now on.
  */
 import {eachOf, isMissing, nothingYet} from './log_reader.js';
 import {mergeFromStart, positionAt} from './log_window.js';

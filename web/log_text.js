@@ -68,7 +68,8 @@ export class LogText {
 	drawHead(element, {time, task, number}) {
 		const {times, tasks, numbers} = this.heads;
 		const head = [numbers && (this.isWhole && number ? String(number) : '').padStart(NUMBER_WIDTH),
-			times && (time ? formatClock(time) : '--:--:--'), tasks > 0 && task.padEnd(tasks)].filter((word) => word !== false).join('  ');
+			times && (time ? formatClock(time) : '--:--:--'), tasks > 0 && task.padEnd(tasks)]
+			.filter((word) => word !== false).join('  ');
 		if (head !== (element.dataset.head ?? '')) {
 			element.dataset.head = head;
 			element.classList.toggle('headed', head !== '');

@@ -108,7 +108,7 @@ class Page:
                     name.startsWith('on') || /^\\s*javascript:/i.test(value) && name === 'href')).length""")
 
     def violations(self, **options):
-        """What axe finds, the sizes of targets (WCAG 2.2) included, with all that can be opened open."""
+        """Axe's findings, the sizes of targets (WCAG 2.2) included, with all that can be opened open."""
         self.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         self.run(read_axe())
         found = self.driver.execute_async_script(
