@@ -178,11 +178,6 @@ export function failureAt(history, time, near) {
 	return found;
 }
 
-/** When an attempt first came into a state; null: it never did. @param {Attempt} attempt */
-export function firstTime(attempt, state) {
-	return attempt.spans.find((span) => span.state === state)?.from ?? null;
-}
-
 /**
  * The span of one task at a time.
  * @param {TaskHistory} history @param {number} time

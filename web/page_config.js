@@ -2,7 +2,8 @@
  * What the job was told: its configuration with where each value comes from, where its code comes
  * from, the present cluster spec, and the environment as the user gave it.
  */
-import {orNull} from './api.js';
+import {getJson, orNull} from './api.js';
+import {configCommand, configXml, givenAgain, Keys} from './config_keys.js';
 import {copyButton, definitions, h, replace, setText} from './dom.js';
 import {codeWords, formatBytes, formatPlural} from './format.js';
 import {wordFilter} from './rows.js';
@@ -13,13 +14,16 @@ export function isDefault(origin) {
 	return /^default\b/.test(origin ?? '');
 }
 
-/** @param {Record<string, {value: any, origin: any}>} config @param {string} query @param {boolean} changed */
-export function filterConfig(config, query, changed) {
+/**
+ * @param {Record<string, {value: any, origin: any}>} config @param {string} query @param {boolean} changed
+ * @param {Keys} [keys]
+ */
+export function filterConfig(config, query, changed, keys = new Keys([])) {
 	const matches = wordFilter(query);
 	return Object.entries(config)
 		.map(([key, entry]) => ({key, value: String(entry?.value ?? ''), origin: String(entry?.origin ?? '')}))
 		.filter(({key, value, origin}) => (!changed || !isDefault(origin)) &&
-			matches(`${key} ${value} ${origin}`))
+			matches(`${key} ${value} ${origin} ${keys.find(key)?.doc ?? ''}`))
 		.sort((a, b) => a.key < b.key ? -1 : 1);
 }
 
@@ -31,6 +35,7 @@ export class ConfigPage {
 		this.query = route.query.get('q') ?? '';
 		this.changed = route.query.get('all') !== '1';
 		this.config = {};
+		this.keys = new Keys([]);
 		this.stops = [];
 		this.build();
 		this.readConfig();
@@ -45,7 +50,7 @@ export class ConfigPage {
 	}
 
 	build() {
-		this.text = h('input', {type: 'search', placeholder: 'Key, value, origin', value: this.query,
+		this.text = h('input', {type: 'search', placeholder: 'Key, value, origin, meaning', value: this.query,
 			'aria-label': 'Filter configuration', 'data-shortcut': '/', spellcheck: 'false',
 			oninput: () => this.change()});
 		this.box = h('input', {type: 'checkbox', checked: this.changed, onchange: () => this.change()});
@@ -55,6 +60,8 @@ export class ConfigPage {
 		this.environment = h('div');
 		this.element = h('div', {class: 'page'},
 			h('div', {class: 'toolbar'}, h('h1', {}, 'Configuration'), this.count, h('span', {class: 'grow'}),
+				copyButton(() => configXml(this.given()), 'Copy as XML'),
+				copyButton(() => configCommand(this.given()), 'Copy as command line'),
 				h('label', {class: 'check'}, this.box, 'Changed from default only'), this.text),
 			this.table, buildCode(this.store.model.job.provenance, this.store.api), this.cluster, this.environment);
 	}
@@ -66,9 +73,17 @@ export class ConfigPage {
 		this.showConfig();
 	}
 
+	/** All that somebody chose, whatever the filter shows. */
+	given() {
+		return givenAgain(filterConfig(this.config, '', true), this.keys);
+	}
+
 	async readConfig() {
 		try {
-			this.config = await this.store.api.get('config');
+			const [config, keys] = await Promise.all([this.store.api.get('config'),
+				getJson('assets/keys.json').catch(() => [])]);
+			this.config = config;
+			this.keys = new Keys(keys);
 		} catch (error) {
 			setText(this.count, error.message);
 			return;
@@ -77,10 +92,11 @@ export class ConfigPage {
 	}
 
 	showConfig() {
-		const rows = filterConfig(this.config, this.query, this.changed);
+		const rows = filterConfig(this.config, this.query, this.changed, this.keys);
 		const all = Object.keys(this.config).length;
 		setText(this.count, rows.length === all ? formatPlural(all, 'key') : `${rows.length} of ${formatPlural(all, 'key')}`);
-		replace(this.table, rows.length > 0 ? configTable(rows) : h('p', {class: 'muted'}, 'No key is like that.'));
+		replace(this.table, rows.length > 0 ? configTable(rows, this.keys)
+			: h('p', {class: 'muted'}, 'No key matches these filters.'));
 	}
 
 	onJob() {
@@ -96,7 +112,7 @@ export class ConfigPage {
 		const types = Object.entries(cluster?.types ?? {});
 		replace(this.cluster, h('section', {'aria-labelledby': 'cluster'},
 			h('div', {class: 'title'}, h('h2', {id: 'cluster'}, 'Cluster spec'),
-				h('span', {class: 'muted'}, cluster?.epoch ? `of epoch ${cluster.epoch}` : 'not formed yet'),
+				h('span', {class: 'muted'}, cluster?.epoch ? `of start ${cluster.epoch}` : 'not formed yet'),
 				types.length > 0 ? copyButton(() => JSON.stringify(cluster.types, null, 2), 'Copy as JSON') : null),
 			types.map(([type, addresses]) => addressList(type, addresses))));
 	}
@@ -148,11 +164,17 @@ function fileTable(title, files, more = false) {
 			h('td', {}, h('code', {}, sha256 ?? '\u2013'))))))));
 }
 
-function configTable(rows) {
+function buildKey(name, key) {
+	return key ? h('details', {class: 'key-doc'}, h('summary', {}, h('code', {}, name)), h('p', {}, key.doc),
+		key.note ? h('p', {}, key.note) : null, h('p', {class: 'muted'}, key.type)) : h('code', {}, name);
+}
+
+function configTable(rows, keys) {
 	return h('table', {class: 'config'},
-		h('thead', {}, h('tr', {}, ['Key', 'Value', 'Origin'].map((title) => h('th', {scope: 'col'}, title)))),
-		h('tbody', {}, rows.map(({key, value, origin}) => h('tr', {}, h('th', {scope: 'row'}, h('code', {}, key)),
-			h('td', {}, h('code', {}, value)), h('td', {}, origin)))));
+		h('thead', {}, h('tr', {}, ['Key', 'Value', 'Default', 'Origin'].map((title) => h('th', {scope: 'col'}, title)))),
+		h('tbody', {}, rows.map(({key, value, origin}) => h('tr', {}, h('th', {scope: 'row'}, buildKey(key, keys.find(key))),
+			h('td', {}, h('code', {}, value)), h('td', {}, h('code', {}, keys.find(key)?.default ?? '')),
+			h('td', {}, origin)))));
 }
 
 function addressList(type, addresses) {

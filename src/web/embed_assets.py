@@ -1,6 +1,6 @@
-"""embed_assets.py WEB OUTPUT.c OUTPUT.d: the dashboard's files as C (assets.h).
+"""embed_assets.py WEB OUTPUT.c OUTPUT.d [FILE...]: the dashboard's files as C (assets.h).
 
-All of WEB that a browser can use, each file as it is and compressed. The third file tells ninja what
+All of WEB that a browser can use, and FILEs that the build made, each file as it is and compressed. The third file tells ninja what
 this was made of: the folders too, so that a new file is seen.
 """
 
@@ -13,9 +13,11 @@ TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
 }
+OWN = set(TYPES) - {".json"}  # of WEB: those of packages stay at home
 
 
 def find_own(web, made_of):
@@ -25,7 +27,7 @@ def find_own(web, made_of):
         made_of.append(folder)
         for name in sorted(names):
             path = os.path.join(folder, name)
-            if os.path.splitext(name)[1] in TYPES and not name.startswith("."):
+            if os.path.splitext(name)[1] in OWN and not name.startswith("."):
                 yield os.path.relpath(path, web), path
 
 
@@ -46,9 +48,9 @@ def embed(number, name, data):
 
 
 def main():
-    web, output, depfile = sys.argv[1:]
+    web, output, depfile, *made = sys.argv[1:]
     made_of = []
-    files = list(find_own(web, made_of))
+    files = list(find_own(web, made_of)) + [(os.path.basename(path), path) for path in made]
     lines, rows = ['#include "web/assets.h"'], []
     for number, (name, path) in enumerate(sorted(files)):
         with open(path, "rb") as file:

@@ -104,7 +104,7 @@ def test_a_job_is_watched_while_it_fails_is_repaired_and_ends(tony, page, orders
     page.turn_to("#/")
     page.wait_for_rows(lambda rows: rows[1][4] == "1")
     orders.stay(True)
-    orders.give("worker:0")
+    orders.give("worker:0", out="a step of the first\n")
     orders.wait_obeyed("worker:0")
     orders.give("worker:1", err="RuntimeError: bad loss\n", exit=4)
     page.wait_for_text("reforming", ".title .badge")
@@ -115,7 +115,10 @@ def test_a_job_is_watched_while_it_fails_is_repaired_and_ends(tony, page, orders
     orders.give("worker:0", exit=0)
     page.wait_for_text("running", ".title .badge")
     page.wait(lambda: not page.all("[aria-label='Being repaired']"), "that it is repaired")
-    page.wait(lambda: re.search(r"Epoch ?2 ?Retries ?1", page.text(".facts")), "the second epoch")
+    page.wait(lambda: re.search(r"Cluster formed ?2 times ?Retries ?1", page.text(".facts")), "that it formed twice")
+    page.wait_for_text("Recovered from 2 failures", ".repairs")
+    assert re.search(r"worker:1, run 2: exited with code 4 .*worker:1, run 1: exited with code 3 ", page.text(".repairs"))
+    page.wait_for_text("a step of the first", "[aria-labelledby=tail]")
     page.wait_for_rows(lambda rows: states(rows) == ["running", "running"] and rows[1][-1] == "exited with code 4")
 
     page.expect_end()
@@ -169,6 +172,7 @@ def test_ended_jobs_are_found_in_the_portal_and_compared(tony, page, orders, por
     page.wait_for_rows(lambda rows: any("running \u2192 failed" in row[2] for row in rows), "Journal")
     page.button("Configuration", ".top")
     page.wait_for_text("tony.worker.instances 2", ".config")
+    page.wait_for_text("tony.worker.instances", ".config .key-doc")
 
     page.button("tony \u00b7 jobs", ".top")
     page.type(search, named)

@@ -26,6 +26,10 @@ POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'sel
 TYPES = {".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8",
          ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8"}
 PIECE = 65536
+KEYS = [{"name": "tony.<type>.memory", "type": "size", "default": "2g", "status": "honoured", "doc": "Memory of each task of this type."},
+        {"name": "tony.application.name", "type": "text", "default": "TensorFlowApplication", "status": "honoured",
+         "doc": "The job's name, for people."},
+        {"name": "tony.admin.acl", "type": "text", "status": "site", "doc": "Who may look at all jobs."}]
 
 
 class Refused(Exception):
@@ -180,6 +184,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_bytes(json.dumps(value).encode(), "application/json", status)
 
     def send_asset(self, name):
+        if name == "keys.json":  # which the build makes
+            self.send_json(KEYS)
+            return
         if not re.fullmatch(r"(vendor/)?[A-Za-z0-9_.-]+", name) or self.server.lacks_charts and name.startswith("vendor/"):
             raise not_found("such file")
         path = os.path.join(WEB, name)

@@ -160,3 +160,14 @@ def test_phone_compares(page, serve):
 def test_a_type_of_one_kind_has_no_plural_of_its_own(page, serve):
     page.open(serve(Job(tasks=12).start()))
     page.wait_for_text("1 chief, 8 workers, 2 ps, 1 tensorboard")
+
+
+def test_the_configuration_is_copied_to_be_given_again(page, serve, job):
+    job.config["tony.admin.acl"] = {"value": "bob", "origin": "tony-site.xml:9"}
+    job.config["tony.execution.envs"] = {"value": "KEY=***", "origin": "--conf"}
+    page.open(serve(job), "#/config")
+    page.wait_for_text("tony.worker.memory", ".config")
+    xml = copied(page, "Copy as XML")
+    assert "<name>tony.worker.memory</name>\n    <value>8g</value>" in xml and "hidden: tony.execution.envs" in xml
+    assert "tony.admin.acl" not in xml and "tony.example.key-007" not in xml
+    assert "--conf tony.worker.memory=8g" in copied(page, "Copy as command line")

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
 import {measuredRange, ownRange, placeMarks, smooth} from '../../web/chart.js';
+import {configCommand, configXml, givenAgain, Keys} from '../../web/config_keys.js';
 import {confOptions, jobCommands, shellWord} from '../../web/job_commands.js';
 import {chiefOf, curveChoices, ownCharts} from '../../web/job_curves.js';
 import {runLogHash} from '../../web/job_repairs.js';
@@ -97,4 +98,23 @@ test('last lines of frames', () => {
 test('who killed a job', () => {
 	assert.equal(killWords({user: 'ada', cause: {text: 'killed by the user: enough'}}), 'Killed by ada: enough');
 	assert.equal(killWords({cause: {text: 'killed by bob'}}), 'killed by bob');
+});
+
+test('what is known of a key', () => {
+	const keys = new Keys([{name: 'tony.<type>.memory', doc: 'any'}, {name: 'tony.am.memory', doc: 'own'}]);
+	assert.equal(keys.find('tony.worker.memory').doc, 'any');
+	assert.equal(keys.find('tony.am.memory').doc, 'own');
+	assert.equal(keys.find('tony.worker.memory.more'), null);
+	assert.equal(keys.find('tonyxworker.memory'), null);
+});
+
+test('a configuration to be given again', () => {
+	const keys = new Keys([{name: 'tony.admin.acl', status: 'site'}, {name: 'a', status: 'honoured'}]);
+	const given = givenAgain([{key: 'a', value: '<x> & "y"'}, {key: 'tony.admin.acl', value: 'bob'}, {key: 'e', value: 'LR=***'},
+		{key: 'own', value: '1'}], keys);
+	assert.equal(configXml(given), '<configuration>\n  <property>\n    <name>a</name>\n    <value>&lt;x&gt; &amp; "y"</value>\n' +
+		'  </property>\n  <property>\n    <name>own</name>\n    <value>1</value>\n  </property>\n  <!-- hidden: e -->\n' +
+		'</configuration>\n');
+	assert.equal(configCommand(given), `tony submit --conf 'a=<x> & "y"' --conf own=1 # hidden: e`);
+	assert.equal(configCommand({rows: [], hidden: []}).trim(), 'tony submit');
 });

@@ -4,7 +4,7 @@ import {test} from 'node:test';
 import {alignCurves, summarize} from '../../web/chart.js';
 import {safeHref} from '../../web/dom.js';
 import {groupHistory, historyRuns, ranIn, timelineRows} from '../../web/gantt_rows.js';
-import {failureAt, firstTime, spanAt, SpanFold, timeStep} from '../../web/gantt_spans.js';
+import {failureAt, spanAt, SpanFold, timeStep} from '../../web/gantt_spans.js';
 import {linesThatMatter} from '../../web/page_cause.js';
 import {comparedIds, overlay, valueWords} from '../../web/page_compare.js';
 import {filterConfig} from '../../web/page_config.js';
@@ -181,8 +181,6 @@ test('an attempt is a row of spans', () => {
 	assert.deepEqual([attempts[0].outcome, attempts[0].ended, attempts[0].cause.kind], ['failed', 9, 'exit']);
 	assert.deepEqual(attempts[1].spans, [{state: 'requested', from: 10, to: null, epoch: 0}]);
 	assert.deepEqual(spans.epochs, [{epoch: 1, at: 5, why: ''}]);
-	assert.equal(firstTime(attempts[0], 'running'), 5);
-	assert.equal(firstTime(attempts[1], 'running'), null);
 	assert.equal(spanAt(spans.tasks.get('w:0'), 7).span.state, 'running');
 	assert.equal(spanAt(spans.tasks.get('w:0'), 0), null);
 });

@@ -12,6 +12,7 @@
 #include "../net/peer.h"
 #include "api_bed.h"
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "job/record.h"
 #include "web/assets.h"
@@ -94,6 +95,17 @@ static const struct web_asset *find_chart(void)
 	if (!chart)
 		fail_msg("uPlot.js is not in this build");
 	return chart;
+}
+
+static void test_page_can_tell_of_each_key(void **state)
+{
+	const struct web_asset *keys = web_asset_find("keys.json");
+
+	assert_non_null(keys);
+	assert_string_equal(keys->content_type, "application/json");
+	json_t *all cleanup_json = json_loadb((const char *)keys->bytes, keys->length, 0, NULL);
+	assert_true(json_array_size(all) > 100);
+	assert_non_null(json_object_get(json_array_get(all, 0), "doc"));
 }
 
 static void test_what_the_browser_has_is_not_sent_again(void **state)
@@ -717,6 +729,7 @@ int main(void)
 		on_bed(test_head_has_no_body),
 		on_bed(test_what_the_browser_has_is_not_sent_again),
 		on_bed(test_compressed_when_that_is_understood),
+		on_bed(test_page_can_tell_of_each_key),
 		on_bed(test_files_that_are_not_there),
 		on_bed(test_a_link_lets_look),
 		on_bed(test_a_link_may_lead_further),
