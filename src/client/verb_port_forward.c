@@ -81,7 +81,7 @@ static void print_led(void *data, const char *address, int64_t there)
 			address);
 }
 
-static int forward(struct forward_options *options, const struct str_list *words, size_t first,
+static int forward(struct forward_options *forwarding, const struct str_list *words, size_t first,
 		   struct err *err)
 {
 	struct opened opened cleanup_opened = {0};
@@ -89,11 +89,11 @@ static int forward(struct forward_options *options, const struct str_list *words
 
 	if (!task)
 		return -1;
-	options->opened = &opened;
-	options->task = task;
-	options->led = print_led;
-	options->data = options;
-	return forward_run(options, err);
+	forwarding->opened = &opened;
+	forwarding->task = task;
+	forwarding->led = print_led;
+	forwarding->data = forwarding;
+	return forward_run(forwarding, err);
 }
 
 static int run(void *data, const struct verb_call *call, struct err *err)
