@@ -55,6 +55,8 @@ static int read_field(const struct field *field, const json_t *object, void *to,
 		return json_read_bool(object, field->name, to, err);
 	case FIELD_MS:
 		return json_need_int(object, field->name, -1, MS_CAP, to, err);
+	case FIELD_OPTIONAL_MS:
+		return json_read_int(object, field->name, -1, MS_CAP, to, err);
 	}
 	return 0;
 }
@@ -82,6 +84,10 @@ static void write_field(const struct field *field, const void *from, json_t *obj
 	case FIELD_BOOL:
 		json_set_bool(object, field->name, *(const bool *)from);
 		break;
+	case FIELD_OPTIONAL_MS:
+		if (*(const int64_t *)from == 0)
+			break;
+		__attribute__((fallthrough));
 	case FIELD_MS:
 		json_set_int(object, field->name, *(const int64_t *)from);
 		break;
@@ -94,13 +100,18 @@ void fields_write(const struct field *fields, size_t count, const void *source, 
 		write_field(&fields[i], (const char *)source + fields[i].offset, object);
 }
 
+static bool is_freed(enum field_kind kind)
+{
+	return kind == FIELD_TEXT || kind == FIELD_OPTIONAL || kind == FIELD_LINES;
+}
+
 void fields_finish(const struct field *fields, size_t count, void *target)
 {
 	for (size_t i = 0; i < count; i++) {
 		void *slot = (char *)target + fields[i].offset;
 		if (fields[i].kind == FIELD_LIST)
 			str_list_finish(slot);
-		else if (fields[i].kind != FIELD_BOOL && fields[i].kind != FIELD_MS)
+		else if (is_freed(fields[i].kind))
 			mem_replace(slot, NULL);
 	}
 }

@@ -21,6 +21,9 @@ enum field_kind {
 	FIELD_LIST,	/* struct str_list of at most FIELD_LIST_CAP; empty when it is absent */
 	FIELD_BOOL,	/* bool; as it was when the member is absent */
 	FIELD_MS,	/* int64_t, from -1 to a year */
+	/* The same; 0 has no member, and what has none stays as it was: older programs write none.
+	 */
+	FIELD_OPTIONAL_MS,
 };
 
 struct field {

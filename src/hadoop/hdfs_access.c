@@ -30,7 +30,7 @@ static const struct field fields[] = {
 	{MEMBER(http_fs), FIELD_BOOL},
 	{MEMBER(authorities), FIELD_LINES},
 	{MEMBER(connect_timeout_ms), FIELD_MS},
-	{MEMBER(token_renew_ms), FIELD_MS},
+	{MEMBER(token_renew_ms), FIELD_OPTIONAL_MS},
 	{MEMBER(view), FIELD_OPTIONAL},
 	{MEMBER(needs_token), FIELD_BOOL},
 	{MEMBER(tokens_in_clear), FIELD_BOOL},

@@ -115,8 +115,10 @@ static struct rpc_client *find_clients_service(const struct yarn *yarn)
 
 	options.service = &RM_CLIENT;
 	options.addresses = yarn->cluster->rm;
-	options.token = credentials_find_kind(&yarn->credentials, TOKEN_KIND_RM);
 	options.require_sasl = yarn->cluster->require_sasl;
+	options.token = options.require_sasl
+				? credentials_find_kind(&yarn->credentials, TOKEN_KIND_RM)
+				: NULL;
 	return options.require_sasl && !options.token
 		       ? NULL
 		       : rpc_client_create(yarn->base, &options, NULL);
