@@ -109,6 +109,7 @@ static int search_stores(struct search *search, struct err *err)
 			continue;
 		if (search->filter->location)
 			return err_copy(err, &why);
+		search->jobs->failure = why.kind;
 		log_warning("jobs in %s are not shown: %s", history_store_location(stores.items[i]),
 			    err_message(&why));
 	}
@@ -152,8 +153,11 @@ static int search_schedulers(struct search *search, struct err *err)
 	const struct scheduler_client_ops *refuses = NULL;
 	struct job_summary *jobs;
 
-	if (schedulers_list(0, &jobs, &count, err) < 0)
+	int failure = schedulers_list_within(0, 0, &jobs, &count, err);
+	if (failure < 0)
 		return -1;
+	if (failure > 0)
+		search->jobs->failure = (enum err_kind)failure;
 	for (size_t i = 0; i < count && (most == 0 || seen < most); i++) {
 		const struct scheduler_client_ops *ops = scheduler_client_of_id(jobs[i].id, NULL);
 		if (!job_state_is_final(jobs[i].state))

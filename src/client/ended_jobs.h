@@ -21,6 +21,9 @@ struct ended_filter {
 struct ended_jobs {
 	struct history_summary *items; /* the newest first */
 	size_t count;
+	/* Why jobs may be missing, of which the user was warned: a scheduler, or a history, that
+	 * does not tell. ERR_NONE: all do. */
+	enum err_kind failure;
 };
 void ended_jobs_finish(struct ended_jobs *jobs);
 #define cleanup_ended_jobs __attribute__((cleanup(ended_jobs_finish)))

@@ -118,7 +118,7 @@ static int list(const struct history_options *chosen, struct err *err)
 		print_json(&jobs);
 	else if (jobs.count > 0)
 		print_table(&jobs);
-	else
+	else if (jobs.failure == ERR_NONE)
 		fputs(has_filter(chosen)
 			      ? "No job has ended so.\n"
 			      : "No job has ended yet; tony list shows those that run.\n",
@@ -127,7 +127,7 @@ static int list(const struct history_options *chosen, struct err *err)
 		fflush(stdout);
 		fputs("There are older ones; see --last.\n", stderr);
 	}
-	return 0;
+	return jobs.failure == ERR_NONE ? EXIT_CODE_OK : (int)exit_code_of(jobs.failure);
 }
 
 static int run(void *data, const struct verb_call *call, struct err *err)

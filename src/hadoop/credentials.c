@@ -297,7 +297,8 @@ int credentials_parse(const void *bytes, size_t length, struct credentials *cred
 			       length, CREDENTIALS_CAP);
 	if (length < HEADER || memcmp(at, magic, sizeof(magic)) != 0)
 		return err_set(err, ERR_INPUT,
-			       "credentials: they do not begin with \"HDTS\": not Hadoop's");
+			       "this is no file of tokens as Hadoop writes it (hdfs fetchdt, hdfs "
+			       "dtutil get): it does not begin with \"HDTS\"");
 	struct writable from = {at + HEADER, length - HEADER};
 	if (at[sizeof(magic)] == VERSION_WRITABLE)
 		result = parse_writable(from, length, credentials, err);

@@ -38,7 +38,7 @@ struct gssapi_context {
 static const struct gss_oid kerberos = {9, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02"};
 static const struct gss_oid principal_name = {10, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02\x01"};
 /* GSS_C_NT_HOSTBASED_SERVICE, 1.2.840.113554.1.2.1.4 */
-static const struct gss_oid service_name = {10, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x01\x04"};
+const struct gss_oid gssapi_service_name = {10, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x01\x04"};
 
 static const uint32_t flags =
 	GSS_MUTUAL | GSS_REPLAY | GSS_SEQUENCE | GSS_CONFIDENTIALITY | GSS_INTEGRITY;
@@ -168,7 +168,7 @@ static void run_realm_lookup(void *data)
 {
 	struct realm_lookup *lookup = data;
 
-	lookup->realm = realm_of(lookup->gssapi, lookup->service, &service_name);
+	lookup->realm = realm_of(lookup->gssapi, lookup->service, &gssapi_service_name);
 }
 
 char *gssapi_host_realm(const struct gssapi *gssapi, const char *host)

@@ -111,6 +111,9 @@ struct gssapi {
 /* NULL: it cannot be loaded; ERR_FAILED names the package. It stays loaded. */
 const struct gssapi *gssapi_load(struct err *err);
 
+/* The type of names such as "HTTP@host", and "HTTP" of whichever host. */
+extern const struct gss_oid gssapi_service_name;
+
 /* Of a major status. */
 bool gssapi_has_failed(uint32_t major);
 /* The words for a call that failed, in the thread that made it; the caller frees. */

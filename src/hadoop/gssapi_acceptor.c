@@ -1,6 +1,7 @@
 #include "hadoop/gssapi_acceptor.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -9,22 +10,56 @@ struct gssapi_acceptor {
 	void *credential;
 };
 
-struct gssapi_acceptor *gssapi_acceptor_create(const struct gssapi *gssapi, const char *keytab,
-					       struct err *err)
+/* `name` NULL: by whatever key. */
+static int acquire(struct gssapi_acceptor *acceptor, const char *keytab, void *name,
+		   struct err *err)
 {
-	struct gssapi_acceptor *acceptor = mem_alloc(sizeof(*acceptor));
+	const struct gssapi *gssapi = acceptor->gssapi;
 	const struct gss_store_entry entry = {"keytab", keytab};
 	const struct gss_store store = {1, &entry};
 	uint32_t minor = 0;
 
-	acceptor->gssapi = gssapi;
-	/* Whatever the key: a browser calls the machine by any of its names. */
-	const uint32_t major = gssapi->acquire_cred_from(&minor, NULL, 0, NULL, GSS_ACCEPT, &store,
+	if (acceptor->credential)
+		gssapi->release_cred(&minor, &acceptor->credential);
+	const uint32_t major = gssapi->acquire_cred_from(&minor, name, 0, NULL, GSS_ACCEPT, &store,
 							 &acceptor->credential, NULL, NULL);
 	if (!gssapi_has_failed(major))
-		return acceptor;
+		return 0;
 	char *text cleanup_free = gssapi_failure_text(gssapi, major, minor);
-	err_set(err, ERR_CONFIG, "%s: %s", keytab, text);
+	return err_set(err, ERR_CONFIG, "%s: %s", keytab, text);
+}
+
+/* Of whichever host: a browser calls the machine by any of its names. */
+static int check_keys(struct gssapi_acceptor *acceptor, const char *keytab, struct err *err)
+{
+	struct gss_buffer text = {strlen("HTTP"), "HTTP"};
+	void *name = NULL;
+	uint32_t minor;
+
+	if (gssapi_has_failed(
+		    acceptor->gssapi->import_name(&minor, &text, &gssapi_service_name, &name)))
+		return err_set(err, ERR_FAILED, "Kerberos knows no names of web servers");
+	int result = acquire(acceptor, keytab, name, NULL);
+	acceptor->gssapi->release_name(&minor, &name);
+	return result == 0
+		       ? 0
+		       : err_set(err, ERR_CONFIG,
+				 "%s has no key of HTTP/HOST, for which browsers get their "
+				 "tickets; klist -k %s shows the keys that it has, and ktadd of "
+				 "kadmin adds one",
+				 keytab, keytab);
+}
+
+struct gssapi_acceptor *gssapi_acceptor_create(const struct gssapi *gssapi, const char *keytab,
+					       struct err *err)
+{
+	struct gssapi_acceptor *acceptor = mem_alloc(sizeof(*acceptor));
+
+	acceptor->gssapi = gssapi;
+	/* Tickets for other services are refused in words, so that their keys count, too. */
+	if (acquire(acceptor, keytab, NULL, err) == 0 && check_keys(acceptor, keytab, err) == 0 &&
+	    acquire(acceptor, keytab, NULL, err) == 0)
+		return acceptor;
 	gssapi_acceptor_destroy(acceptor);
 	return NULL;
 }

@@ -22,7 +22,8 @@ static int read_file(struct credentials *credentials, struct err *err)
 	if (!path || credentials_read_file(path, credentials, &flaw) == 0)
 		return 0;
 	return err_set(err, ERR_CONFIG,
-		       TOKEN_FILE_VARIABLE ": %s; unset it to go by your Kerberos ticket",
+		       TOKEN_FILE_VARIABLE ": %s; get the tokens anew, or unset the variable to go "
+					   "by your Kerberos ticket",
 		       err_message(&flaw));
 }
 

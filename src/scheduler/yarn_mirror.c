@@ -187,6 +187,20 @@ static int take(const struct job_door *door, const struct str *lines, int64_t fi
 	return append(door->job_dir, str_text(lines), lines->length, first, err);
 }
 
+/* The port may be another program's by now, of an AM that is gone; and files are damaged. */
+static void tell_denied(const struct job_door *door, const struct err *why)
+{
+	char *path cleanup_free = fs_join(door->job_dir, "token");
+	char *text cleanup_free =
+		door->identity || !fs_exists(path)
+			? mem_strdup(err_message(why))
+			: mem_printf("%s; if that stays so, the token in %s is not the job's: "
+				     "remove this file, and tony reads the token anew",
+				     err_message(why), path);
+
+	log_trouble(fs_basename(door->job_dir), text);
+}
+
 int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err)
 {
 	struct str answer cleanup_str = {0};
@@ -206,8 +220,11 @@ int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err)
 	char *path cleanup_free = mem_printf("/v1/events?since=%lld&wait=%lld",
 					     (long long)known.next, (long long)hold_ms);
 	if (job_door_call(door, "GET", path, NULL, PULL_TIMEOUT_MS + hold_ms, &status, &answer,
-			  &silence) < 0)
+			  &silence) < 0) {
+		if (silence.kind == ERR_DENIED)
+			tell_denied(door, &silence);
 		return silence.kind != ERR_INTERRUPTED;
+	}
 	struct err refusal cleanup_err = {0};
 	if (http_response_check(status, str_text(&answer), answer.length, &refusal) < 0) {
 		log_debug("%s: %s", door->address, err_message(&refusal));

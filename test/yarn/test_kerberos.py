@@ -115,6 +115,12 @@ NO_TICKET = {"KRB5CCNAME": "FILE:/nonexistent"}
 def test_no_ticket(own_tony):
     expect_refusal(own_tony, NO_TICKET, "the cluster uses Kerberos: ", "No Kerberos credentials available", "kinit",
                    "HADOOP_TOKEN_FILE_LOCATION names a file")
+    for verb in ("list", "history"):
+        answer = own_tony.run(verb, env=NO_TICKET)
+        assert answer.returncode == 6 and "kinit" in answer.stderr and "No job" not in answer.stderr, answer.stderr
+    file = own_tony.directory / "no-tokens"
+    file.write_text("a ticket cache, or a keytab\n")
+    expect_refusal(own_tony, {"HADOOP_TOKEN_FILE_LOCATION": str(file)}, f"{file}: this is no file of tokens as Hadoop writes it")
 
 
 def test_a_ticket_that_is_gone_while_submit_watches(own_tony, staging):

@@ -178,6 +178,8 @@ def test_a_keytab_of_no_use_is_told(alice):
     keytab = alice.directory / "http.keytab"
     answer = alice.run("portal", "--listen", "127.0.0.1:0", "--kerberos-keytab", keytab)
     assert answer.returncode == 3 and f"the portal's keytab: {keytab}: " in answer.stderr, answer.stderr
+    answer = alice.run("portal", "--listen", "127.0.0.1:0", "--kerberos-keytab", alice.cluster.directory / "krb5/alice.keytab")
+    assert answer.returncode == 3 and "alice.keytab has no key of HTTP/HOST" in answer.stderr, answer.stderr
     shutil.copy(alice.cluster.directory / "krb5/http.keytab", keytab)
     answer = alice.run("portal", "--listen", "0.0.0.0:0", "--kerberos-keytab", keytab)
     assert answer.returncode == 3 and "tickets would cross the network in the clear" in answer.stderr, answer.stderr

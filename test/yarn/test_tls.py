@@ -47,6 +47,11 @@ def test_all_verbs_and_the_proxy(tony):
     link = tony.run("open", job.id).stdout.strip()
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
     assert opener.open(link, timeout=PATIENCE_S).status == 200
+    copy = tony.state / "yarn" / job.id / "token"
+    token = copy.read_text()
+    copy.write_text("0" * 64)
+    assert f"the token in {copy} is not the job's" in tony.run("status", job.id).stderr
+    copy.write_text(token)
     plain = job.status()["am_url"].replace("https://", "http://")
     with pytest.raises(OSError):
         urllib.request.urlopen(f"{plain}/v1/server", timeout=PATIENCE_S)

@@ -131,7 +131,7 @@ static uint32_t acquire_cred_from(uint32_t *minor, void *name, uint32_t time,
 	if (usage == GSS_ACCEPT) {
 		assert_string_equal(store->elements[0].key, "keytab");
 		*minor = MINOR;
-		if (fake_gssapi.failure)
+		if (fake_gssapi.failure || (name && fake_gssapi.lacks_http))
 			return FAILURE;
 		fake_gssapi.credentials++;
 		*credential = (void *)store->elements[0].value;

@@ -10,6 +10,7 @@
 struct fake_gssapi {
 	const char
 		*failure;  /* what init_sec_context() says in place of a token; NULL: it succeeds */
+	bool lacks_http;   /* no keytab has a key of HTTP/HOST */
 	const char *user;  /* of the default ticket */
 	const char *other; /* of another one; NULL: there is none */
 	const char *proof; /* of which one a context was begun */

@@ -270,7 +270,7 @@ static void a_file_is_read_on_a_secure_cluster_alone(void **state)
 	assert_int_equal(err.kind, ERR_CONFIG);
 	assert_non_null(strstr(err_message(&err), TOKEN_FILE_VARIABLE ": "));
 	assert_non_null(strstr(err_message(&err), "missing"));
-	assert_non_null(strstr(err_message(&err), "unset it"));
+	assert_non_null(strstr(err_message(&err), "unset the variable"));
 	unsetenv(TOKEN_FILE_VARIABLE);
 	assert_int_equal(open_own(cluster, &err), -1);
 	assert_int_equal(err.kind, ERR_DENIED);

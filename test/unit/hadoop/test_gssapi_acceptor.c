@@ -112,6 +112,19 @@ static void a_keytab_that_is_none_is_told(void **state)
 	assert_int_equal(fake_gssapi.credentials, 0);
 }
 
+/* Nobody could ever get in. */
+static void a_keytab_without_a_web_servers_key_is_told(void **state)
+{
+	struct err err cleanup_err = {0};
+
+	fake_gssapi = (struct fake_gssapi){.lacks_http = true};
+	assert_null(gssapi_acceptor_create(&fake_gssapi_library, KEYTAB, &err));
+	assert_int_equal(err.kind, ERR_CONFIG);
+	assert_non_null(strstr(err_message(&err), KEYTAB " has no key of HTTP/HOST"));
+	assert_int_equal(fake_gssapi.credentials, 0);
+	assert_int_equal(fake_gssapi.names, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -119,6 +132,7 @@ int main(void)
 		cmocka_unit_test(a_ticket_for_another_service_or_none_is_refused),
 		cmocka_unit_test(a_ticket_that_was_bound_to_another_connection_is_refused),
 		cmocka_unit_test(a_keytab_that_is_none_is_told),
+		cmocka_unit_test(a_keytab_without_a_web_servers_key_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
