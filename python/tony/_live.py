@@ -68,6 +68,11 @@ class Live:
                 time.sleep(_TICK_S)
             self._read_log(_TICK_S)
 
+    def listen_again(self) -> None:
+        """To what comes from now on. An interruption reaches all processes of a kernel, the one that read the log among them."""
+        self._log.close()
+        self._log = Stream(_verbs.logs(self.job.id, None, None, True, 0, None))
+
     def _look(self) -> Optional[Status]:
         """An application master that does not answer may be followed by another one."""
         watched = self._watched
@@ -89,8 +94,7 @@ class Live:
                 lines = self._log.take(deadline - time.monotonic())
             except Unreachable as error:
                 self._watched.trouble = str(error)
-                self._log.close()
-                self._log = Stream(_verbs.logs(self.job.id, None, None, True, 0, None))
+                self.listen_again()
                 return
             self._watched.lines.extend(map(_clean, lines))
             self._watched.seen += len(lines)

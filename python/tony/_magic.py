@@ -36,6 +36,7 @@ def _stop(live: _live.Live, reason: str) -> str:
     job = live.job.id
     live.view.say(f"{reason}: {job} is asked to stop; another interruption leaves it as it is")
     try:
+        live.listen_again()
         with contextlib.suppress(NotFound):
             live.job.kill(reason)
         live.follow()

@@ -25,8 +25,8 @@ def options(tony):
 class Notebook:
     """`tony notebook`, once it leads to its program."""
 
-    def __init__(self, tony, *words):
-        self.child = tony.start("notebook", *words, env=LAB)
+    def __init__(self, tony, *words, env=LAB):
+        self.child = tony.start("notebook", *words, env=env)
         self.link = self.child.stdout.readline().strip()
         assert self.link, self.child.stderr.read()
         self.said = ""

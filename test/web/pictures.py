@@ -8,11 +8,12 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "harness")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "harness"), str(HERE.parent / "notebook")]
 import browser  # noqa: E402
+import lab  # noqa: E402
 from page import Page  # noqa: E402
 from portal import Portal  # noqa: E402
-from program import ROOT, Tony, wait_until  # noqa: E402
+from program import ROOT, Tony, venv_bin, wait_until  # noqa: E402
 
 IMAGES = ROOT / "docs/images"
 MINUTES_S = 300  # for what is a matter of seconds on a machine with nothing else to do
@@ -80,6 +81,33 @@ def take_all(tony, page):
     portal.stop()
 
 
+CELL = """%%tony --workers 2 --memory 128m --name digits --conf tony.task.metrics-interval-ms=200 -- --steps 400
+import math, random, sys, time
+from tony import task
+
+steps = int(sys.argv[2])
+for step in range(1, steps + 1):
+    loss = 2.3 * math.exp(-step / 90) + random.gauss(0.1, 0.02)
+    task.report(step, steps=steps, loss=loss, accuracy=1 - loss / 2.5)
+    if step % 50 == 0:
+        print(f"step {step}: loss {loss:.3f}", flush=True)
+    time.sleep(0.05)"""
+
+
+def take_notebook(tony, driver):
+    lab.write(tony.directory / "digits.ipynb", "%load_ext tony", CELL)
+    with lab.jupyter(tony, venv_bin("notebook")) as link:
+        page = lab.Lab(driver, link).open("digits.ipynb")
+        driver.execute_script("window.jupyterapp.commands.execute('application:toggle-left-area')")
+        page.run(wait=False)
+        wait_until(lambda: "step 300" in page.text(), "most of the training", MINUTES_S)
+        browser.resize(driver, 1080, 860)
+        driver.execute_script("document.querySelector('.Toastify')?.remove(); document.querySelectorAll('.jp-CodeCell')[1].scrollIntoView()")
+        driver.save_screenshot(str(IMAGES / "notebook.png"))
+        page.leave()
+    tony.run("kill", "digits")
+
+
 def main():
     IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="tony-pictures-") as directory:
@@ -88,6 +116,8 @@ def main():
         driver = browser.start(1080, 640)
         try:
             take_all(tony, Page(driver))
+            browser.prefer(driver, dark=False)
+            take_notebook(tony, driver)
         finally:
             driver.quit()
             tony.finish()
