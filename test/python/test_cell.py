@@ -55,7 +55,7 @@ def interrupt_when(path):
 
 def test_a_cell_runs_in_this_directory_by_this_interpreter(shell, capfd):
     Path("helper.py").write_text("NAME = 'beside the notebook'\n")
-    result = run(shell, "--workers 2 -- --epochs '3 4'", "import os, sys, helper", "class Model: pass",
+    result = run(shell, "--workers 2 -- --epochs '3 4'", "import os, sys, helper", "class Model: pass", "assert f'{{{1}' == chr(123) + '1'",
                  "print(sys.argv[1:], os.getcwd(), sys.executable, helper.NAME, Model.__module__)")
     assert result.success and isinstance(result.result, tony.Job)
     said = f"['--epochs', '3 4'] {os.getcwd()} {PYTHON} beside the notebook __main__"

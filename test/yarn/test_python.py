@@ -58,3 +58,45 @@ def test_a_function_runs_on_a_cluster_and_its_value_comes_back(tony):
     assert told["value"] == {"rank": 0, "met": True} and told["values"]["worker:1"] == {"rank": 1, "met": True}
     assert (told["scheduler"], told["loss"], told["last"]) == ("yarn", 0.5, "succeeded") and told["output"].startswith("hdfs://")
     assert (told["error"], told["there"], told["lines"], told["left"]) == ("no such column", True, ["in 0", "in 1"], [])
+
+
+CELLS = """
+import os, sys
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+shell.run_line_magic("load_ext", "tony")
+done = shell.run_cell('''%%tony --workers 2 --memory 128m -- 'a "b"'
+import os, sys
+print("on a node", os.environ["CONTAINER_ID"] != "", sys.argv[1:], __name__)  # caf\\u00e9 'quoted' $HOME {{x}} {{{{{y
+''')
+assert done.success, done.error_in_exec
+print(sorted(str(line) for line in done.result.logs(stream="stdout")))
+joined = shell.run_cell('''%%tony --join --workers 2 --memory 128m
+import os, socket, time
+rank, place = int(os.environ["RANK"]), (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+if rank == 0:
+    with socket.create_server(place) as server:
+        seen = sorted(server.accept()[0].makefile().read() for _ in range(int(os.environ["WORLD_SIZE"]) - 1))
+while rank:
+    try:
+        socket.create_connection(place).sendall(str(rank).encode())
+        break
+    except ConnectionRefusedError:
+        time.sleep(0.1)
+''')
+assert joined.success, joined.error_in_exec
+print(shell.user_ns["seen"])
+"""
+
+
+@pytest.mark.slow
+def test_cells_run_on_a_cluster(tony):
+    extras = next((venv_bin("python").parent / "lib").glob("python3.*")) / "site-packages"
+    Path(tony.directory, "cells.py").write_text(CELLS)
+    env = {**tony.env, "TONY_PROGRAM": str(BUILD / "tony"), "PYTHONPATH": os.pathsep.join([str(ROOT / "python"), str(extras)])}
+    done = subprocess.run([PYTHON, "cells.py"], cwd=tony.directory, env=env, capture_output=True, text=True, timeout=2 * PATIENCE_S)
+    assert done.returncode == 0, done.stdout + done.stderr
+    line = """on a node True ['a "b"'] __main__"""
+    assert {str([line, line]), "['1', '2']"} <= set(done.stdout.splitlines()), done.stdout
