@@ -15,7 +15,6 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "client/browser.h"
-#include "client/describe_internal.h"
 #include "client/exit_code.h"
 #include "client/forward.h"
 #include "client/report.h"
@@ -24,7 +23,6 @@
 #include "client/talk.h"
 #include "client/task_channel.h"
 #include "client/verbs.h"
-#include "net/interrupt.h"
 #include "net/local_port.h"
 
 enum {
@@ -70,32 +68,25 @@ static const char begin_script[] =
 	"-c1-64)\"\n"
 	"test \"$(pwd -P)\" = %s || test -e output || ln -s -- \"$TONY_OUTPUT_DIR\" output\n";
 
-static const char look_script[] =
-	"%s -c 'import importlib.util, sys; "
-	"sys.exit(importlib.util.find_spec(\"jupyterlab\") is None)' || {\n"
-	"	echo \"No module named 'jupyterlab' for \"%s\" on $(uname -n): pip install "
-	"jupyterlab "
-	"there, bring an environment that has it by --python_venv, or name another server by "
-	"--executes\" >&2\n"
-	"	exit 1\n"
-	"}\n";
+/* Arguments of Python: the end of the job tells its user what to do. */
+static const char look_arguments[] =
+	"-c 'import importlib.util, os, sys\n"
+	"importlib.util.find_spec(\"jupyterlab\") or sys.exit(\"No module named jupyterlab for \" "
+	"+ "
+	"sys.executable + \" on \" + os.uname().nodename + \": pip install jupyterlab there, bring "
+	"an environment that has it by --python_venv, or name another server by --executes\")'";
 
 static const char read_script[] =
 	"until grep -qs '^}' \"" PLACE "\"/*server-*.json; do sleep 0.2; done\n"
 	"cat \"" PLACE "\"/*server-*.json\n";
 
 /* A kernel that is in use is one that a browser shows, or that computes. */
-static void append_lab(const char *python, int64_t idle_s, const struct str_list *words,
-		       struct str *script)
+static void append_lab_arguments(int64_t idle_s, const struct str_list *words, struct str *out)
 {
-	str_append_format(script, look_script, python, python);
-	str_append_format(
-		script,
-		"exec %s -m jupyterlab --no-browser --allow-root --ServerApp.ip=127.0.0.1 "
-		"--ServerApp.port=0",
-		python);
+	str_append(out, "-m jupyterlab --no-browser --allow-root --ServerApp.ip=127.0.0.1 "
+			"--ServerApp.port=0");
 	if (idle_s > 0)
-		str_append_format(script,
+		str_append_format(out,
 				  " --ServerApp.shutdown_no_activity_timeout=%lld "
 				  "--MappingKernelManager.cull_idle_timeout=%lld "
 				  "--MappingKernelManager.cull_interval=%lld "
@@ -104,16 +95,27 @@ static void append_lab(const char *python, int64_t idle_s, const struct str_list
 				  (long long)(idle_s < 60 ? idle_s : 60), (long long)idle_s);
 	for (size_t i = 0; i < words->count; i++) {
 		char *quoted cleanup_free = str_shell_quote(words->items[i]);
-		str_append_format(script, " %s", quoted);
+		str_append_format(out, " %s", quoted);
 	}
+}
+
+static void append_lab(const struct job_options *job, int64_t idle_s, const struct str_list *words,
+		       struct str *script)
+{
+	const char *python = job->python_binary_path ? job->python_binary_path : "python3";
+	struct str arguments cleanup_str = {0};
+
+	append_lab_arguments(idle_s, words, &arguments);
+	char *look cleanup_free =
+		job_options_build_command(job->python_venv, python, look_arguments, NULL);
+	char *lab cleanup_free = job_options_build_command(job->python_venv, python,
+							   str_text(&arguments), job->task_params);
+	str_append_format(script, "%s || exit 1\nexec %s", look, lab);
 }
 
 /* TonY's --executes is a notebook server's command; ours is one without. */
 static void write_command(struct job_options *job, int64_t idle_s, const struct str_list *words)
 {
-	const char *python = job->python_binary_path ? job->python_binary_path : "python3";
-	char *own cleanup_free = describe_interpreter(job->python_venv, python);
-	char *interpreter cleanup_free = str_shell_quote(own);
 	char *given cleanup_free = job_options_build_command(
 		job->python_venv, job->python_binary_path, job->executes, job->task_params);
 	char *here cleanup_free = getcwd(NULL, 0);
@@ -124,9 +126,7 @@ static void write_command(struct job_options *job, int64_t idle_s, const struct 
 	if (given)
 		str_append(&script, given);
 	else
-		append_lab(interpreter, idle_s, words, &script);
-	if (!given && job->task_params)
-		str_append_format(&script, " %s", job->task_params);
+		append_lab(job, idle_s, words, &script);
 	mem_replace(&job->executes, str_steal(&script));
 	mem_replace(&job->python_binary_path, NULL);
 	mem_replace(&job->task_params, NULL);
@@ -356,13 +356,24 @@ static int end(struct notebook *notebook, struct err *err)
 {
 	const struct watch_options how = {
 		.stream = stderr, .tail = -1, .owns_job = true, .goes_on = true, .timeout_ms = -1};
+	sigset_t heard;
 
 	if (!notebook->is_own)
 		return EXIT_CODE_OK;
 	let_signals(SIG_BLOCK);
-	raise(SIGINT);
+	watch_signals(&heard);
+	raise(sigismember(&heard, SIGINT) ? SIGINT : SIGTERM);
 	int code = watch_job(&notebook->opened, &how, err);
 	return code >= 0 && notebook->opened.view->is_final ? conclude(notebook, &how, code) : code;
+}
+
+/* A signal that came while they were blocked. */
+static bool is_to_end(void)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	return sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM);
 }
 
 /* It is not the end of the program, or of its AM. */
@@ -415,7 +426,7 @@ static int stay(struct notebook *notebook, struct err *err)
 			return code;
 		turn_to(notebook);
 		err_finish(&trouble);
-		if (interrupt_is_pending())
+		if (is_to_end())
 			return end(notebook, err);
 		let_signals(SIG_UNBLOCK);
 		if (lead(notebook, &trouble) > 0)

@@ -7,6 +7,7 @@ import pytest
 from conftest import PYTHON, wait_until
 from notebook_rows import *  # noqa: F401,F403
 from notebook_rows import LAB, Notebook, open_notebook, options
+from patience import PATIENCE_S
 
 
 def test_another_application_master_leads_there_too(tony):
@@ -26,6 +27,17 @@ def test_detached_then_opened_at_a_port_of_choice(tony):
     port = int(notebook.link.split("/?")[0].rpartition(":")[2])
     assert notebook.finish()[0] == 0
     assert f"127.0.0.1:{port}/" in Notebook(tony, "--port", port, job.id).link
+
+
+def test_a_program_that_is_no_server_is_waited_for_until_ctrl_c(tony):
+    child = tony.start("notebook", "--memory", "64m", "--executes", "exec sleep 1000")
+    said = child.stderr.readline()
+    while "waiting for its notebook server" not in said:
+        said = child.stderr.readline()
+    tony.jobs.append(tony.found_job(tony.run("status", "--json").stdout))
+    child.send_signal(signal.SIGINT)
+    out, said = child.communicate(timeout=PATIENCE_S)
+    assert (child.returncode, out) == (8, "") and "killed by the user: Ctrl-C" in said
 
 
 def test_the_command_of_tonys_users_is_taken(tony):

@@ -102,7 +102,7 @@ def test_a_notebook_that_ends_by_itself_ends_the_command(tony):
 def test_a_python_without_jupyterlab_is_told_with_a_remedy(tony):
     done = tony.run("notebook", *options(tony), env={"PYTHONPATH": str(tony.directory)})
     assert done.returncode == 1 and done.stdout == ""
-    assert f"No module named 'jupyterlab' for {PYTHON} on {os.uname().nodename}: pip install jupyterlab there" in done.stderr
+    assert f"No module named jupyterlab for {PYTHON} on {os.uname().nodename}: pip install jupyterlab there" in done.stderr
     tony.jobs.append(tony.found_job(done.stderr))
 
 
