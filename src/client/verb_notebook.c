@@ -287,8 +287,9 @@ static void show_link(struct notebook *notebook, const char *address)
 {
 	struct err err cleanup_err = {0};
 	char *url cleanup_free = mem_printf("http://%s%s", address, notebook->path);
+	char *shown cleanup_free = str_printable(url, strlen(url)); /* a part is the program's */
 
-	printf("%s\n", url);
+	printf("%s\n", shown);
 	fflush(stdout);
 	if (notebook->chosen->browser && browser_open(url, &err) < 0)
 		report_error(&err);

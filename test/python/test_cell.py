@@ -111,6 +111,32 @@ def test_an_interruption_stops_the_job_of_the_cell(notebook, capsys):
     assert f"KeyboardInterrupt: the cell was interrupted, and {job.id} has ended" in capsys.readouterr().out
 
 
+GROUP = """
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+shell.run_line_magic("load_ext", "tony")
+result = shell.run_cell('''%%tony --memory 64m
+import time
+print("begun", flush=True)
+time.sleep(1000)
+''')
+print(type(result.error_in_exec).__name__)
+"""
+
+
+def test_an_interruption_reaches_every_process_of_a_kernel(home):
+    """As Jupyter sends it: the process that reads the log hears it, too."""
+    kernel = subprocess.Popen([PYTHON, "-c", GROUP], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    while kernel.stdout.readline() != "begun\n":
+        pass
+    os.killpg(kernel.pid, signal.SIGINT)
+    said, _ = kernel.communicate(timeout=PATIENCE_S)
+    job = tony.Job()
+    assert f"KeyboardInterrupt: the cell was interrupted, and {job.id} has ended" in said and said.endswith("\nKeyboardInterrupt\n")
+    assert job.status().state == "killed"
+
+
 def test_an_interruption_of_attach_leaves_the_job_alone(notebook):
     job = run(notebook, "--detach", "open('started', 'w').close()", "import time", "while not __import__('os').path.exists('go'):",
               "    time.sleep(0.02)").result
