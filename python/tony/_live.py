@@ -14,7 +14,7 @@ from tony._errors import Unreachable
 from tony._job import Job
 from tony._model import LogLine, Metrics, Status
 
-_TICK_S = 0.5  # between pictures
+_TICK_S = 0.5  # between pictures, at least
 _LOG_END_S = 30.0  # for the rest of the log, once the job has ended
 _METRICS_S = 2.0  # between questions for curves
 _LINES = 500  # that are kept for the picture
@@ -58,15 +58,17 @@ class Live:
     def follow(self, until_running: bool = False) -> Status:
         """To the end of the job, or until all of its programs run."""
         while True:
+            began = time.monotonic()
             status = self._look()
+            pause = max(_TICK_S, 4 * (time.monotonic() - began))  # a cluster or a long history answers slowly, and is asked less
             if status and status.ended:
                 self._read_log(_LOG_END_S)
             self.view.show(self._watched.picture())
             if status and (status.ended or (until_running and all(task.started for task in status.tasks))):
                 return status
             if self._log.ended:
-                time.sleep(_TICK_S)
-            self._read_log(_TICK_S)
+                time.sleep(pause)
+            self._read_log(pause)
 
     def listen_again(self) -> None:
         """To what comes from now on. An interruption reaches all processes of a kernel, the one that read the log among them."""

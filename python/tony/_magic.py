@@ -52,6 +52,8 @@ def _follow(live: _live.Live, until_running: bool = False) -> Status:
         status = live.follow(until_running)
     except KeyboardInterrupt as error:
         raise _tell_briefly(error, f"KeyboardInterrupt: {_stop(live, 'the cell was interrupted')}") from None
+    except TonyError as error:
+        raise TonyError(f"{error}; {live.job.id} may go on: tony.attach({live.job.id!r}) shows it", error.exit_code) from None
     return _verbs.check(status) if status.ended else status
 
 

@@ -173,6 +173,14 @@ def test_a_job_whose_application_master_is_gone_for_good_ends_the_cell(notebook,
     assert "JobFailed: cell failed: every process of its application master was killed" in capsys.readouterr().out
 
 
+def test_a_job_that_cannot_be_shown_any_more_is_named(shell, capsys, monkeypatch):
+    monkeypatch.setattr("tony._live.Live._look", lambda live: (_ for _ in ()).throw(tony.Denied("no ticket", 6)))
+    result = run(shell, "", "1")
+    job = tony.Job()
+    assert isinstance(result.error_in_exec, tony.TonyError) and f"no ticket; {job.id} may go on" in capsys.readouterr().out
+    job.wait()
+
+
 JOIN = """import os, socket
 rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 place = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
@@ -214,6 +222,13 @@ def test_curves_keep_their_peaks_and_are_few():
     thin = _show._thin(found["worker:0"])
     assert len(thin) <= 400 and max(point.value for point in thin) == 9.0
     assert not _show.curves([Point("worker:0", "loss", "", None, 1.0, 1, float("nan"), True), Point("worker:0", "rss_bytes", "", None, 1.0, 1, 1.0)])
+
+
+def test_a_picture_that_is_not_up_to_date_says_so(home):
+    status = tony.submit(["true"], **SMALL).wait()
+    picture = _show.Picture(status, (), 0, tony.Metrics([]), "the application master <does> not answer")
+    assert "not up to date: the application master <does> not answer" in _show.as_text(picture)
+    assert "<b>not up to date:</b> the application master &lt;does&gt; not answer" in _show.as_html(picture)
 
 
 def test_many_tasks_are_counted_behind_the_table(home):
