@@ -50,6 +50,8 @@ json_t *notice_tell_all(const struct job_view *view, const char *directory)
 		char *text cleanup_free = tracking_server_end(view, &failed);
 		add(notices, "tony.tracking.uri", text, failed);
 	}
+	if (view->job->tracking_uri && !view->tracking_run)
+		add(notices, "tony.tracking.uri", "the job has no run there", false);
 	if (view->job->on_end_command) {
 		char *text cleanup_free =
 			directory ? notice_run(view->job, facts, directory, &failed) : NULL;

@@ -359,6 +359,17 @@ static const struct question *find_question(const struct tracking *tracking)
 
 static void on_answer(void *data, const struct http_response *response, const struct err *err);
 
+/* For one question: a server may close an idle connection at any moment. */
+static int make_client(struct tracking *tracking, struct err *err)
+{
+	http_client_destroy(tracking->client);
+	tracking->client =
+		http_client_create(tracking->options.base, tracking->target.url.address, NULL, err);
+	if (tracking->client && tracking->target.tls)
+		http_client_use_tls(tracking->client, tracking->target.tls);
+	return tracking->client ? 0 : -1;
+}
+
 static void ask(struct tracking *tracking, const struct question *question)
 {
 	json_t *body cleanup_json = question->body ? question->body(tracking) : NULL;
@@ -371,6 +382,8 @@ static void ask(struct tracking *tracking, const struct question *question)
 	if (question->add_query)
 		question->add_query(tracking, &target);
 	tracking->asked = question;
+	if (make_client(tracking, NULL) < 0)
+		BUG("an address that was one is none: %s", tracking->target.url.address);
 	http_client_start(tracking->client, &(struct http_question){
 						    .method = question->method,
 						    .path = target.text,
@@ -481,16 +494,11 @@ struct tracking *tracking_create(const struct tracking_options *options, struct 
 		.timer = event_new(options->base, -1, 0, on_timer, tracking),
 		.limit = event_new(options->base, -1, 0, on_limit, tracking),
 	};
-	if (tracking_server_open(&tracking->target, options->job, err) == 0)
-		tracking->client =
-			http_client_create(options->base, tracking->target.url.address, NULL, err);
-	if (!tracking->client) {
-		tracking_destroy(tracking);
-		return NULL;
-	}
-	if (tracking->target.tls)
-		http_client_use_tls(tracking->client, tracking->target.tls);
-	return tracking;
+	if (tracking_server_open(&tracking->target, options->job, err) == 0 &&
+	    make_client(tracking, err) == 0)
+		return tracking;
+	tracking_destroy(tracking);
+	return NULL;
 }
 
 void tracking_destroy(struct tracking *tracking)

@@ -227,6 +227,7 @@ def test_a_job_that_never_began_has_no_run(tony, serve):
     tony.run("kill", job.id)
     job.wait()
     assert job.published() and not server.calls
+    assert "the job has no run there" in tony.run("events", job.id).stdout
 
 
 def test_programs_can_have_runs_of_their_own_and_their_own_word(tony, serve):
