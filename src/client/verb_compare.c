@@ -13,13 +13,14 @@
 #include "portal/comparison.h"
 
 struct compare_options {
-	bool all, csv;
+	bool all, csv, json;
 };
 
 static const struct opt options[] = {
 	OPT_ROW("all", struct compare_options, all, "also what is the same in all of them"),
 	OPT_ROW("csv", struct compare_options, csv,
 		"as CSV, all of it: times in ms, sizes in bytes or MiB"),
+	OPT_ROW("json", struct compare_options, json, "as JSON, all of it (docs/json.md)"),
 };
 
 /* ---- a run, as comparison.h has it -------------------------------------------------------- */
@@ -127,6 +128,8 @@ static int print_comparison(void *data, const struct verb_call *call, struct err
 	json_t *runs cleanup_json = json_array();
 	struct str csv cleanup_str = {0};
 
+	if (chosen->csv && chosen->json)
+		return err_set(err, ERR_USAGE, "--csv or --json: not both");
 	if (job_choice_find(&choice, &jobs, err) < 0)
 		return -1;
 	if (jobs.count < COMPARISON_LEAST || jobs.count > COMPARISON_MOST)
@@ -138,12 +141,14 @@ static int print_comparison(void *data, const struct verb_call *call, struct err
 	if (code != 0)
 		return code;
 	json_t *comparison cleanup_json = comparison_make(runs);
-	if (!chosen->csv) {
+	if (chosen->json) {
+		report_json(comparison);
+	} else if (chosen->csv) {
+		comparison_to_csv(comparison, &csv);
+		fputs(str_text(&csv), stdout);
+	} else {
 		print_table(comparison, chosen->all);
-		return 0;
 	}
-	comparison_to_csv(comparison, &csv);
-	fputs(str_text(&csv), stdout);
 	return 0;
 }
 

@@ -62,6 +62,14 @@ static void handle_address_of_tonys(void *data, struct http_request *request)
 	web_answer_text(request, 303, "", 0);
 }
 
+/* Pages of failures lead here where programs' pages have the portal's own origin. */
+static void handle_ui_home(void *data, struct http_request *request)
+{
+	(void)data;
+	http_answer_header(request, "Location", "../");
+	web_answer_text(request, 303, "", 0);
+}
+
 /* The engine's own page of a job. Links lead here: a page holds none to elsewhere. */
 static void handle_engine_page(void *data, struct http_request *request)
 {
@@ -323,6 +331,7 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/compare", handle_compare, READERS},
 	{"PUT", "/v1/jobs/{id}/tensorboard", handle_job, READERS, .raw = true},
 	{"GET", "/v1/jobs/{id}/{path*}", handle_job, READERS, .raw = true},
+	{"GET", "/ui/", handle_ui_home, EVERYBODY},
 	{"*", "/ui/{id}/{path*}", handle_ui, READERS, .raw = true},
 	{"GET", "/metrics", portal_handle_metrics},
 };

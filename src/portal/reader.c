@@ -135,7 +135,7 @@ struct reader *reader_create(const struct reader_setup *setup, const char *id,
 		.routes = is_stored ? stored_routes : live_routes,
 		.route_count = is_stored ? array_length(stored_routes) : array_length(live_routes),
 		.data = reader,
-		.answer_failure = web_answer_failure_alone,
+		.answer_failure = web_answer_failure,
 	};
 
 	reader->setup = setup;

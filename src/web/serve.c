@@ -88,14 +88,6 @@ void web_answer_text(struct http_request *request, int status, const char *text,
 	answer_page(request, status, str_text(&body), retry_s);
 }
 
-bool web_answer_failure_alone(struct http_request *request, int status, const char *message)
-{
-	if (!web_request_wants_page(request))
-		return false;
-	web_answer_text(request, status, message, 0);
-	return true;
-}
-
 /* Relative: a proxy may have put a path before ours. */
 bool web_answer_failure(struct http_request *request, int status, const char *message)
 {

@@ -11,9 +11,8 @@ struct http_request;
 void web_serve(struct http_request *request, const char *path);
 
 /* http_server.h's answer_failure(): to browsers that show it to a person it is a page, with a link
- * to the dashboard at the server's root. The other one has no link: the dashboard is elsewhere. */
+ * to the dashboard at the server's root, or to where that leads on to it (ui_door.h). */
 bool web_answer_failure(struct http_request *request, int status, const char *message);
-bool web_answer_failure_alone(struct http_request *request, int status, const char *message);
 
 /* A page that says `text`, and is loaded anew after retry_s seconds (0: is not). With 303 it is but
  * the way to somewhere else. */

@@ -18,6 +18,8 @@
 struct ui_door {
 	struct ui_door_setup setup; /* without its texts */
 	bool is_secure;
+	char *home; /* the dashboard's URL, as the last browser knew it that was led here */
+	int dashboard_port;
 	struct http_server *server;
 	struct web_sessions *sessions;
 };
@@ -47,8 +49,43 @@ static void handle_page(void *data, struct http_request *request)
 	door->setup.pass(door->setup.data, request);
 }
 
+/* The name of this host to the browser, as a URL has it. The caller frees. */
+static char *find_host(const struct ui_door *door, const struct http_request *request)
+{
+	const char *given = http_request_header(request, "Host");
+	char *host cleanup_free = NULL;
+	int port;
+
+	if (!given || net_address_split_host(given, &host, &port, NULL) < 0)
+		net_address_split(ui_door_address(door), &host, &port, NULL);
+	return mem_printf(strchr(host, ':') ? "[%s]" : "%s", host);
+}
+
+static const char *scheme_of(const struct ui_door *door)
+{
+	return door->is_secure ? "https" : "http";
+}
+
+/* Back to the dashboard, by the name that this browser has for this host. */
+static void handle_home(void *data, struct http_request *request)
+{
+	const struct ui_door *door = data;
+	char *host cleanup_free = find_host(door, request);
+	char *root cleanup_free = mem_printf("%s://%s", scheme_of(door), host);
+	size_t length = strlen(root);
+	bool is_known = door->home && strncmp(door->home, root, length) == 0 &&
+			strchr(":/", door->home[length]);
+	char *url cleanup_free = is_known ? mem_strdup(door->home)
+					  : mem_printf("%s:%d/", root, door->dashboard_port);
+
+	http_answer_header(request, "Location", url);
+	web_answer_text(request, 303, "", 0);
+}
+
 static const struct http_route routes[] = {
 	{"GET", "/login", handle_login, .needs = HTTP_ACCESS_NONE},
+	{"GET", "/", handle_home, .needs = HTTP_ACCESS_NONE},
+	{"GET", "/ui/", handle_home, .needs = HTTP_ACCESS_NONE}, /* where a job has a page below */
 	{"*", "/ui/{name}/", handle_page, .needs = HTTP_ACCESS_READ, .raw = true},
 	{"*", "/ui/{name}/{path*}", handle_page, .needs = HTTP_ACCESS_READ, .raw = true},
 };
@@ -66,7 +103,7 @@ static int listen_beside(struct ui_door *door, struct event_base *base,
 		.route_count = array_length(routes),
 		.data = door,
 		.authorize = authorize,
-		.answer_failure = web_answer_failure_alone,
+		.answer_failure = web_answer_failure, /* its link leads to handle_home() */
 		.any_host = true, /* a browser comes by the name that the dashboard's server knew */
 		.limits = {.connections = UI_REQUESTS_MAX},
 	};
@@ -79,9 +116,11 @@ struct ui_door *ui_door_open(struct event_base *base, const struct ui_door_setup
 			     struct err *err)
 {
 	struct ui_door *door = mem_alloc(sizeof(*door));
+	char *host cleanup_free = NULL;
 
 	door->setup = (struct ui_door_setup){.pass = setup->pass, .data = setup->data};
 	door->is_secure = setup->tls != NULL;
+	net_address_split(setup->beside, &host, &door->dashboard_port, NULL);
 	door->sessions = web_sessions_create(setup->cookie, door->is_secure);
 	if (listen_beside(door, base, setup, err) == 0)
 		return door;
@@ -96,6 +135,7 @@ void ui_door_close(struct ui_door *door)
 		return;
 	http_server_destroy(door->server);
 	web_sessions_destroy(door->sessions);
+	free(door->home);
 	free(door);
 }
 
@@ -128,18 +168,6 @@ enum ui_way ui_door_choose(struct http_request *request, const struct web_sessio
 	return UI_WAY_NONE;
 }
 
-/* The name of this host to the browser, as a URL has it. The caller frees. */
-static char *find_host(const struct ui_door *door, const struct http_request *request)
-{
-	const char *given = http_request_header(request, "Host");
-	char *host cleanup_free = NULL;
-	int port;
-
-	if (!given || net_address_split_host(given, &host, &port, NULL) < 0)
-		net_address_split(ui_door_address(door), &host, &port, NULL);
-	return mem_printf(strchr(host, ':') ? "[%s]" : "%s", host);
-}
-
 static void append_encoded(struct str *text, const char *value)
 {
 	for (; *value; value++) {
@@ -158,7 +186,9 @@ void ui_door_lead(struct ui_door *door, struct http_request *request,
 	int port = web_login_ui_port(sessions, request);
 	struct str location cleanup_str = {0};
 
-	str_append_format(&location, "%s://%s", door->is_secure ? "https" : "http", host);
+	const char *given = http_request_header(request, "Host");
+	mem_replace(&door->home, given ? mem_printf("%s://%s/", scheme_of(door), given) : NULL);
+	str_append_format(&location, "%s://%s", scheme_of(door), host);
 	if (port > 0)
 		str_append_format(&location, ":%d", port);
 	else

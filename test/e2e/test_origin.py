@@ -87,6 +87,14 @@ def post_form(page, url):  # noqa: F811
     return text
 
 
+def lead_back(page, url, root):
+    """The page of a failure has a way back to the dashboard."""
+    page.driver.get(url)
+    page.click("a[href]")
+    page.wait(lambda: page.run("return location.href").partition("#")[0] == root, "the dashboard")
+    page.leave()
+
+
 @pytest.mark.promise("S40", "S41", "S42")
 def test_a_programs_page_reads_nothing_of_the_dashboard(tony, page):  # noqa: F811
     go = tony.directory / "go"
@@ -111,7 +119,8 @@ def test_a_programs_page_reads_nothing_of_the_dashboard(tony, page):  # noqa: F8
     assert '"path": "/a"' in ask(page, "fetch", own + "a")
     assert page.driver.execute_async_script(ECHO, own + "ws") == "hello"
     assert job.status()["state"] == "running"
-    page.leave()
+    page.expected_errors = [*BLOCKED, "404"]
+    lead_back(page, own.replace("ui/tensorboard/", "nothing"), root)
     tony.run("kill", job.id)
 
 
@@ -153,3 +162,7 @@ def test_a_programs_page_reads_nothing_of_the_portal_or_of_other_jobs(page, kept
         assert_unread(page, url)
     assert "another job's pages" in ask(page, "fetch", pages[one.id].replace(one.id, other.id))
     assert "one /data" in ask(page, "fetch", pages[one.id] + "data")
+    page.expected_errors = [*BLOCKED, "404"]
+    lead_back(page, pages[one.id].replace(f"ui/{one.id}/tensorboard/", "nothing"), portal.url)
+    page.driver.get(pages[one.id].replace(f"{one.id}/tensorboard/", ""))
+    page.wait(lambda: page.run("return location.href").partition("#")[0] == portal.url, "all jobs")

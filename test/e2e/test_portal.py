@@ -13,6 +13,7 @@ import urllib.parse
 import urllib.request
 
 import pytest
+import schemas
 from audit import audit_of
 from conftest import PYTHON, wait_until, write_xml
 from portal import Portal
@@ -293,6 +294,10 @@ def test_runs_are_compared(tony, portal):
     assert ("environment", "API_TOKEN") in lines and "t0k3n" not in told
     assert ("summary", "State") in lines and ("summary", "User") not in lines
     assert tony.run("compare", "--csv", *ids.split(",")).stdout.splitlines() == csv[1].decode().splitlines()
+    as_json = schemas.check("compare", json.loads(tony.run("compare", "--json", *ids.split(",")).stdout))
+    assert [run["id"] for run in as_json["runs"]] == ids.split(",")
+    assert {(row["group"], row["key"]): row["values"] for row in as_json["rows"]}["environment", "LR"] == ["0.3", "0.4", None]
+    assert tony.run("compare", "--json", "--csv", *ids.split(",")).returncode == 2
     tony.run("kill", live.id)
     refused = tony.run("compare", live.id)
     assert refused.returncode == 2 and "name 2 to 10 jobs to compare" in refused.stderr
