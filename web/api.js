@@ -42,7 +42,7 @@ export async function request(path, options = {}) {
 		return null;
 	});
 	if (!response || response.type === 'opaqueredirect')
-		throw new ApiError(0, 'unreachable', 'The server cannot be reached.');
+		throw new ApiError(0, 'unreachable', 'Cannot reach the server.');
 	if (!response.ok)
 		throw await refusal(response);
 	return response;

@@ -90,7 +90,7 @@ class App {
 			console.error(error);
 		const away = error instanceof ApiError && (error.status === 0 || error.status >= 500);
 		const isMissing = error instanceof ApiError && error.status === 404;
-		const title = away ? 'The server does not answer' : isMissing ? 'Not found' : 'This cannot be shown';
+		const title = away ? 'The server does not answer' : isMissing ? 'Not found' : 'Cannot open this page';
 		this.showMain(troublePage(title, error.message, isMissing ? null : retry, this.server?.kind === 'portal'));
 		if (this.server) {
 			this.showTrail({page: 'trouble'});

@@ -22,7 +22,7 @@ export function helpDialog() {
 		h('dl', {class: 'keys'}, KEYS.map(([keys, what]) => what === null
 			? h('div', {class: 'group'}, h('dt', {}, keys))
 			: h('div', {}, h('dt', {}, keys.split(' ').map((key) => [h('kbd', {}, key), ' '])), h('dd', {}, what)))),
-		h('p', {class: 'muted'}, 'Curves are drawn by ', h('a', {href: 'assets/vendor/uPlot.LICENSE.txt'}, 'uPlot'), '.'),
+		h('p', {class: 'muted'}, 'Charts are drawn by ', h('a', {href: 'assets/vendor/uPlot.LICENSE.txt'}, 'uPlot'), '.'),
 		h('form', {method: 'dialog'}, h('button', {onclick: (event) => {
 			event.preventDefault();
 			dialog.close();

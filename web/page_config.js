@@ -112,7 +112,7 @@ export class ConfigPage {
 		const types = Object.entries(cluster?.types ?? {});
 		replace(this.cluster, h('section', {'aria-labelledby': 'cluster'},
 			h('div', {class: 'title'}, h('h2', {id: 'cluster'}, 'Cluster spec'),
-				h('span', {class: 'muted'}, cluster?.epoch ? `of start ${cluster.epoch}` : 'not formed yet'),
+				h('span', {class: 'muted'}, cluster?.epoch ? `of cluster start ${cluster.epoch}` : 'not formed yet'),
 				types.length > 0 ? copyButton(() => JSON.stringify(cluster.types, null, 2), 'Copy as JSON') : null),
 			types.map(([type, addresses]) => addressList(type, addresses))));
 	}

@@ -55,7 +55,7 @@ function finalWords({state, message, notices, history_trouble: trouble}) {
 }
 
 function jobWords({from, to, epoch, retries, infrastructure_retries: infrastructure}) {
-	return from !== to ? `Job: ${from} → ${to}${to === 'running' && epoch > 1 ? `, formed ${epoch} times` : ''}`
+	return from !== to ? `Job: ${from} → ${to}${to === 'running' && epoch > 1 ? `, cluster start ${epoch}` : ''}`
 		: `Job: ${to}; retries ${retries}, infrastructure retries ${infrastructure}`;
 }
 
@@ -173,7 +173,7 @@ export class EventsPage {
 		replace(this.legendElement, states.map((state) => h('span', {class: `count ${stateClass(state)}`},
 			h('span', {class: `dot shape-${SHAPES[state]}`, 'aria-hidden': 'true'}), state)),
 		h('span', {class: 'count'}, h('span', {class: 'cross', 'aria-hidden': 'true'}, '\u2715'), 'failure'),
-		h('span', {class: 'count'}, h('span', {class: 'dashed', 'aria-hidden': 'true'}), 'the cluster formed'));
+		h('span', {class: 'count'}, h('span', {class: 'dashed', 'aria-hidden': 'true'}), 'cluster start'));
 	}
 
 	runColumns() {
@@ -418,7 +418,7 @@ export class EventsPage {
 		if (epochs.length === this.epochsShown)
 			return;
 		this.epochsShown = epochs.length;
-		replace(this.epochs, h('summary', {}, `The cluster formed ${formatPlural(epochs.length, 'time')}`),
+		replace(this.epochs, h('summary', {}, formatPlural(epochs.length, 'cluster start')),
 			h('ol', {class: 'addresses'}, epochs.map(({epoch, at, why}) =>
 				h('li', {value: epoch}, `at ${formatTime(at)}${why ? `, after ${why}` : ''}`))));
 	}

@@ -134,7 +134,7 @@ export class JobPage {
 			['User', job.user], ['Queue', job.queue], ['Scheduler', job.scheduler],
 			['Framework', job.framework], ['Job', [h('code', {}, job.id), ' ', copyButton(() => job.id)]],
 			['Tags', (job.tags ?? []).join(', ')],
-			['Cluster formed', job.epoch > 1 ? formatPlural(job.epoch, 'time') : ''], ['Requested tasks', wantedWords(job)],
+			['Cluster starts', job.epoch > 1 ? job.epoch : ''], ['Requested tasks', wantedWords(job)],
 			['Retries', retryWords(job)], ['AM attempt', job.am_attempt > 1 ? job.am_attempt : ''],
 			['Submitted', ago(job.submitted_ms)], ['Started', ago(job.running_ms)],
 			['Ended', ago(job.ended_ms)], ['Repeat of', job.rerun_of], ['Code', this.buildCode(job.provenance)],

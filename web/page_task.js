@@ -197,7 +197,7 @@ export class TaskPage {
 			['Node', task.host], ['Port', task.port], ['Container', task.container],
 			['Restarts in place', task.restarts_used || ''],
 			['In this state', lasting(task.since_ms)],
-			[runs ? 'Running for' : 'Ran for', lasting(task.started_ms, runs ? undefined : task.ended_ms)],
+			['Duration', lasting(task.started_ms, runs ? undefined : task.ended_ms)],
 			['Started', ago(task.started_ms)], ['Ended', task.started_ms ? ago(task.ended_ms) : null],
 			['Logs on the node', task.log_dir ? [h('code', {}, task.log_dir), ' ',
 				copyButton(() => task.log_dir)] : null],
@@ -234,7 +234,7 @@ export class TaskPage {
 			return;
 		this.shownCause = cause;
 		this.causeState = state;
-		const title = taskHasEnded(state) && state !== 'succeeded' ? 'Why it ended' : 'Its last failure';
+		const title = taskHasEnded(state) && state !== 'succeeded' ? 'Exit reason' : 'Last failure';
 		replace(this.cause, cause ? buildCause({title, cause, severe: state === 'failed' || state === 'lost'})
 			: null);
 	}

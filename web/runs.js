@@ -33,7 +33,7 @@ export function restartMarks(runs) {
 	return runs.flatMap((run, i) => {
 		const at = run.started_ms ?? run.registered_ms;
 		const before = runs[i - 1];
-		const why = causeWords(before?.cause) || 'the cluster formed anew';
+		const why = causeWords(before?.cause) || 'the cluster started anew';
 		return before && at ? [{at, text: `run ${run.run}, after ${why}`}] : [];
 	});
 }

@@ -93,7 +93,7 @@ export class TaskTable {
 		this.visible = [];
 		this.pause = RESORT_MS;
 		this.grid = new DataGrid({label: 'Tasks', columns: this.columns(), sort: {key: 'task', descending: false},
-			empty: 'No task is like that.', onOpen: (task) => this.open(task),
+			empty: 'No tasks match these filters.', onOpen: (task) => this.open(task),
 			onVisible: (tasks) => this.onVisible(tasks)});
 		this.build();
 		this.stop = store.onChange((changes) => this.onChange(changes));
@@ -125,17 +125,17 @@ export class TaskTable {
 				value: (task) => task.host, draw: (cell, task) => drawTitled(cell, task.host ?? '')},
 			{key: 'attempt', title: 'Attempt', width: '5.2rem', least: 5.2, priority: 5, numeric: true,
 				value: (task) => task.attempt, text: (task) => task.attempt ? String(task.attempt) : ''},
-			{key: 'restarts', title: 'Restarts', width: '5.4rem', least: 5.4, priority: 7, numeric: true,
+			{key: 'restarts', title: 'Restarts', width: '5.4rem', least: 5.4, priority: 7, numeric: true, descends: true,
 				value: (task) => task.restarts_used,
 				text: (task) => task.restarts_used ? String(task.restarts_used) : ''},
-			{key: 'ran', title: 'Ran', width: '7.2rem', least: 7.2, priority: 3, numeric: true,
+			{key: 'ran', title: 'Duration', width: '7.2rem', least: 7.2, priority: 3, numeric: true, descends: true,
 				value: (task) => ranFor(task, Date.now()), text: (task) => {
 					const ms = ranFor(task, Date.now());
 					return ms === null ? '' : formatElapsed(ms);
 				}},
-			{key: 'cpu', title: 'CPU', width: '9.7rem', least: 9.7, priority: 4, numeric: true,
+			{key: 'cpu', title: 'CPU', width: '9.7rem', least: 9.7, priority: 4, numeric: true, descends: true,
 				value: (task) => this.cpu.of(task)?.last, draw: unit(this.cpu, 'percent')},
-			{key: 'memory', title: 'Memory', width: '9.7rem', least: 9.7, priority: 6, numeric: true,
+			{key: 'memory', title: 'Memory', width: '9.7rem', least: 9.7, priority: 6, numeric: true, descends: true,
 				value: (task) => this.memory.of(task)?.last, draw: unit(this.memory, 'bytes')},
 			{key: 'end', title: 'Last failure', width: 'minmax(9rem, 2.6fr)', least: 9, priority: 1,
 				value: (task) => causeWords(task.cause),

@@ -118,8 +118,8 @@ void rule_heartbeat_often(struct advising *advising)
 	if (beats < BEATS_MANY)
 		return;
 	int64_t interval_ms = (tasks * SECOND_MS / BEATS_MANY / SECOND_MS + 1) * SECOND_MS;
-	struct advice *advice =
-		advice_begin(advising, "the application master is asked more often than it needs");
+	struct advice *advice = advice_begin(
+		advising, "the heartbeat interval is too short for %" PRId64 " tasks", tasks);
 	advice_evidence(advice,
 			"%" PRId64 " executors with a message each %" PRId64
 			" ms at the latest: %" PRId64 " per second",

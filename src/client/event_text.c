@@ -57,6 +57,7 @@ static void describe_task(const json_t *record, struct str *out)
 static void append_life(const json_t *record, struct str *out)
 {
 	static const char *const numbers[] = {"epoch", "attempt", "restart"};
+	static const char *const words[] = {"cluster start", "attempt", "restart"};
 	static const int first[] = {1, 1, 0};
 	const char *before = " (";
 
@@ -64,7 +65,7 @@ static void append_life(const json_t *record, struct str *out)
 		int64_t number = number_of(record, numbers[i]);
 		if (number <= first[i])
 			continue;
-		str_append_format(out, "%s%s %" PRId64, before, numbers[i], number);
+		str_append_format(out, "%s%s %" PRId64, before, words[i], number);
 		before = ", ";
 	}
 	if (*before == ',')

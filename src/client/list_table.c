@@ -68,8 +68,8 @@ static void add_row(struct report_table *table, const struct job_summary *job, b
 void list_table_format(const struct job_list *list, bool wide, int64_t now_ms, size_t width,
 		       struct str *out)
 {
-	static const char *const few[] = {"JOB", "STATE", "FRAMEWORK", "FOR", "NAME, CAUSE"};
-	static const char *const all[] = {"JOB",  "STATE",     "FRAMEWORK", "FOR",
+	static const char *const few[] = {"JOB", "STATE", "FRAMEWORK", "DURATION", "NAME, CAUSE"};
+	static const char *const all[] = {"JOB",  "STATE",     "FRAMEWORK", "DURATION",
 					  "USER", "ON",	       "QUEUE",	    "TASKS",
 					  "TAGS", "SUBMITTED", "ENDED",	    "NAME, CAUSE"};
 	struct report_table table = {0};

@@ -21,7 +21,7 @@ static void append_job(const struct job_view *view, const json_t *record, struct
 		return;
 	str_append_format(out, "job %s", to ? to : "?");
 	if (view->epoch > 1)
-		str_append_format(out, " (epoch %d)", view->epoch);
+		str_append_format(out, " (cluster start %d)", view->epoch);
 	if (to && str_equal(to, "reforming") && view->cause_task >= 0 && view->cause.text) {
 		const struct task_view *task = &view->tasks[view->cause_task];
 		str_append_format(out, ": %s:%d %s", view->job->types[task->type].name, task->index,

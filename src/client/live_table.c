@@ -128,7 +128,7 @@ static void add_head(struct table *table)
 	size_t from = line.length;
 	str_append_format(&line, "%s  %s", state, duration);
 	if (view->epoch > 1)
-		str_append_format(&line, "  epoch %d", view->epoch);
+		str_append_format(&line, "  cluster start %d", view->epoch);
 	if (view->retries > 0)
 		str_append_format(&line, "  retry %d of %d", view->retries, view->job->retry_count);
 	str_append_format(&line, "  %s", view->job->name);

@@ -74,7 +74,7 @@ static void add_row(struct report_table *table, const struct history_summary *jo
 
 static void print_table(const struct ended_jobs *jobs)
 {
-	static const char *const headings[] = {"JOB", "STATE", "ENDED", "TOOK", "NAME, CAUSE"};
+	static const char *const headings[] = {"JOB", "STATE", "ENDED", "DURATION", "NAME, CAUSE"};
 	struct report_table table = {0};
 
 	report_table_begin(&table, headings, array_length(headings));

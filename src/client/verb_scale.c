@@ -49,10 +49,11 @@ static void say(const struct opened *opened, const char *name, int64_t wanted)
 
 	printf("%s of %s: %lld wanted", name, opened->id, (long long)wanted);
 	if (wanted > before)
-		printf(", %lld more: they join, in a new epoch, when there is room for them\n",
+		printf(", %lld more: they join when there is room for them, and the cluster starts "
+		       "anew\n",
 		       (long long)(wanted - before));
 	else if (wanted < before)
-		printf(", %lld fewer: the others go on in a new epoch\n",
+		printf(", %lld fewer: the others go on as a new cluster\n",
 		       (long long)(before - wanted));
 	else
 		printf(", as before\n");

@@ -119,10 +119,10 @@ static void add_task(struct report_table *table, const struct job_view *view, si
 
 static void print_tasks(const struct opened *opened, const json_t *tasks)
 {
-	static const char *const headings[] = {"TASK",	     "STATE",  "ATTEMPT",     "EPOCH",
-					       "ADDRESS",    "PIDS",   "RAN",	      "CPU",
-					       "CPU TIME",   "MEMORY", "PEAK",	      "GPU",
-					       "GPU MEMORY", "STEP",   "LAST FAILURE"};
+	static const char *const headings[] = {
+		"TASK", "STATE",    "ATTEMPT",	  "CLUSTER START", "ADDRESS",
+		"PIDS", "DURATION", "CPU",	  "CPU TIME",	   "MEMORY",
+		"PEAK", "GPU",	    "GPU MEMORY", "STEP",	   "LAST FAILURE"};
 	const struct job_view *view = opened->view;
 	struct report_table table = {0};
 	int64_t now = clock_wall_ms();
@@ -229,7 +229,7 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 	str_append_format(&head, "%s  %s  %s  %s %s", opened->id, view->job->name,
 			  job_state_name(view->state), view->is_final ? "after" : "for", age);
 	if (view->epoch > 1)
-		str_append_format(&head, "  epoch %d", view->epoch);
+		str_append_format(&head, "  cluster start %d", view->epoch);
 	report_line(head.text);
 	if (view->job->rerun_of) {
 		char *line cleanup_free = mem_printf("repeats: %s", view->job->rerun_of);

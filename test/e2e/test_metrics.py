@@ -319,7 +319,7 @@ def test_status_shows_what_a_task_uses_now(tony, burner):
         "gpus": 2, "gpu_percent": 93, "gpu_memory_used_mib": 40960, "gpu_memory_total_mib": 163840, "step": 30, "steps": 120}
     assert "gpus" not in use["sleeper:0"] and "step" not in use["sleeper:0"]
     heading, *rows = tony.run("status", burner.id).stdout.partition("TASK ")[2].splitlines()
-    assert re.search(r"RAN +CPU +CPU TIME +MEMORY +PEAK +GPU +GPU MEMORY +STEP", heading)
+    assert re.search(r"DURATION +CPU +CPU TIME +MEMORY +PEAK +GPU +GPU MEMORY +STEP", heading)
     assert re.search(r" \d+\.\d  .* \d+ of 200 MiB  .* 93 %  40.0 of 160.0 GiB  30/120 ", rows[0]), rows
     assert re.search(r" \d+\.\d  .* MiB of 1.0 GiB  .* MiB  -  +-  ", rows[1]), rows
     narrow = Terminal(tony, "status", burner.id)

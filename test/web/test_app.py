@@ -238,7 +238,7 @@ def test_a_proxy_that_leads_elsewhere_once_the_job_has_ended(page, serve, job):
     page.wait_for_text("Ended", ".connection")
     server.leads_to = "http://127.0.0.1:1/executions/application_1_0001"
     page.turn_to("#/tasks/worker:1")
-    page.wait_for_text("The server cannot be reached.", ".log-foot")
+    page.wait_for_text("Cannot reach the server.", ".log-foot")
     assert page.errors() == []
 
 
@@ -282,7 +282,7 @@ def test_server_that_comes_later(page, serve, job):
     page.open(server)
     server.go_away()
     page.button("Events", ".top")
-    page.wait_for_text("The server cannot be reached", "main")
+    page.wait_for_text("Cannot reach the server", "main")
     server.come_back()
     page.button("Configuration", ".top")
     page.wait_for_text("tony.worker.memory", "main")
@@ -320,7 +320,7 @@ def test_tasks_are_filtered_and_sorted(page, serve):
     page.driver.refresh()
     page.wait_for_rows(lambda rows: [row[0] for row in rows] == ["worker:4"])
     page.type("[aria-label='Filter tasks']", "nothing like it")
-    page.wait_for_text("No task is like that.")
+    page.wait_for_text("No tasks match these filters.")
 
 
 def test_ten_thousand_tasks(page, serve):

@@ -78,7 +78,7 @@ def test_why_the_cluster_formed_again(page, serve, job):
     job.form(["worker:0"])
     job.run()
     page.open(serve(job), "#/events")
-    page.wait_for_text("The cluster formed 2 times")
+    page.wait_for_text("2 cluster starts")
     page.run("document.querySelector('main details').open = true")
     page.wait_for_text("after worker:0: exited with code 1", "main details")
 

@@ -112,7 +112,7 @@ static void what_is_waited_for_and_what_failed_first_is_said(void **state)
 	view->retries = 1;
 	view->epoch = 2;
 	const char *text = table(scene, 80, 24, false);
-	assert_text_has(text, "epoch 2  retry 1 of 3");
+	assert_text_has(text, "cluster start 2  retry 1 of 3");
 	assert_text_has(text, "\nwaiting: needs 8.0 GiB: 3.2 GiB free\n");
 	assert_text_has(text, "\nfirst failure: worker:1: exited with code 1\n");
 	assert_text_has(text, "ValueError: no data\n");

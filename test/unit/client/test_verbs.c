@@ -540,13 +540,13 @@ static void events_tell_of_which_life_they_are(void **state)
 				 "headline", "ValueError: no data"),
 		       4000);
 	assert_run(state, "events", EXIT_CODE_OK);
-	assert_string_equal(
-		bed_out(),
-		"1970-01-01T00:00:02.000Z  worker:0 failed (epoch 2, restart 1): exited with code "
-		"1: ValueError: no data\n"
-		"1970-01-01T00:00:03.000Z  worker:1 stopped (attempt 2)\n"
-		"1970-01-01T00:00:04.000Z  job reforming (epoch 2): worker:0 exited with code 1: "
-		"ValueError: no data\n");
+	assert_string_equal(bed_out(), "1970-01-01T00:00:02.000Z  worker:0 failed (cluster start "
+				       "2, restart 1): exited with code "
+				       "1: ValueError: no data\n"
+				       "1970-01-01T00:00:03.000Z  worker:1 stopped (attempt 2)\n"
+				       "1970-01-01T00:00:04.000Z  job reforming (cluster start 2): "
+				       "worker:0 exited with code 1: "
+				       "ValueError: no data\n");
 	bed_job_close(&bed);
 }
 
