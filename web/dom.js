@@ -93,6 +93,11 @@ export function copyButton(text, label = 'Copy') {
 	return button;
 }
 
+/** A command for a terminal, with a button that copies it. @param {string} text */
+export function command(text) {
+	return h('div', {class: 'command-line'}, h('pre', {tabindex: '0'}, text), copyButton(() => text));
+}
+
 /** Pairs of a term and what it says; rows whose value is empty are left out. */
 export function definitions(rows, kind = 'facts') {
 	return h('dl', {class: kind}, rows

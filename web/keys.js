@@ -7,7 +7,7 @@ const KEYS = [
 	['g j', 'the job (or all jobs)'], ['g l', 'logs'], ['g e', 'events'], ['g c', 'configuration'], ['g h', 'home'],
 	['/', 'filter or search'], ['?', 'show this help'],
 	['Tables', null],
-	['↑ ↓ Page Up/Down Home End', 'choose a row'], ['← →', 'choose a cell'], ['Enter', 'open the row'],
+	['↑ ↓ Page\u00a0Up Page\u00a0Down Home End', 'choose a row'], ['← →', 'choose a cell'], ['Enter', 'open the row'],
 	['Space', 'tick the row'], ['Ctrl+C', 'copy the id of the job'],
 	['Timeline', null],
 	['↑ ↓', 'choose a task'], ['← →', 'move in time'], ['+ − 0', 'zoom in, out, all'],
@@ -23,7 +23,7 @@ export function helpDialog() {
 			? h('div', {class: 'group'}, h('dt', {}, keys))
 			: h('div', {}, h('dt', {}, keys.split(' ').map((key) => [h('kbd', {}, key), ' '])), h('dd', {}, what)))),
 		h('p', {class: 'muted'}, 'Charts are drawn by ', h('a', {href: 'assets/vendor/uPlot.LICENSE.txt'}, 'uPlot'), '.'),
-		h('form', {method: 'dialog'}, h('button', {onclick: (event) => {
+		h('form', {method: 'dialog'}, h('button', {autofocus: true, onclick: (event) => {
 			event.preventDefault();
 			dialog.close();
 		}}, 'Close')));

@@ -78,7 +78,7 @@ export class LogView {
 		this.downloads = h('span', {class: 'downloads'});
 		this.element = h('div', {class: 'log-view'},
 			h('div', {class: 'toolbar'}, this.buildSearch(), h('span', {class: 'grow'}),
-				h('label', {class: 'check'}, this.followBox, 'Follow'),
+				this.followLabel = h('label', {class: 'check'}, this.followBox, 'Follow'),
 				this.buildOption('Wrap', true, (on) => this.text.element.classList.toggle('wrap', on)),
 				this.buildOption('Times', false, (times) => this.text.setHeads({times})),
 				this.buildOption('Numbers', false, (numbers) => {
@@ -104,7 +104,7 @@ export class LogView {
 			h('button', {type: 'button', 'aria-label': 'Next match', title: 'Next match (Enter)',
 				onclick: () => this.find(1)}, '\u2193'),
 			h('label', {class: 'check'}, this.regex, 'Regex'),
-			h('label', {class: 'check'}, this.matchCase, 'Aa',
+			h('label', {class: 'check', title: 'Match case'}, this.matchCase, 'Aa',
 				h('span', {class: 'visually-hidden'}, ' match case')),
 			h('label', {class: 'check'}, this.filters, 'Only matches'));
 	}
@@ -298,6 +298,7 @@ export class LogView {
 			return;
 		this.text.toEnd();
 		const isEmpty = this.text.lines.length === 0;
+		this.followLabel.hidden = this.jobHasEnded() || this.logs.attempt !== null;
 		if (this.jobHasEnded() || this.logs.attempt !== null) {
 			this.say(isEmpty ? this.source.reason ?? this.emptyWords() : this.endWords());
 			return;
@@ -325,6 +326,7 @@ export class LogView {
 	async readLast(signal) {
 		if (signal.aborted || !this.jobHasEnded())
 			return;
+		this.followLabel.hidden = true; /* nothing comes any more */
 		const lines = await this.source.tail(TAIL_LINES, signal).catch(() => []);
 		if (signal.aborted)
 			return;

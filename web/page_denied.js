@@ -1,7 +1,7 @@
 /**
  * What stands in place of a page that cannot be shown, and what to do about it.
  */
-import {h} from './dom.js';
+import {command, h} from './dom.js';
 
 /** @param {any} server as v1/server has it; null: not known */
 export function deniedPage(server) {
@@ -9,10 +9,10 @@ export function deniedPage(server) {
 	return h('div', {class: 'page narrow'}, h('h1', {}, 'Sign in: open a new link'),
 		server?.kind === 'portal'
 			? [h('p', {}, 'The portal shows jobs to those it knows. Open it with the link that it printed when it ' +
-				'was started, or have a new one printed:'), h('pre', {tabindex: '0'}, 'tony portal --link'),
+				'was started, or have a new one printed:'), command('tony portal --link'),
 			server.login ? h('p', {}, h('a', {href: server.login}, 'Log in with a Kerberos ticket')) : null]
 			: [h('p', {}, 'A job shows itself to those who may see it. Have a link printed that works once, ' +
-				'in the terminal from which you submit jobs:'), h('pre', {tabindex: '0'}, `tony open ${id}`)],
+				'in the terminal from which you submit jobs:'), command(`tony open ${id}`)],
 		h('p', {class: 'muted'}, 'The link sets a cookie for this browser, good for 12 hours and for reading only.'));
 }
 
@@ -21,9 +21,9 @@ export function goneNotice(server, job) {
 	const last = job ? [' The last known state of the job is ', h('strong', {}, job.state), '.'] : null;
 	return server?.kind === 'portal'
 		? [h('p', {}, 'The portal no longer answers.', last, ' Have it started again, or ask in the terminal:'),
-			h('pre', {tabindex: '0'}, `tony status ${job?.id ?? 'JOB'}`)]
+			command(`tony status ${job?.id ?? 'JOB'}`)]
 		: [h('p', {}, 'The application master no longer answers.', last, ' What has become of it, and the way to its ' +
-			'page in the portal:'), h('pre', {tabindex: '0'}, `tony status ${job?.id ?? 'JOB'}\ntony portal --link`)];
+			'page in the portal:'), command(`tony status ${job?.id ?? 'JOB'}\ntony portal --link`)];
 }
 
 /**

@@ -2,7 +2,7 @@
  * All jobs, live and finished: looked for by what is known of them, page by page.
  */
 import {getJson, queryText} from './api.js';
-import {copyButton, h, replace, setText} from './dom.js';
+import {command, h, replace, setText} from './dom.js';
 import {causeWords, formatAgo, formatClock, formatCount, formatElapsed, formatPlural, formatTime, formatZone,
 	workWords} from './format.js';
 import {hasFilters, JobFilters, TIMES} from './job_filters.js';
@@ -123,10 +123,9 @@ export class JobsPage {
 	/* Before anybody has submitted a job. */
 	showFirst(isFirst) {
 		if (isFirst && this.first.hidden) {
-			const command = "tony submit -- sh -c 'echo hello'";
 			replace(this.first, h('p', {}, h('strong', {}, 'No jobs yet.'), ' Jobs are listed here from the moment in ' +
 				'which they are submitted, and when they have ended. Submit a first one, in a directory of yours:'),
-			h('pre', {tabindex: '0'}, command), copyButton(() => command));
+			command("tony submit -- sh -c 'echo hello'"));
 		}
 		this.first.hidden = !isFirst;
 		this.grid.element.hidden = isFirst;

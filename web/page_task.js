@@ -180,11 +180,11 @@ export class TaskPage {
 
 	buildNeighbours() {
 		const {all} = this.store.model;
-		const link = (task, words, sign) => task
+		const link = (task, words, label) => task
 			? h('a', {class: 'button', href: jobHash(this.route.job, 'tasks', task.task), 'aria-label':
-				`${words}: ${task.task}`, title: task.task}, sign) : null;
-		return [link(all[this.task.number - 1], 'Previous task', '\u2039'),
-			link(all[this.task.number + 1], 'Next task', '\u203a')];
+				`${words}: ${task.task}`}, label(task.task)) : null;
+		return [link(all[this.task.number - 1], 'Previous task', (name) => `\u2039 ${name}`),
+			link(all[this.task.number + 1], 'Next task', (name) => `${name} \u203a`)];
 	}
 
 	update() {

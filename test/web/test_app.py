@@ -734,6 +734,8 @@ def test_keyboard_alone(page, serve, job):
     page.wait_for_text("worker:2", "h1")
     page.press("?")
     page.wait_for("dialog[open]")
+    assert page.run("return document.activeElement.textContent") == "Close"
+    assert "Page\u00a0Up" in page.run("return [...document.querySelectorAll('kbd')].map((one) => one.textContent)")
     page.press(Keys.ESCAPE)
     page.wait(lambda: page.all("dialog[open]") == [])
 

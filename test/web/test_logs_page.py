@@ -167,10 +167,12 @@ def test_what_was_written_last_is_shown_when_the_job_ends(page, serve):
         if number == 0:
             job.log("worker:0", "stdout").append("no end")
             page.wait_until_gone("no end", ".log")
+    assert "Follow" in page.text(".log-view .toolbar")
     job.log("worker:0", "stderr").append("the last words\n")
     job.end()
     page.wait_for_text("End of the log.", ".log-foot")
     page.wait(lambda: {"no end", "the last words"} <= set(lines_of_log(page)))
+    assert "Follow" not in page.text(".log-view .toolbar")
 
 
 def test_what_is_shown_stays_where_nobody_answers_any_more(page, serve, job):
