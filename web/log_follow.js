@@ -5,7 +5,8 @@ import {eachOf, isMissing, nothingYet} from './log_reader.js';
 import {mergeFromStart, positionAt} from './log_window.js';
 
 const RETRY_MS = 2000;
-const ROUND_MS = 1000; /* between two looks at many logs, or three times what a look takes */
+const ROUND_MS = 1000; /* between two looks at many logs, or three times what a look takes, */
+const ROUND_MOST_MS = 5000; /* but not longer; none where a log has more than a look takes */
 const AT_ONCE = 4; /* logs that are looked at */
 const TROUBLE = 'Connection lost, trying again\u2026';
 
@@ -13,7 +14,7 @@ const TROUBLE = 'Connection lost, trying again\u2026';
 /**
  * @typedef {object} Followed
  * @property {import('./log_reader.js').LogReader[]} readers
- * @property {{position: (place: number) => string, step?: number}} source where to go on, of each
+ * @property {{position: (place: number) => string, step?: number}} source where to go on, of each; bytes of a look
  * @property {Set<string>} there the keys of logs that can be read already
  * @property {() => boolean} jobHasEnded then nobody may be there to be asked
  * @property {() => Promise<void>} find adds to \`there\`
@@ -23,6 +24,7 @@ const TROUBLE = 'Connection lost, trying again\u2026';
  */
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const sizeOf = (lines) => lines.reduce((sum, {offset, end}) => sum + end - offset, 0);
 const placeAfter = (line) => positionAt(line.part, line.partial ? line.offset : line.end);
 
 /** A few logs, each by itself, until aborted or the job's end. @param {Followed} logs @param {AbortSignal} signal */
@@ -61,11 +63,16 @@ export async function followAll({readers, source, there, jobHasEnded, find, onLi
 			places[i] = lines.length > 0 ? placeAfter(lines[lines.length - 1]) : places[i];
 		});
 		onLines(mergeFromStart(whole.map((lines) => ({lines, isAll: true}))));
+		return pieces.some((lines) => sizeOf(lines) > source.step / 2);
 	};
 	while (!signal.aborted && !jobHasEnded()) {
 		const begin = performance.now();
-		await look().catch(() => signal.aborted || onTrouble(TROUBLE));
-		if (!signal.aborted && !jobHasEnded())
-			await pause(Math.max(ROUND_MS, 3 * (performance.now() - begin)));
+		const isBehind = await look().catch(() => {
+			if (!signal.aborted)
+				onTrouble(TROUBLE);
+			return false;
+		});
+		if (!isBehind && !signal.aborted && !jobHasEnded())
+			await pause(Math.min(ROUND_MOST_MS, Math.max(ROUND_MS, 3 * (performance.now() - begin))));
 	}
 }

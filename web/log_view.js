@@ -298,14 +298,17 @@ export class LogView {
 			return;
 		this.text.toEnd();
 		const isEmpty = this.text.lines.length === 0;
-		this.followLabel.hidden = this.jobHasEnded() || this.logs.attempt !== null;
-		if (this.jobHasEnded() || this.logs.attempt !== null) {
+		const isOver = this.followLabel.hidden = this.jobHasEnded() || this.logs.attempt !== null;
+		if (isOver) {
 			this.say(isEmpty ? this.source.reason ?? this.emptyWords() : this.endWords());
 			return;
 		}
-		this.say(this.source.isCut ? this.countWords() : isEmpty ? this.source.reason ?? 'Following' : 'Following');
-		if (this.source.isCut)
+		const isOnce = !this.isOneTask && this.source instanceof FoundLines; /* each look would search all of them */
+		if (this.source.isCut || isOnce) {
+			this.say(`${this.countWords()}${isOnce ? ' End searches once more.' : ''}`);
 			return;
+		}
+		this.say(isEmpty ? this.source.reason ?? 'Following' : 'Following');
 		const {signal} = this.abort;
 		const {readers, source, there, jobHasEnded} = this;
 		const logs = {readers, source, there, jobHasEnded, find: () => this.findLogs(this.chosen),
