@@ -78,11 +78,17 @@ export class JobStore {
 				this.live.retryNow();
 		};
 		const onOnline = () => this.live.retryNow();
+		/* A page that is left may be kept as it stands for the way back, with its connections. */
+		const onLeave = () => this.live.stop();
 		document.addEventListener('visibilitychange', onVisibility);
 		window.addEventListener('online', onOnline);
+		window.addEventListener('pagehide', onLeave);
+		window.addEventListener('pageshow', onVisibility);
 		this.unwatch = () => {
 			document.removeEventListener('visibilitychange', onVisibility);
 			window.removeEventListener('online', onOnline);
+			window.removeEventListener('pagehide', onLeave);
+			window.removeEventListener('pageshow', onVisibility);
 		};
 	}
 

@@ -118,12 +118,13 @@ void rule_heartbeat_often(struct advising *advising)
 	if (beats < BEATS_MANY)
 		return;
 	int64_t interval_ms = (tasks * SECOND_MS / BEATS_MANY / SECOND_MS + 1) * SECOND_MS;
+	char *interval cleanup_free = str_format_duration(job->heartbeat_interval_ms);
 	struct advice *advice = advice_begin(
 		advising, "the heartbeat interval is too short for %" PRId64 " tasks", tasks);
 	advice_evidence(advice,
-			"%" PRId64 " executors with a message each %" PRId64
-			" ms at the latest: %" PRId64 " per second",
-			tasks, job->heartbeat_interval_ms, beats);
+			"%" PRId64 " executors with a message every %s at the latest: %" PRId64
+			" messages per second",
+			tasks, interval, beats);
 	advice_set(advice, advising, "tony.task.heartbeat-interval-ms",
 		   mem_printf("%" PRId64, job->heartbeat_interval_ms),
 		   mem_printf("%" PRId64, interval_ms));

@@ -479,6 +479,23 @@ def test_page_that_nobody_sees_gives_its_connections_back(page, serve, job):
     page.wait_for_text("Live", ".connection")
 
 
+def test_page_that_is_kept_for_the_way_back_gives_its_connections_back(page, serve, job):
+    server = serve(job)
+    page.open(server)
+    page.wait_for_text("Live", ".connection")
+    page.wait(lambda: server.streams)
+    page.run("window.dispatchEvent(new PageTransitionEvent('pagehide', {persisted: true}))")
+
+    def nobody_listens():
+        job.note("a line that finds out")
+        return not server.streams
+
+    page.wait(nobody_listens)
+    page.run("window.dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
+    page.wait(lambda: server.streams)
+    page.wait_for_text("Live", ".connection")
+
+
 def test_log_that_is_not_there_yet(page, serve):
     job = Job(tasks=4).start()
     page.open(serve(job), "#/tasks/worker:0")

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import {readFileSync} from 'node:fs';
 import {test} from 'node:test';
 
 import {measuredRange, ownRange, placeMarks, smooth} from '../../web/chart.js';
@@ -117,4 +118,14 @@ test('a configuration to be given again', () => {
 		'</configuration>\n');
 	assert.equal(configCommand(given), `tony submit --conf 'a=<x> & "y"' --conf own=1 # hidden: e`);
 	assert.equal(configCommand({rows: [], hidden: []}).trim(), 'tony submit');
+});
+
+test('the page names all its modules at once: none is found one after the other', () => {
+	const read = (name) => readFileSync(`${import.meta.dirname}/../../web/${name}`, 'utf8');
+	const reached = new Set(['app.js']);
+	for (const name of reached)
+		[...read(name).matchAll(/from '\.\/([a-z_]+\.js)'/g)].forEach(([, other]) => reached.add(other));
+	reached.delete('app.js');
+	const named = [...read('index.html').matchAll(/modulepreload" href="assets\/([a-z_]+\.js)"/g)].map(([, name]) => name);
+	assert.deepEqual(named.sort(), [...reached].sort());
 });
