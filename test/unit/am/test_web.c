@@ -311,7 +311,7 @@ static void test_control_needs_more_than_the_cookie(void **state)
 		"Origin: null\r\nContent-Length: 0\r\n",
 		"Origin: http://localhost:4001\r\nContent-Length: 0\r\n",
 		"Origin: http://evil.example\r\nContent-Length: 0\r\n",
-		"Sec-Fetch-Site: cross-site\r\n" OWN,
+		("Sec-Fetch-Site: cross-site\r\n" OWN),
 	};
 	struct api_bed *bed = *state;
 	struct control control cleanup_control = take_control(bed);
