@@ -35,14 +35,14 @@ struct verb {
 int verb_run(const struct verb *verb, int argc, char **argv);
 
 #define VERBS(row)                                                                                 \
-	row(init) row(submit) row(rerun) row(notebook) row(list) row(status) row(top) row(wait) row(attach)      \
-		row(logs) row(open) row(events) row(kill) row(restart) row(exec) row(shell)        \
-			row(stacks) row(port_forward) row(cp) row(ssh_config) row(results)         \
-				row(scale) row(release) row(renew) row(config) row(check)          \
-					row(render) row(history) row(rm) row(clean) row(advise)    \
-						row(metrics) row(compare) row(queues) row(nodes)   \
-							row(bundle) row(portal) row(version)       \
-								row(completion)
+	row(init) row(submit) row(rerun) row(notebook) row(list) row(status) row(top) row(wait)    \
+		row(attach) row(logs) row(open) row(events) row(kill) row(restart) row(exec)       \
+			row(shell) row(stacks) row(port_forward) row(cp) row(ssh_config)           \
+				row(results) row(scale) row(release) row(renew) row(config)        \
+					row(check) row(render) row(history) row(rm) row(clean)     \
+						row(advise) row(metrics) row(compare) row(queues)  \
+							row(nodes) row(bundle) row(portal)         \
+								row(version) row(completion)
 
 #define VERB_DECLARE(name) extern const struct verb verb_##name;
 VERBS(VERB_DECLARE)

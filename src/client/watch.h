@@ -23,7 +23,7 @@ struct watch_options {
 	/* The first SIGINT or SIGTERM asks the job to stop, the second ends it; one that comes
 	 * while nobody answers leaves. Else they leave it alone, as SIGHUP does always. */
 	bool owns_job;
-	bool goes_on; /* the job was watched before */
+	bool goes_on;	    /* the job was watched before */
 	int64_t timeout_ms; /* negative: none */
 	/* The watch ends once it is true, as at the end of the time; NULL: it is not asked. */
 	bool (*is_enough)(void *data, const struct job_view *view);
