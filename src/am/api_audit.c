@@ -75,15 +75,13 @@ char *api_audit_refusal(void *data, const struct http_request *request)
 	/* A query may hold what is nobody's business. */
 	char *path cleanup_free = mem_strndup(head->target, strcspn(head->target, "?"));
 	char *detail cleanup_free = mem_printf("%s %s", head->method, path);
-	bool is_named = http_request_user(request) != NULL;
 
 	audit_refuse(api->refusals,
 		     &(struct audit_line){
 			     .user = viewer.user,
 			     .address = address,
-			     .proof = http_head_find(head, "Authorization") && !is_named
-					      ? "wrong-token"
-					      : viewer.proof,
+			     .proof = http_head_find(head, "Authorization") ? "wrong-token"
+									    : viewer.proof,
 			     .action = action_of(request, path),
 			     .job = api->host.job->id,
 			     .outcome = "refused",

@@ -252,10 +252,12 @@ struct channel *channel_open(const struct channel_options *options, struct err *
 	channel->options.path = NULL;
 	event_assign(&channel->deadline, options->base, -1, 0, on_late, channel);
 	char *host cleanup_free = http_client_host(target->address, false);
+	const char *shown = target->identity ? NULL : target->token;
 	channel->question =
-		mem_printf("POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"
+		mem_printf("POST %s HTTP/1.1\r\nHost: %s\r\n%s%s%s"
 			   "Connection: Upgrade\r\nUpgrade: " CHANNEL_PROTOCOL "\r\n\r\n",
-			   options->path, host, target->token ? target->token : "");
+			   options->path, host, shown ? "Authorization: Bearer " : "",
+			   shown ? shown : "", shown ? "\r\n" : "");
 	channel->tls = target->is_sealed ? tls_context_create_named(target->identity, target->token)
 					 : NULL;
 	channel->dial =

@@ -612,14 +612,15 @@ void http_client_demand_owner(struct http_client *client, uid_t owner)
 struct http_client *http_client_create_for(struct event_base *base,
 					   const struct http_target *target, struct err *err)
 {
-	struct http_client *client = http_client_create(base, target->address, target->token, err);
+	const char *shown = target->identity ? NULL : target->token;
+	struct http_client *client = http_client_create(base, target->address, shown, err);
 
 	if (!client)
 		return NULL;
 	if (target->token)
 		client->owner = target->owner;
 	if (target->is_sealed) {
-		client->own_tls = tls_context_create_named(target->identity, client->token);
+		client->own_tls = tls_context_create_named(target->identity, target->token);
 		client->tls = client->own_tls;
 	}
 	return client;

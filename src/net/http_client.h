@@ -89,8 +89,9 @@ struct http_target {
 	uid_t owner;	     /* counts with a token only */
 	/* It is one with is_sealed (http_server.h), and the token is what both know. */
 	bool is_sealed;
-	/* By which a sealed server finds that token (tls_context_create_named()). NULL: it is the
-	 * server's own. */
+	/* By which a sealed server finds that token (tls_context_create_named()), which then
+	 * proves its user in the handshake alone, and is not shown. NULL: it is the server's own.
+	 */
 	const char *identity;
 };
 

@@ -289,7 +289,7 @@ void ui_proxy_start(struct event_base *base, struct http_request *request,
 	proxy->target = mem_strdup(http_request_head(request)->target);
 	proxy->method = mem_strdup(http_request_head(request)->method);
 	proxy->base_path = mem_strdup(place->base);
-	proxy->token = mem_strdup(place->token);
+	proxy->token = mem_strdup(place->identity ? NULL : place->token);
 	proxy->tls =
 		place->is_sealed ? tls_context_create_named(place->identity, place->token) : NULL;
 	proxy->place = (struct ui_place){.prefix = proxy->prefix,
