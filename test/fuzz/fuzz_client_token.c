@@ -1,8 +1,8 @@
 /* The identity that a stranger offers to an AM's port. */
 #include <stdint.h>
+#include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "hadoop/client_token.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
