@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "hadoop/client_token.h"
 
