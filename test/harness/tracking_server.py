@@ -148,7 +148,7 @@ class MLflow:
             port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
         self.log = directory / "mlflow.log"
-        env = {**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true", "PATH": f"{bin}:{os.environ['PATH']}"}
+        env = {**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "PATH": f"{bin}:{os.environ['PATH']}"}
         with open(self.log, "w", encoding="utf-8") as log:
             self.server = subprocess.Popen(
                 [bin / "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1",
@@ -180,7 +180,10 @@ class MLflow:
                                          "filter": filter}).get("runs", [])
 
     def find(self, job):
-        run, = self.find_all(job, f"tags.tony_job = '{job.id}'")
+        runs = self.find_all(job, f"tags.tony_job = '{job.id}'")
+        if not runs:  # a busy machine's server makes it later
+            return {"status": "RUNNING", "metrics": {}}
+        run, = runs
         data = {name: {pair["key"]: pair["value"] for pair in run["data"].get(name, [])} for name in ("tags", "params", "metrics")}
         for key in data["metrics"]:
             query = urllib.parse.urlencode({"run_id": run["info"]["run_id"], "metric_key": key})
