@@ -5,6 +5,7 @@
 import {ApiError} from './api.js';
 import {h, replace, setText} from './dom.js';
 import {formatBytes, formatCount, formatPlural} from './format.js';
+import {keptBox} from './kept.js';
 import {followAll, followEach} from './log_follow.js';
 import {FOUND_MAX, FoundLines} from './log_found.js';
 import {LogGroup} from './log_group.js';
@@ -20,7 +21,6 @@ const RETRY_MS = 2000;
 const TYPING_MS = 300;
 const AT_ONCE = 4; /* logs whose lines are counted */
 const COUNT_MAX = 64 << 20; /* bytes that are read for the number of a line */
-const OPTIONS = 'tony-log-'; /* what the browser remembers */
 
 export const BOTH = 'stdout + stderr';
 
@@ -79,9 +79,9 @@ export class LogView {
 		this.element = h('div', {class: 'log-view'},
 			h('div', {class: 'toolbar'}, this.buildSearch(), h('span', {class: 'grow'}),
 				this.followLabel = h('label', {class: 'check'}, this.followBox, 'Follow'),
-				this.buildOption('Wrap', true, (on) => this.text.element.classList.toggle('wrap', on)),
-				this.buildOption('Times', false, (times) => this.text.setHeads({times})),
-				this.buildOption('Numbers', false, (numbers) => {
+				keptBox('Wrap', true, (on) => this.text.element.classList.toggle('wrap', on)),
+				keptBox('Times', false, (times) => this.text.setHeads({times})),
+				keptBox('Numbers', false, (numbers) => {
 					this.text.setHeads({numbers});
 					this.number();
 				}),
@@ -107,18 +107,6 @@ export class LogView {
 			h('label', {class: 'check', title: 'Match case'}, this.matchCase, 'Aa',
 				h('span', {class: 'visually-hidden'}, ' match case')),
 			h('label', {class: 'check'}, this.filters, 'Only matches'));
-	}
-
-	/* The browser remembers each. */
-	buildOption(label, byItself, use) {
-		const name = OPTIONS + label;
-		const stored = localStorage.getItem(name);
-		const box = h('input', {type: 'checkbox', checked: stored ? stored === '1' : byItself, onchange: () => {
-			localStorage.setItem(name, box.checked ? '1' : '0');
-			use(box.checked);
-		}});
-		use(box.checked);
-		return h('label', {class: 'check'}, box, label);
 	}
 
 	/* ---- what is read ------------------------------------------------------------------------ */

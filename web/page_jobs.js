@@ -7,6 +7,7 @@ import {causeWords, formatAgo, formatClock, formatCount, formatElapsed, formatPl
 	workWords} from './format.js';
 import {hasFilters, JobFilters, TIMES} from './job_filters.js';
 import {FILTERS} from './job_search.js';
+import {keptBox} from './kept.js';
 import {enginePath, jobHash, withQuery} from './router.js';
 import {jobHasEnded, stateClass} from './states.js';
 import {DataGrid, drawBadge, drawCopied, drawLink, drawTitled} from './table.js';
@@ -15,7 +16,6 @@ const PAGE = 100;
 const REFRESH_MS = 5000;
 const ANSWER_MS = 10000; /* then the portal counts as unreachable */
 const COMPARED_MOST = 10;
-const EXACT = 'tony-exact-times'; /* what the browser remembers */
 
 /** Columns by the names that older bookmarks have. */
 const NEWER_SORTS = {tasks: 'task_count'};
@@ -92,7 +92,10 @@ export class JobsPage {
 		this.age = h('span', {class: 'muted age'});
 		this.away = h('div', {class: 'notice bad unreachable', role: 'alert', hidden: true});
 		this.first = h('div', {class: 'notice', hidden: true});
-		this.isExact = localStorage.getItem(EXACT) === '1';
+		const exact = keptBox('Exact times', false, (isExact) => {
+			this.isExact = isExact;
+			this.grid?.setColumns(this.columns());
+		});
 		const sort = this.query.get('sort') ?? 'submitted_ms';
 		this.grid = new DataGrid({label: 'Jobs', columns: this.columns(), empty: 'No jobs match these filters.',
 			sort: {key: NEWER_SORTS[sort] ?? sort, descending: this.query.get('order') !== 'asc'},
@@ -108,16 +111,7 @@ export class JobsPage {
 			h('div', {class: 'toolbar'}, h('h1', {}, 'Jobs'), this.count, this.age, h('span', {class: 'grow'}), this.compare,
 				this.pages),
 			this.away, this.filters.element, this.first, this.grid.element,
-			h('p', {class: 'muted'}, `Times are those of ${formatZone(Date.now())}. `, this.buildExact()));
-	}
-
-	buildExact() {
-		const box = h('input', {type: 'checkbox', checked: this.isExact, onchange: () => {
-			this.isExact = box.checked;
-			localStorage.setItem(EXACT, box.checked ? '1' : '0');
-			this.grid.setColumns(this.columns());
-		}});
-		return h('label', {class: 'check'}, box, 'Exact times');
+			h('p', {class: 'muted'}, `Times are those of ${formatZone(Date.now())}. `, exact));
 	}
 
 	/* Before anybody has submitted a job. */

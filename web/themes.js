@@ -2,6 +2,8 @@
  * Light, dark, or as the system has it ("auto"): kept in this browser, applied by theme.js.
  */
 
+import {keep} from './kept.js';
+
 const NAMES = ['auto', 'light', 'dark'];
 
 /** @returns {string} one of NAMES */
@@ -15,10 +17,6 @@ export function nextTheme() {
 
 /** @param {string} name */
 export function setTheme(name) {
-	try {
-		localStorage.setItem('tony-theme', name);
-	} catch {
-		/* a browser that keeps nothing: good for this page only */
-	}
+	keep('tony-theme', name);
 	document.dispatchEvent(new CustomEvent('themechoice', {detail: name}));
 }

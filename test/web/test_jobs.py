@@ -294,3 +294,19 @@ def test_a_list_of_a_portal_that_knows_its_reader_no_more(page, portal):
     page.wait_for_text("updated", ".toolbar")
     portal.denies = True
     page.wait_for_text("tony portal --link", "main pre")
+
+
+KEEPS_NOTHING = "Object.defineProperty(window, 'localStorage', {get() { throw new Error('nothing is kept'); }});"
+
+
+def test_a_browser_that_keeps_nothing_shows_the_pages(page, portal):
+    script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": KEEPS_NOTHING})
+    try:
+        page.open(portal)
+        page.wait_for_rows(lambda rows: len(rows) > 10)
+        page.click("p .check input")
+        page.wait_for_rows(lambda rows: "ago" not in " ".join(rows[1]))
+        page.open(portal, "#/jobs/tony-20261101-000001-1f3a/logs")
+        page.wait_for_text("5 tasks", "main")
+    finally:
+        page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
