@@ -137,7 +137,12 @@ export class JobUse {
 		replace(this.said, words);
 		replace(this.meters, rows.map(({key, title, words: said, share}) => h('div', {class: 'meter'}, h('b', {}, title),
 			h('meter', {min: '0', max: '1', value: String(Math.min(1, share)), 'aria-label': title}),
-			svg('svg', {class: 'spark', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, 'aria-hidden': 'true', preserveAspectRatio: 'none'},
-				svg('path', {class: 'spark-line', d: sparkPath(this.kept[key] ?? [], WIDTH, HEIGHT, 1)})), h('span', {}, said))));
+			this.buildSpark(this.kept[key] ?? []), h('span', {}, said))));
+	}
+
+	/* Of what has been measured since the page was opened. */
+	buildSpark(shares) {
+		return shares.length < 2 ? null : svg('svg', {class: 'spark', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, 'aria-hidden': 'true',
+			preserveAspectRatio: 'none'}, svg('path', {class: 'spark-line', d: sparkPath(shares, WIDTH, HEIGHT, 1)}));
 	}
 }
