@@ -207,7 +207,7 @@ static char *read_authorities(const struct describer *describer, const char *key
 {
 	struct err err cleanup_err = {0};
 	struct str pem cleanup_str = {0};
-	const char *path = conf_text(describer->conf, key);
+	const char *path = conf_text(describer->conf, "%s", key);
 
 	if (path && trust_store_read(path, NULL, &pem, &err) < 0)
 		describe_error(describer, key, "%s", err_message(&err));
