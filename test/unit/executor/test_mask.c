@@ -146,7 +146,7 @@ static void test_token(void **state)
 	mask_feed(&mask, prompt, strlen(prompt), &out);
 	assert_string_equal(str_text(&out), prompt);
 	mask_feed(&mask, "\nBearer " TOKEN, 8 + 40, &out);
-	mask_feed(&mask, TOKEN + 40, 24, &out);
+	mask_feed(&mask, &TOKEN[40], 24, &out);
 	mask_feed(&mask, "\n", 1, &out);
 	assert_string_equal(str_text(&out), "step 012345678\nBearer ***\n");
 	mask_finish(&mask);
