@@ -63,6 +63,18 @@ export function setText(node, text) {
 }
 
 /**
+ * A link to a page elsewhere, by an address that a person has configured.
+ * @param {string} address with http or https
+ * @param {string} words
+ */
+export function outerLink(address, words) {
+	const link = h('a', {target: '_blank', rel: 'noopener noreferrer'}, words);
+	if (/^https?:\/\//.test(address))
+		link.setAttribute('href', address);
+	return link;
+}
+
+/**
  * A link within the app or below its own address; "#" for anything else.
  * @param {string} href
  */

@@ -101,8 +101,10 @@ export class JobFilters {
 
 	onType() {
 		clearTimeout(this.typing);
-		this.typing = setTimeout(() => this.onChange(parseSearch(this.search.value)), TYPING_MS);
-		this.suggest();
+		this.typing = setTimeout(() => {
+			this.onChange(parseSearch(this.search.value));
+			this.suggest();
+		}, TYPING_MS);
 	}
 
 	/** The search as it is written, also just now. */
@@ -121,7 +123,7 @@ export class JobFilters {
 				.then((answer) => answer.values, () => []);
 		}
 		if (!asked.signal.aborted)
-			replace(this.words, suggestions(end, values).map((value) => h('option', {value})));
+			replace(this.words, suggestions(end, values).map((value) => h('option', {value, label: value.replaceAll('"', '')})));
 	}
 
 	onTime(value) {

@@ -10,7 +10,7 @@ const KEYS = [
 	['↑ ↓ Page\u00a0Up Page\u00a0Down Home End', 'choose a row'], ['← →', 'choose a cell'], ['Enter', 'open the row'],
 	['Space', 'tick the row'], ['Ctrl+C', 'copy the id of the job'],
 	['Timeline', null],
-	['↑ ↓', 'choose a task'], ['← →', 'move in time'], ['+ − 0', 'zoom in, out, all'],
+	['↑ ↓', 'choose a task'], ['← →', 'move in time'], ['+ − 0', 'zoom in, out, all'], ['Enter', 'open the task or the group'],
 	['Logs', null],
 	['Home End', 'start; end, and follow'], ['/', 'search'], ['n N', 'next, previous match'],
 ];

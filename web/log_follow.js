@@ -17,7 +17,7 @@ const TROUBLE = 'Connection lost, trying again\u2026';
  * @property {{position: (place: number) => string, step?: number}} source where to go on, of each; bytes of a look
  * @property {Set<string>} there the keys of logs that can be read already
  * @property {() => boolean} jobHasEnded then nobody may be there to be asked
- * @property {() => Promise<void>} find adds to \`there\`
+ * @property {() => Promise<void>} find adds to `there`
  * @property {(reader: import('./log_reader.js').LogReader) => boolean} mayStream
  * @property {(lines: LogLine[]) => void} onLines the last one may be partial: it comes again
  * @property {(words: string) => void} onTrouble

@@ -4,8 +4,8 @@
 
 /**
  * @typedef {object} Logs to be shown as one
- * @property {{task: string, log: string, cut?: number}[]} logs the first \`most\` of them are merged; all are searched for
- *   lines; \`cut\`: bytes before what is left of it
+ * @property {{task: string, log: string, cut?: number}[]} logs the first `most` of them are merged; all are searched for
+ *   lines; `cut`: bytes before what is left of it
  * @property {number|null} attempt null: the present one
  * @property {string[]} there the keys of those that can be read already
  * @property {string} [remedy] where what was cut is

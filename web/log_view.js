@@ -125,9 +125,12 @@ export class LogView {
 		this.text.setHeads({tasks: this.isOneTask ? 0
 			: Math.max(...logs.logs.slice(0, logs.most).map(({task}) => task.length))});
 		replace(this.downloads, this.isOneTask ? logs.logs.map((one) => this.downloadLink(one)) : null);
+		const key = place && logs.logs.length > 0 ? keyOf({task: logs.logs[0].task, ...place}) : null;
+		if (key !== null)
+			this.putFirst(key);
 		this.choose();
-		if (place)
-			await this.goTo({...place, key: keyOf({task: logs.logs[0].task, ...place})});
+		if (key !== null)
+			await this.goTo({...place, key});
 		else
 			this.setFollow(true);
 	}
@@ -543,11 +546,20 @@ export class LogView {
 		}
 	}
 
+	/* The logs of a line's task are among those that are merged. */
+	putFirst(key) {
+		const {logs} = this.logs;
+		const task = logs.find((one) => keyOf(one) === key)?.task;
+		const own = logs.filter((one) => one.task === task);
+		this.logs = {...this.logs, logs: [...own, ...logs.filter((one) => !own.includes(one))]};
+	}
+
 	/** What stands around a line takes the place of what is shown. */
 	async goTo({key, part, offset, time}) {
 		this.setFollowBox(false);
 		if (!(this.source instanceof LogGroup)) {
 			this.filters.checked = false;
+			this.putFirst(key);
 			this.choose();
 		}
 		await this.fill((signal) => this.source.around({key, part, offset, time}, signal), () => {

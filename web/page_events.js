@@ -304,7 +304,9 @@ export class EventsPage {
 				setText(this.count, error.message);
 			return;
 		}
-		this.records = found;
+		const last = counting.sequence;
+		this.records = this.isFirst && isCut ? found : [...found, ...this.records.filter((record) =>
+			record.seq > last && matchesRecord(matches, record))];
 		this.isCut = isCut;
 		this.list.sort = {key: 'time', descending: !this.isFirst};
 		this.list.buildHead();
@@ -357,7 +359,8 @@ export class EventsPage {
 				continue;
 			this.spans.fold(record);
 			this.number(record, this.spans);
-			this.records.push(record);
+			if (!this.isFirst || !this.isCut)
+				this.records.push(record);
 		}
 		if (!this.isFirst && this.records.length > LONG) {
 			this.records = this.records.slice(-RECORDS_MAX);

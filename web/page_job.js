@@ -4,7 +4,7 @@
 import {orNull, request} from './api.js';
 import {ago, lasting} from './clock.js';
 import {OrderPlace} from './control.js';
-import {badge, copyButton, definitions, h, replace, setText} from './dom.js';
+import {badge, copyButton, definitions, h, outerLink, replace, setText} from './dom.js';
 import {codeWords, formatCount, formatMebibytes, formatPlural, workWords} from './format.js';
 import {commandButtons, confOptions} from './job_commands.js';
 import {chiefOf, JobCurves} from './job_curves.js';
@@ -138,7 +138,7 @@ export class JobPage {
 			['Retries', retryWords(job)], ['AM attempt', job.am_attempt > 1 ? job.am_attempt : ''],
 			['Submitted', ago(job.submitted_ms)], ['Started', ago(job.running_ms)],
 			['Ended', ago(job.ended_ms)], ['Repeat of', job.rerun_of], ['Code', this.buildCode(job.provenance)],
-			['Tracked', /^https?:/.test(job.tracking_page ?? '') ? h('a', {href: job.tracking_page}, 'its run') : ''],
+			['Tracked', job.tracking_page ? outerLink(job.tracking_page, 'its run') : ''],
 		];
 		const seen = JSON.stringify([job.user, job.queue, job.scheduler, job.tags, job.epoch, job.retries,
 			job.infrastructure_retries, job.am_attempt, job.running_ms, job.ended_ms, wantedWords(job), job.tracking_page]);

@@ -177,7 +177,8 @@ export class JobsPage {
 		return this.query.get('group') !== 'name' ? [] : [{key: 'runs', title: 'Runs', width: '9rem', least: 9, priority: 1,
 			draw: (cell, {name, user, runs}) => drawLink(cell, formatPlural(runs?.count ?? 1, 'run') +
 				(runs?.failed ? `, ${formatCount(runs.failed)} failed` : ''),
-			`#/${queryText({name: `"${name}"`, user: `"${user}"`})}`)}];
+			`#/${queryText({...Object.fromEntries(this.query), group: null, page: null, name: `"${name}"`,
+				user: user ? `"${user}"` : null})}`)}];
 	}
 
 	/* Where a scheduler has a page of its own of each job. */

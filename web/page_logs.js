@@ -34,6 +34,9 @@ export function chooseLogs(tasks, filter, stream) {
 		most: MERGED_TASKS * streams.length};
 }
 
+/** Of the logs that are shown as one. */
+const mergedKeys = (logs, most) => logs.slice(0, most).map(keyOf).join();
+
 /** @param {number} count of tasks that are wanted */
 export function boundWords(count) {
 	if (count <= MERGED_TASKS)
@@ -110,7 +113,7 @@ export class LogsPage {
 
 	choose(place) {
 		const {count, logs, most} = this.chosen();
-		this.shown = logs.map(keyOf).join();
+		this.shown = mergedKeys(logs, most);
 		setText(this.bound, boundWords(count));
 		logs.forEach((one) => {
 			one.cut = this.cuts.get(keyOf(one));
@@ -121,10 +124,10 @@ export class LogsPage {
 	/* Tasks come and go; whoever reads an old line is not disturbed. */
 	onTasks() {
 		this.due = null;
-		const {count, logs} = this.chosen();
-		if (logs.map(keyOf).join() === this.shown)
-			return;
+		const {count, logs, most} = this.chosen();
 		setText(this.bound, boundWords(count));
+		if (mergedKeys(logs, most) === this.shown)
+			return;
 		if (this.logs.follows)
 			this.choose(null);
 	}
@@ -140,7 +143,10 @@ export class LogsPage {
 				return;
 			this.listed.set(task, now);
 			const {api} = this.store;
-			const answer = await orNull(api.get(api.taskPath(task, '/logs'))).catch(() => null);
+			const answer = await orNull(api.get(api.taskPath(task, '/logs'))).catch(() => {
+				this.listed.delete(task);
+				return null;
+			});
 			for (const {log, cut_bytes: cut = 0} of answer ?? []) {
 				this.there.add(keyOf({task, log}));
 				this.cuts.set(keyOf({task, log}), cut);

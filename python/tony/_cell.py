@@ -109,6 +109,8 @@ def address_here(words: Words) -> str:
 
 def submit(words: Words, cell: str, env: Optional[Dict[str, str]] = None) -> Job:
     """After a KeyboardInterrupt no job is left."""
+    if words.has("array"):
+        raise BadSubmission("--array: a cell is one job; tony.submit() submits arrays")
     own = {_SOURCE: cell.replace("{{", "{{{{"), **(env or {})}  # a value may have templates, which begin so
     options = [*words.options, *(word for name in own for word in ("--env", name))]
     if not words.has("name"):

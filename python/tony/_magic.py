@@ -8,7 +8,7 @@ import socket
 from typing import Any, Dict, Iterator, Optional
 
 from tony import _cell, _live, _verbs
-from tony._errors import NotFound, TonyError
+from tony._errors import BadSubmission, NotFound, TonyError
 from tony._job import Job
 from tony._model import Status
 
@@ -77,7 +77,7 @@ def _variables(values: Dict[str, str]) -> Iterator[None]:
     finally:
         for name, value in before.items():
             if value is None:
-                del os.environ[name]
+                os.environ.pop(name, None)  # the cell may have taken it out itself
             else:
                 os.environ[name] = value
 
@@ -97,6 +97,8 @@ def _error_here(shell: Any, cell: str, variables: Dict[str, str]) -> Optional[Ba
 
 def _run_joined(shell: Any, words: _cell.Words, cell: str) -> Job:
     """A task that is lost cannot come back to a process that goes on: the job ends then."""
+    if words.detach:
+        raise BadSubmission("--join takes part in the job: it cannot --detach from it")
     address = _cell.address_here(words)
     port = str(_free_port(address))
     words.options += ["--conf", "tony.am.infrastructure-retry-count=0"]

@@ -301,7 +301,7 @@ int portal_index_words(struct portal_index *index, const struct portal_query *qu
 	char *lower cleanup_free = lower_of(part);
 	char *pattern cleanup_free = pattern_of(lower, false);
 	struct str sql cleanup_str = {0};
-	int got;
+	int got = SQLITE_ROW;
 
 	index->viewer = query->viewer;
 	str_append_format(&sql, "SELECT DISTINCT %s FROM jobs", column);

@@ -304,16 +304,19 @@ static char *ask_work(const struct indexer *indexer, const char *id)
 	return text;
 }
 
-static int learn_work(struct portal_index *index, const struct indexer *indexer, struct err *err)
+/* `next`: where the look before ended, so that one that is short of time leaves nobody out. */
+static int learn_work(struct portal_index *index, const struct indexer *indexer, size_t *next,
+		      struct err *err)
 {
 	struct str_list ids cleanup_str_list = {0};
 	int64_t until = clock_monotonic_ms() + LEARN_MS;
 
 	if (portal_index_running(index, &ids, err) < 0)
 		return -1;
-	for (size_t i = 0; i < ids.count && clock_monotonic_ms() < until; i++) {
-		char *work cleanup_free = ask_work(indexer, ids.items[i]);
-		if (work && portal_index_set_work(index, ids.items[i], work, err) < 0)
+	for (size_t i = 0; i < ids.count && clock_monotonic_ms() < until; i++, (*next)++) {
+		const char *id = ids.items[*next % ids.count];
+		char *work cleanup_free = ask_work(indexer, id);
+		if (work && portal_index_set_work(index, id, work, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -397,11 +400,12 @@ static int look_at_stores(struct portal_index *index, const struct indexer *inde
 	return portal_index_keep_locations(index, &locations, err);
 }
 
-static int look(struct portal_index *index, const struct indexer *indexer, bool asks, bool retains,
-		struct err *err)
+/* `next_work` NULL: no AM is asked. */
+static int look(struct portal_index *index, const struct indexer *indexer, size_t *next_work,
+		bool retains, struct err *err)
 {
 	if (look_at_schedulers(index, indexer, err) < 0 || learn_acls(index, indexer, err) < 0 ||
-	    (asks && learn_work(index, indexer, err) < 0) ||
+	    (next_work && learn_work(index, indexer, next_work, err) < 0) ||
 	    look_at_stores(index, indexer, retains, err) < 0)
 		return -1;
 	return portal_index_set_age(index, clock_wall_ms(), err);
@@ -412,12 +416,13 @@ void indexer_run(const struct indexer *indexer)
 	struct err err cleanup_err = {0};
 	struct portal_index *index = portal_index_open(indexer->index_path, &err);
 	int64_t retained_at = INT64_MIN / 2, asked_at = INT64_MIN / 2;
+	size_t next_work = 0;
 
 	while (index) {
 		int64_t begin = clock_monotonic_ms();
 		bool retains = begin - retained_at >= indexer->retain_interval_ms;
 		bool asks = begin - asked_at >= WORK_MS;
-		if (look(index, indexer, asks, retains, &err) < 0)
+		if (look(index, indexer, asks ? &next_work : NULL, retains, &err) < 0)
 			break;
 		if (retains)
 			retained_at = begin;

@@ -91,6 +91,8 @@ def test_a_cell_that_fails_tells_its_line_and_none_of_ours(shell, capsys):
     ("--nosuch 1", "1", "nosuch"),
     ("--name 'x", "1", "No closing quotation"),
     ("train.py", "1", "train.py"),
+    ("--array 1-3", "1", "--array: a cell is one job"),
+    ("--join --detach", "1", "--join takes part in the job"),
     ("", "1 +", "line 1 of the cell: invalid syntax: 1 +"),
     ("", "!ls", "line 1 of the cell begins with % or !"),
     ("", "x = '" + "x" * 100_000 + "'", "write it into a file by %%writefile"),
