@@ -28,11 +28,12 @@ static json_t *tell(const struct am *am)
 	struct err err cleanup_err = {0};
 	json_t *notices = NULL;
 
-	if (job_view_read(view, am->place.journal, &err) < 0)
+	bool is_read = job_view_read(view, am->place.journal, &err) == 0;
+	if (!is_read)
 		log_error("the notices of the job's end are not sent: %s", err_message(&err));
 	else if (am->tracking && !view->tracking_run) /* it came too late to be written down */
 		view->tracking_run = mem_strdup(tracking_run(am->tracking));
-	if (view->is_final && view->notices_due)
+	if (is_read && view->is_final && view->notices_due)
 		notices = notice_tell_all(view, am->place.is_brought ? NULL : am->job_dir);
 	job_view_destroy(view);
 	return notices;

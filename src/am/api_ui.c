@@ -181,6 +181,11 @@ void api_handle_ui(void *data, struct http_request *request)
 {
 	struct api *api = data;
 
+	if (http_request_user(request)) {
+		http_answer_error(request, 403, "denied",
+				  "the web interfaces of programs are for the job's owner alone");
+		return;
+	}
 	switch (ui_door_choose(request, viewers_sessions(api->viewers), api_ui_shares_origin(api),
 			       "Where your browser reaches the job's own address, tony open JOB "
 			       "prints a link that leads to them; "

@@ -469,6 +469,9 @@ static void on_answer(void *data, const struct http_response *response, const st
 	struct tracking *tracking = data;
 	const struct question *question = mem_steal(&tracking->asked);
 
+	/* It may have been made all the same. */
+	if (question == &make_run && (!response || response->status >= 500))
+		tracking->lacks_run = false;
 	if (!response)
 		try_later(tracking, err_message(err));
 	else if (response->status >= 200 && response->status < 300)

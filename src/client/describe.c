@@ -200,6 +200,10 @@ static void check_tracking(const struct describer *describer)
 			       "it holds a user and a password, which all would see; take them out "
 			       "and write --secret MLFLOW_TRACKING_USERNAME=FILE --secret "
 			       "MLFLOW_TRACKING_PASSWORD=FILE");
+	else if (strchr(url.target, '?'))
+		describe_error(describer, key,
+			       "it has a query, which all would see, and below which no server "
+			       "answers; take it out");
 }
 
 /* The caller frees; NULL: the key is not set. */

@@ -89,10 +89,9 @@ static void append_lab_arguments(int64_t idle_s, const struct str_list *words, s
 		str_append_format(out,
 				  " --ServerApp.shutdown_no_activity_timeout=%lld "
 				  "--MappingKernelManager.cull_idle_timeout=%lld "
-				  "--MappingKernelManager.cull_interval=%lld "
-				  "--TerminalManager.cull_inactive_timeout=%lld",
+				  "--MappingKernelManager.cull_interval=%lld",
 				  (long long)idle_s, (long long)idle_s,
-				  (long long)(idle_s < 60 ? idle_s : 60), (long long)idle_s);
+				  (long long)(idle_s < 60 ? idle_s : 60));
 	for (size_t i = 0; i < words->count; i++) {
 		char *quoted cleanup_free = str_shell_quote(words->items[i]);
 		str_append_format(out, " %s", quoted);

@@ -131,6 +131,8 @@ json_t *history_description(const struct job *job, bool for_others)
 	job_secrets_hide(object);
 	if (for_others) {
 		hide_environments(object);
+		if (job->engine) /* which is the job's own */
+			json_object_set_new(object, "engine", json_deep_copy(job->engine));
 		hide_environments(json_object_get(object, "engine"));
 	}
 	return object;

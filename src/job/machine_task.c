@@ -384,8 +384,12 @@ static void leave_later_epoch(struct machine *m, const struct machine_event *eve
 {
 	struct task *t = &m->tasks[event->task];
 	t->heard_at = m->now;
+	if (event->kind == EVENT_REGISTERED)
+		take_address(m, event->task, event);
 	if (t->state != TASK_STOPPING)
 		machine_stop_to_rejoin(m, event->task);
+	else if (event->kind == EVENT_REGISTERED)
+		machine_tell(m, event->task); /* its address */
 	bool is_sidecar = machine_role(m, t->type) == JOB_ROLE_SIDECAR;
 	if (event->epoch < m->epoch || (is_sidecar && event->epoch == m->epoch))
 		return;

@@ -1,7 +1,9 @@
 """`tony open` on one machine: the rows of each scheduler, and where a program is told its place."""
 
 import json
+import os
 
+import pytest
 from audit import audit_of
 from conftest import PYTHON, wait_until
 from open_rows import *  # noqa: F401,F403
@@ -18,6 +20,20 @@ def test_a_program_may_be_told_where_it_is(tony):
     link = open_job(tony, job.id, "notebook")  # good for a minute
     status, body, _ = browser.ask(link)
     assert status == 200 and json.loads(body)["path"] == "/ui/notebook/"
+
+
+@pytest.mark.promise("S54")
+def test_no_argument_of_a_browser_holds_a_link(tony, tmp_path):
+    (tmp_path / "bin").mkdir()
+    fake = tmp_path / "bin/xdg-open"
+    fake.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/told\n')
+    fake.chmod(0o755)
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", "exec sleep 1000")
+    env = {"DISPLAY": ":0", "HOME": str(tmp_path), "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+    link = tony.run("open", "--browser", job.id, env=env).stdout.split()[0]
+    page = tmp_path / ".tony/link.html"
+    assert (tmp_path / "told").read_text() == f"file://{page}\n" and page.stat().st_mode & 0o777 == 0o600
+    assert f'<a href="{link}">' in page.read_text() and link.startswith("http://127.0.0.1:")
 
 
 def test_orders_of_a_page_leave_an_audit_line(tony):
