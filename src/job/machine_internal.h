@@ -50,6 +50,7 @@ struct machine {
 	int64_t hold_until;   /* back-off: nothing is asked for or started before */
 	int64_t finish_by;    /* FINISHING ends then, containers or not */
 	int64_t settle_until; /* others of elastic types are waited for */
+	bool is_restored;     /* of an AM that follows another */
 	int64_t restored_at;  /* limits for what others do begin then at the earliest */
 	int64_t deadline;
 	int64_t look_at; /* all tasks: one of them may have been silent for too long by then */

@@ -159,6 +159,7 @@ static void restore_job(struct machine *m, const struct job_view *view, const st
 	m->hold_until = pause_end(clocks, view->paused_at_ms, view->pause_ms);
 	m->formation_since =
 		m->hold_until > clocks->now ? m->hold_until : past(clocks, view->formation_ms);
+	m->is_restored = true;
 	m->restored_at = clocks->now;
 	m->settle_until = clocks->now + m->job->elastic_settle_ms;
 	m->finish_by = machine_finish_by(m);

@@ -427,8 +427,8 @@ static void take_later_restart(struct machine *m, const struct machine_event *ev
 bool machine_catch_up(struct machine *m, const struct machine_event *event)
 {
 	struct task *t = &m->tasks[event->task];
-	if (m->state >= JOB_FINISHING || !is_of_executor(event) || t->state < TASK_LAUNCHING ||
-	    t->state > TASK_STOPPING)
+	if (!m->is_restored || m->state >= JOB_FINISHING || !is_of_executor(event) ||
+	    t->state < TASK_LAUNCHING || t->state > TASK_STOPPING)
 		return false;
 	if (process_epoch(event) > t->epoch || event->epoch > m->epoch) {
 		leave_later_epoch(m, event);

@@ -125,6 +125,16 @@ def test_a_kill_is_no_fault(page, serve, job):
     assert page.run("return getComputedStyle(document.querySelector('.title .badge')).getPropertyValue('--state').trim()") == grey
 
 
+@pytest.mark.parametrize(("address", "href"), [
+    ("https://mlflow.example.com/#/runs/5f1c", "https://mlflow.example.com/#/runs/5f1c"), ("javascript:alert(1)", None)])
+def test_the_run_of_a_tracking_server_is_linked(page, serve, job, address, href):
+    page.open(serve(job))
+    page.wait_for_text("worker:0", "main")
+    job.emit(ev="tracking", run="5f1c", page=address)
+    page.wait_for_text("its run", "main")
+    assert [link.get_dom_attribute("href") for link in page.all("main a") if link.text == "its run"] == [href]
+
+
 def test_commands_to_copy(page, serve, job):
     job.give_advice()
     page.open(serve(job))

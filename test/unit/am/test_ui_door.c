@@ -195,7 +195,8 @@ static void test_what_opens_the_door_opens_nothing_else(void **state)
 	expect_refused(stage, visit.address, "GET /ui/worker/", visit.dashboard);
 	expect_refused(stage, visit.address, "GET /ui/worker/", TOKEN);
 	expect_at(stage, visit.address, "GET /v1/job", visit.door, "HTTP/1.1 404 ");
-	expect_at(stage, visit.address, "GET /", visit.door, "HTTP/1.1 404 ");
+	expect_at(stage, visit.address, "GET /", visit.door,
+		  "Location: http://localhost:4000/\r\n");
 	expect_at(stage, visit.address, "GET /assets/app.js", visit.door, "HTTP/1.1 404 ");
 }
 
