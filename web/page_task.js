@@ -341,7 +341,7 @@ export class TaskPage {
 export function logChoices(logs, present, isWhole) {
 	const choices = logs.map(({log, attempt, cut_bytes: cut = 0}) => {
 		const isPresent = !attempt || attempt === present;
-		return {log: String(log), label: isPresent ? String(log) : `${log}, attempt ${attempt}`,
+		return {log: String(log), label: isPresent ? String(log) : `${log}, container ${attempt}`,
 			attempt: isPresent ? null : attempt, there: [String(log)], cut};
 	}).sort((a, b) => Number(a.attempt !== null) - Number(b.attempt !== null));
 	for (const log of ['stderr', 'stdout']) {

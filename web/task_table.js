@@ -123,7 +123,7 @@ export class TaskTable {
 				draw: drawState},
 			{key: 'node', title: 'Node', width: 'minmax(9rem, 2fr)', least: 9, priority: 2,
 				value: (task) => task.host, draw: (cell, task) => drawTitled(cell, task.host ?? '')},
-			{key: 'attempt', title: 'Attempt', width: '5.2rem', least: 5.2, priority: 5, numeric: true,
+			{key: 'attempt', title: 'Container', width: '5.2rem', least: 5.2, priority: 5, numeric: true,
 				value: (task) => task.attempt, text: (task) => task.attempt ? String(task.attempt) : ''},
 			{key: 'restarts', title: 'Restarts', width: '5.4rem', least: 5.4, priority: 7, numeric: true, descends: true,
 				value: (task) => task.restarts_used,

@@ -114,7 +114,7 @@ test('logs to choose from: both together first, older attempts last', () => {
 	const choices = logChoices([{log: 'stdout', attempt: 1}, {log: 'stdout', attempt: 2}, {log: 'stderr', attempt: 2}], 2,
 		true);
 	assert.deepEqual(choices.map(({label, attempt}) => [label, attempt]), [['stdout + stderr', null], ['stdout', null],
-		['stderr', null], ['stdout, attempt 1', 1]]);
+		['stderr', null], ['stdout, container 1', 1]]);
 });
 
 test('of stdout and stderr together, what is there can be read without the other', () => {
@@ -125,7 +125,7 @@ test('of stdout and stderr together, what is there can be read without the other
 	assert.deepEqual(there('stderr', 'executor'), [['stderr'], [], ['stderr']]);
 	assert.deepEqual(there(), [[], [], []]);
 	const [both, , , before] = logChoices([{log: 'stdout', attempt: 2}, {log: 'stderr', attempt: 1}], 2, true);
-	assert.deepEqual([both.there, before.label, before.there], [['stdout'], 'stderr, attempt 1', ['stderr']]);
+	assert.deepEqual([both.there, before.label, before.there], [['stdout'], 'stderr, container 1', ['stderr']]);
 	assert.deepEqual(logChoices([{log: 'stderr', attempt: 1}], 1, false).slice(0, 3).map((choice) => choice.there),
 		[['stdout', 'stderr'], ['stdout'], ['stderr']], 'what may be there is asked for');
 });
