@@ -115,7 +115,7 @@ def test_a_job_is_watched_while_it_fails_is_repaired_and_ends(tony, page, orders
     orders.give("worker:0", exit=0)
     page.wait_for_text("running", ".title .badge")
     page.wait(lambda: not page.all("[aria-label='Being repaired']"), "that it is repaired")
-    page.wait(lambda: re.search(r"Cluster formed ?2 times ?Retries ?1", page.text(".facts")), "that it formed twice")
+    page.wait(lambda: re.search(r"Cluster starts ?2 ?Retries ?1", page.text(".facts")), "that it formed twice")
     page.wait_for_text("Recovered from 2 failures", ".repairs")
     assert re.search(r"worker:1, run 2: exited with code 4 .*worker:1, run 1: exited with code 3 ", page.text(".repairs"))
     page.wait_for_text("a step of the first", "[aria-labelledby=tail]")
