@@ -393,8 +393,9 @@ def test_top_counts_the_tasks_that_do_not_fit_the_window(tony):
     """It has 24 lines, of which one is the cursor's, three are the head and one counts."""
     job = tony.submit({"tony.worker.instances": 30, "tony.worker.memory": "20m", **OFTEN}, "--executes", "sleep 1000")
     wait_until(lambda: job.status()["progress"] == {"running": 30}, "all to run")
-    terminal = Terminal(tony, "top", job.id)
-    counted = wait_until(lambda: terminal.read() and re.search(r"\.\.\. and (\d+) tasks more\n", terminal.text), "the count")
+    terminal = Terminal(tony, "top", job.id, columns=120)  # so that no row needs a second line
+    counted = wait_until(lambda: not terminal.read() or re.search(r"\.\.\. and (\d+) tasks more\n", terminal.text), "the count")
+    assert counted is not True, terminal.text
     assert terminal.text[:counted.start()].count("worker:") + int(counted[1]) == 30
     assert len(terminal.text[:counted.end()].splitlines()) <= 23
     assert tony.run("top", "--once", job.id).stdout.count("worker:") == 30
