@@ -4,13 +4,14 @@ import os
 import re
 import signal
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 import tony
 from conftest import PACKAGE, PYTHON, SMALL, environment
 from patience import PATIENCE_S
-from program import venv_bin
+from program import venv_bin, wait_until
 from tony import _cell, _show
 from tony._model import Point
 
@@ -51,6 +52,16 @@ def shown(shell):
 def interrupt_when(path):
     """Sends this process SIGINT, as a notebook's Stop does, once the file is there."""
     return subprocess.Popen(["sh", "-c", f"until [ -e {path} ]; do sleep 0.05; done; kill -INT {os.getpid()}"])
+
+
+def interrupt_once_shown(shell):
+    """The same once a picture has been shown."""
+    def wait():
+        wait_until(lambda: shell.display_pub.outputs, "a picture")
+        os.kill(os.getpid(), signal.SIGINT)
+    thread = threading.Thread(target=wait)
+    thread.start()
+    return thread
 
 
 def test_a_cell_runs_in_this_directory_by_this_interpreter(shell, capfd):
@@ -140,11 +151,13 @@ def test_an_interruption_reaches_every_process_of_a_kernel(home):
 
 
 def test_an_interruption_of_attach_leaves_the_job_alone(notebook):
-    job = run(notebook, "--detach", "open('started', 'w').close()", "import time", "while not __import__('os').path.exists('go'):",
+    job = run(notebook, "--detach", "import time", "while not __import__('os').path.exists('go'):",
               "    time.sleep(0.02)").result
-    child = interrupt_when("started")
+    notebook.display_pub.outputs.clear()
+    thread = interrupt_once_shown(notebook)
     result = notebook.run_cell(f"tony = __import__('tony'); tony.attach({job.id!r})")
-    assert child.wait() == 0 and isinstance(result.error_in_exec, KeyboardInterrupt)
+    thread.join()
+    assert isinstance(result.error_in_exec, KeyboardInterrupt)
     assert f"{job.id} goes on; tony.attach({job.id!r}) shows it again" in shown(notebook)[1]
     Path("go").touch()
     assert tony.attach(job).succeeded
