@@ -192,19 +192,6 @@ def test_a_server_that_does_not_come_back_is_told(page, serve, job):
     assert page.all(".away")[0].is_displayed() is False
 
 
-FAST = """
-    const wait = window.setTimeout;
-    window.setTimeout = (action, ms) => wait(action, ms >= 10000 ? ms / 10 : ms);"""
-
-
-@pytest.fixture
-def fast_page(page):
-    """Whose long times pass ten times as fast."""
-    script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": FAST})
-    yield page
-    page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
-
-
 def test_a_frozen_connection_is_not_live(fast_page, serve, job):
     page, server = fast_page, serve(job)
     page.open(server)

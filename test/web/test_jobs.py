@@ -261,19 +261,6 @@ def test_rows_are_ticked_by_keyboard(page, portal):
     page.wait_for_text("Compare: tick another job", ".toolbar")
 
 
-FAST = """
-    const wait = window.setTimeout;
-    window.setTimeout = (action, ms) => wait(action, ms >= 10000 ? ms / 10 : ms);"""
-
-
-@pytest.fixture
-def fast_page(page):
-    """Whose long times pass ten times as fast."""
-    script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": FAST})
-    yield page
-    page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
-
-
 @pytest.mark.parametrize("freezes", [True, False], ids=["frozen", "gone"])
 def test_a_list_that_is_old_says_so(fast_page, portal, freezes):
     page = fast_page
