@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import urllib.error
@@ -397,3 +398,18 @@ def is_locked(path):
     inode = os.stat(path).st_ino
     return any(line.split()[1] == "FLOCK" and int(line.split()[-3].rpartition(":")[2]) == inode
                for line in Path("/proc/locks").read_text().splitlines() if "->" not in line)
+
+
+def lend_tony(directory, node):
+    """The real programs with a state directory of their own for the test `node`, and the proof that nothing is left of it."""
+    built("tony-agent")
+    tony = Tony(directory)
+    yield tony
+    has_failed = getattr(node, "failed", False)
+    if has_failed:
+        tony.tell()
+    tony.finish()
+    wait_until(lambda: not tony.processes(), "every process of the test to end")
+    assert tony.sanitizer_findings() == ""
+    if not has_failed:
+        shutil.rmtree(directory, ignore_errors=True)

@@ -1,12 +1,10 @@
 """JupyterLab of PyPI, in Chromium, and the proof that nothing is left."""
 
-import shutil
-
 import pytest
 
 import browser
 from outcome import pytest_runtest_makereport  # noqa: F401
-from program import Tony, built, venv_bin, wait_until
+from program import lend_tony, venv_bin
 
 
 @pytest.fixture(scope="session")
@@ -22,13 +20,4 @@ def chromium():
 
 @pytest.fixture
 def tony(programs, tmp_path, request):
-    built("tony-agent")
-    tony = Tony(tmp_path)
-    yield tony
-    if getattr(request.node, "failed", False):
-        tony.tell()
-    tony.finish()
-    wait_until(lambda: not tony.processes(), "every process of the test to end")
-    assert tony.sanitizer_findings() == ""
-    if not getattr(request.node, "failed", False):
-        shutil.rmtree(tmp_path, ignore_errors=True)
+    yield from lend_tony(tmp_path, request.node)
