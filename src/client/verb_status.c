@@ -135,15 +135,21 @@ static void print_tasks(const struct opened *opened, const json_t *tasks)
 	report_table_finish(&table);
 }
 
+/* `text` NULL: there is nothing to tell. */
+static void print_fact(const char *name, const char *text)
+{
+	char *line cleanup_free = text ? mem_printf("%s: %s", name, text) : NULL;
+
+	if (line)
+		report_line(line);
+}
+
 static void print_work(const struct opened *opened)
 {
 	json_t *work cleanup_json = work_ask(opened);
 	char *text cleanup_free = work_text(work);
 
-	if (!text)
-		return;
-	char *line cleanup_free = mem_printf("progress: %s", text);
-	report_line(line);
+	print_fact("progress", text);
 }
 
 static void print_tokens(const struct opened *opened)
@@ -151,10 +157,7 @@ static void print_tokens(const struct opened *opened)
 	json_t *tokens cleanup_json = tokens_ask(opened);
 	char *text cleanup_free = tokens_text(tokens);
 
-	if (!text)
-		return;
-	char *line cleanup_free = mem_printf("tokens: %s", text);
-	report_line(line);
+	print_fact("tokens", text);
 }
 
 static void print_stragglers(const json_t *tasks)
