@@ -214,7 +214,8 @@ static void forget(struct sim *sim)
 void death_strike(struct sim *sim, const struct death *death)
 {
 	str_list_finish(&sim->lines); /* what was written by half is not there */
-	mirror_catch_up(sim, sim->now >= sim->outage_until);
+	if (sim->now >= sim->outage_until)
+		mirror_catch_up(sim);
 	if (sim->unkept_count > 0)
 		forget(sim);
 	else

@@ -32,10 +32,8 @@ void mirror_lose(struct sim *sim)
 	sim->unkept_count = 0;
 }
 
-void mirror_catch_up(struct sim *sim, bool is_over)
+void mirror_catch_up(struct sim *sim)
 {
-	if (!is_over)
-		return;
 	for (size_t i = 0; i < sim->unkept_count; i++)
 		keep(sim, &sim->unkept[i]);
 	mirror_lose(sim);
@@ -53,7 +51,8 @@ void mirror_commit(struct sim *sim)
 			(struct unkept){.when = sim->now, .line = mem_strdup(sim->lines.items[i])};
 	}
 	str_list_finish(&sim->lines);
-	mirror_catch_up(sim, sim->now >= sim->outage_until);
+	if (sim->now >= sim->outage_until)
+		mirror_catch_up(sim);
 }
 
 void mirror_action(struct sim *sim, const struct action *action)

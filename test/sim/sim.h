@@ -257,10 +257,10 @@ void elastic_check_success(struct sim *sim);
 
 /* ---- mirror.c ---- */
 void mirror_action(struct sim *sim, const struct action *action);
-void mirror_commit(struct sim *sim);		     /* all lines of the event are written */
-void mirror_catch_up(struct sim *sim, bool is_over); /* if the outage is over */
-void mirror_lose(struct sim *sim);		     /* what was not kept */
-void mirror_check(struct sim *sim);		     /* at the end */
+void mirror_commit(struct sim *sim);   /* all lines of the event are written */
+void mirror_catch_up(struct sim *sim); /* the outage is over: what was not kept is */
+void mirror_lose(struct sim *sim);     /* what was not kept */
+void mirror_check(struct sim *sim);    /* at the end */
 
 /* ---- death.c ---- */
 struct death death_draw(struct sim *sim);

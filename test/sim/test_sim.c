@@ -93,7 +93,7 @@ static void run_to_the_end(struct sim *sim)
 	sim->finish_overdue = finishing_since > 0 && sim->now >= finishing_since + FINISH_MS;
 	if (!sim->broken)
 		check_end(sim);
-	mirror_catch_up(sim, true);
+	mirror_catch_up(sim);
 	mirror_check(sim);
 	for (int i = 0; i < STALE_AT_END && !sim->broken; i++)
 		if (!world_step(sim))
