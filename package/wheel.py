@@ -23,11 +23,24 @@ Classifier: Programming Language :: C
 Classifier: Programming Language :: Python :: 3
 Classifier: Typing :: Typed
 Requires-Python: >=3.8
+Provides-Extra: data
+Requires-Dist: fsspec; extra == "data"
+Requires-Dist: numpy; extra == "data"
+Requires-Dist: pyarrow>=14; extra == "data"
+Requires-Dist: fastavro; extra == "data"
+Requires-Dist: cramjam; extra == "data"
+Provides-Extra: optuna
+Requires-Dist: optuna>=3; extra == "optuna"
 Description-Content-Type: text/markdown
 
 {readme}"""
-# Airflow asks every installed package.
-ENTRY_POINTS = "[apache_airflow_provider]\nprovider_info = tony._provider:get_provider_info\n"
+# Airflow and fsspec ask every installed package.
+ENTRY_POINTS = """[apache_airflow_provider]
+provider_info = tony._provider:get_provider_info
+
+[fsspec.specs]
+tony+hdfs = tony._files:HdfsFileSystem
+"""
 WHEEL = """Wheel-Version: 1.0
 Generator: tony package
 Root-Is-Purelib: false

@@ -14,6 +14,8 @@
 #include "client/exit_code.h"
 #include "client/other_tools.h"
 #include "client/report.h"
+#include "client/sweep_control.h"
+#include "client/sweep_run.h"
 #include "client/verbs.h"
 
 enum { SUMMARY_COLUMN = 14 };
@@ -72,7 +74,7 @@ static int help(int argc, char **argv)
 	char *help_argv[] = {argc > 1 ? argv[1] : NULL, "--help", NULL};
 
 	if (argc > 1)
-		return verb ? verb_run(verb, 2, help_argv) : unknown_verb(argv[1]);
+		return verb ? verbs_run(verb, 2, help_argv) : unknown_verb(argv[1]);
 	print_help(stdout);
 	return EXIT_CODE_OK;
 }
@@ -87,13 +89,15 @@ static int run(int argc, char **argv)
 	}
 	if (opt_is_help(first) || strcmp(first, "help") == 0)
 		return help(argc - 1, argv + 1);
+	if (strcmp(first, SWEEP_RUN_VERB) == 0)
+		return verbs_run(&verb_run_sweep, argc - 1, argv + 1);
 	if (strcmp(first, "--version") == 0)
-		return verb_run(&verb_version, 1, argv);
+		return verbs_run(&verb_version, 1, argv);
 	/* As TonY is called: options, and no verb. argv[0] stands where the verb would. */
 	if (first[0] == '-')
-		return verb_run(&verb_submit, argc, argv);
+		return verbs_run(&verb_submit, argc, argv);
 	const struct verb *verb = find_verb(first);
-	return verb ? verb_run(verb, argc - 1, argv + 1) : unknown_verb(first);
+	return verb ? verbs_run(verb, argc - 1, argv + 1) : unknown_verb(first);
 }
 
 /* Else a file of ours would become standard output, and what is printed would go there. Reading

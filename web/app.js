@@ -3,7 +3,7 @@
  * the keyboard.
  */
 import {ApiError, getJson} from './api.js';
-import {takeControl} from './control.js';
+import {findRights, takeControl} from './control.js';
 import {append, h, replace, setText} from './dom.js';
 import {helpDialog, watchKeys} from './keys.js';
 import {ComparePage} from './page_compare.js';
@@ -146,7 +146,7 @@ class App {
 		if (!isJob)
 			return;
 		const store = this.store = new JobStore(route.job);
-		store.opened = store.open();
+		store.opened = this.open(store);
 		try {
 			await store.opened;
 		} catch (error) {
@@ -160,6 +160,11 @@ class App {
 			return;
 		store.onStatusChange((status) => this.showConnection(status));
 		store.onChange(({job}) => job && this.showTitle());
+	}
+
+	async open(store) {
+		await store.open();
+		store.rights = await findRights(this.server, store);
 	}
 
 	closeStore() {

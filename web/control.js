@@ -1,9 +1,10 @@
 /**
- * Orders to the job, of a link that lets give them (`tony open --control`): the session's cookie lets
- * look alone, so the page shows a secret, which came in the link's fragment and which this tab keeps.
+ * Orders to the job. An AM takes them from a page of a link that lets give them (`tony open --control`),
+ * a portal from a user whom the job's modify ACL names. A session's cookie lets look alone, so the page
+ * shows a secret with each order: that of the link's fragment, which this tab keeps, or the portal's.
  * Each order is asked for once more.
  */
-import {request} from './api.js';
+import {orNull, request} from './api.js';
 import {h, replace, setText} from './dom.js';
 
 const KEPT = 'tony-control';
@@ -18,18 +19,29 @@ export function takeControl() {
 	history.replaceState(null, '', '#/');
 }
 
-/** Whether this page may give an order. @param {{actions?: string[]}} server @param {string} action */
-export function mayOrder(server, action) {
-	return Boolean(server.actions?.includes(action)) && sessionStorage.getItem(KEPT) !== null;
+/** @typedef {{actions: string[], secret: string|null, isPortal: boolean}} Rights */
+
+/** @param {{kind: string, actions?: string[]}} server @param {import('./store.js').JobStore} store
+ * @returns {Promise<Rights>} */
+export async function findRights(server, store) {
+	if (server.kind !== 'portal')
+		return {actions: server.actions ?? [], secret: sessionStorage.getItem(KEPT), isPortal: false};
+	const answer = store.model.isFinal ? null : await orNull(store.api.get('orders')).catch(() => null);
+	return {actions: answer?.actions ?? [], secret: answer?.control ?? null, isPortal: true};
 }
 
-/** @param {string} path @param {object} body */
-async function order(path, body) {
+/** @param {import('./store.js').JobStore} store @param {string} action */
+function mayOrder(store, action) {
+	return store.rights.secret !== null && store.rights.actions.includes(action);
+}
+
+/** @param {import('./store.js').JobStore} store @param {string} path @param {object} body */
+async function order(store, path, body) {
 	try {
-		await request(path, {method: 'POST', body: JSON.stringify(body), headers: {[HEADER]: sessionStorage.getItem(KEPT),
-			'Content-Type': 'application/json'}});
+		await request(store.api.url(path), {method: 'POST', body: JSON.stringify(body), headers: {
+			[HEADER]: store.rights.secret, 'Content-Type': 'application/json'}});
 	} catch (error) {
-		if (error.status === 401)
+		if (error.status === 401 && !store.rights.isPortal)
 			throw new Error('This page may not change the job any more. tony open --control prints another link.');
 		throw error;
 	}
@@ -37,17 +49,18 @@ async function order(path, body) {
 
 /**
  * A button that asks, and then gives the order.
+ * @param {import('./store.js').JobStore} store
  * @param {object} options
  * @param {string} options.label @param {string} options.question
  * @param {string} options.path @param {Node[]} [options.fields] to be filled in
  * @param {() => object} [options.body] as they are filled in
  */
-export function orderButton({label, question, path, fields = [], body = () => ({})}) {
+export function orderButton(store, {label, question, path, fields = [], body = () => ({})}) {
 	const said = h('p', {class: 'mono', role: 'alert', hidden: true});
 	const give = h('button', {type: 'button', onclick: async () => {
 		give.disabled = true;
 		try {
-			await order(path, body());
+			await order(store, path, body());
 			dialog.close();
 		} catch (error) {
 			said.hidden = false;
@@ -66,40 +79,39 @@ export function orderButton({label, question, path, fields = [], body = () => ({
 	return h('span', {}, open, dialog);
 }
 
-/** @param {{elastic: any[]}} options types that can be scaled */
-function scaleButton(path, elastic) {
+/** @param {any[]} elastic types that can be scaled */
+function scaleButton(store, elastic) {
 	const inputs = elastic.map(({name, wanted, min_instances: min, max_instances: max}) => ({name, input: h('input', {
 		type: 'number', min, max, value: wanted, 'aria-label': `Number of ${name}`})}));
-	return orderButton({label: 'Scale', path, question: 'How many tasks are wanted from now on?',
+	return orderButton(store, {label: 'Scale', path: 'job/scale', question: 'How many tasks are wanted from now on?',
 		fields: inputs.map(({name, input}, i) => h('label', {class: 'field'}, `${name} `, input,
 			h('span', {class: 'muted'}, ` ${elastic[i].min_instances} to ${elastic[i].max_instances}`))),
 		body: () => Object.fromEntries(inputs.map(({name, input}) => [name, Number(input.value)]))});
 }
 
 /** The orders to the whole job. @param {import('./store.js').JobStore} store */
-export function jobOrders(server, store) {
+export function jobOrders(store) {
 	const {job} = store.model;
 	const reason = h('input', {type: 'text', maxlength: '200', 'aria-label': 'Reason'});
 	const elastic = (job.types ?? []).filter(({wanted}) => wanted !== undefined);
 	return [
-		mayOrder(server, 'kill') && orderButton({label: 'Stop the job', path: store.api.url('job/kill'), question:
+		mayOrder(store, 'kill') && orderButton(store, {label: 'Stop the job', path: 'job/kill', question:
 			`All tasks of ${job.name || job.id} are ended, and nothing of it goes on. This cannot be undone.`,
 		fields: [h('label', {class: 'field'}, 'Reason (optional) ', reason)],
 		body: () => reason.value ? {reason: reason.value} : {}}),
-		mayOrder(server, 'scale') && elastic.length > 0 && scaleButton(store.api.url('job/scale'), elastic),
+		mayOrder(store, 'scale') && elastic.length > 0 && scaleButton(store, elastic),
 	].filter(Boolean);
 }
 
 /** @param {import('./store.js').JobStore} store @param {string} task */
-export function taskOrders(server, store, task) {
-	return mayOrder(server, 'restart') ? orderButton({label: 'Restart', path: store.api.url(store.api.taskPath(task, '/restart')),
+export function taskOrders(store, task) {
+	return mayOrder(store, 'restart') ? orderButton(store, {label: 'Restart', path: store.api.taskPath(task, '/restart'),
 		question: `The process of ${task} is ended and started again in its container.`}) : null;
 }
 
 /** Shows orders while the job goes on, and as long as its types stay what they are. */
 export class OrderPlace {
-	constructor(server, store) {
-		this.server = server;
+	constructor(store) {
 		this.store = store;
 		this.element = h('div', {class: 'links', role: 'group', 'aria-label': 'Orders'});
 	}
@@ -110,7 +122,7 @@ export class OrderPlace {
 		if (seen === this.seen || this.element.querySelector('dialog[open]') && !isFinal)
 			return;
 		this.seen = seen;
-		const orders = isFinal ? [] : jobOrders(this.server, this.store);
+		const orders = isFinal ? [] : jobOrders(this.store);
 		this.element.hidden = orders.length === 0;
 		replace(this.element, orders);
 	}

@@ -199,3 +199,31 @@ export function workWords({done, least_step: least, most_step: most, steps}) {
 	}
 	return words.join(' \u00b7 ');
 }
+
+/**
+ * How much of a data set is done, 0 to 1; NaN while it is being listed.
+ * @param {{items: number, complete: boolean, passes: number, done: number}} set
+ */
+export function splitsDone({items, complete, passes, done}) {
+	if (!complete)
+		return NaN;
+	return items > 0 ? done / (items * passes) : 1;
+}
+
+/**
+ * "logs \u00b7 31% \u00b7 1 860 of 6 000 splits \u00b7 pass 1 of 3 \u00b7 16 leased"
+ * @param {{name: string, items: number, complete: boolean, pass: number, passes: number, done: number, leased: number}} set
+ */
+export function splitsWords(set) {
+	const {name, items, complete, pass, passes, done, leased, trouble} = set;
+	if (!complete)
+		return `${name} \u00b7 ${formatCount(items)} splits listed so far`;
+	const words = [name, `${Math.floor(100 * splitsDone(set) + 1e-6)}%`,
+		`${formatCount(done)} of ${formatCount(items * passes)} splits`];
+	if (passes > 1)
+		words.push(`pass ${formatCount(pass)} of ${formatCount(passes)}`);
+	words.push(`${formatCount(leased)} leased`);
+	if (trouble)
+		words.push(`not kept for an application master that follows (${trouble})`);
+	return words.join(' \u00b7 ');
+}

@@ -6,6 +6,7 @@ import {orNull} from './api.js';
 import {h} from './dom.js';
 import {typeCount} from './job_use.js';
 import {chartsOf, ChartGrid} from './page_task.js';
+import {poll} from './poll.js';
 import {restartMarks, runsOf} from './runs.js';
 
 const SERIES_MS = 10000;
@@ -15,7 +16,9 @@ const CHIEFS = ['chief', 'master', 'scheduler'];
 
 /** The task that speaks for a job: its chief, else the first of a type that decides how the job ends. Pure. */
 export function chiefOf(types = []) {
-	const type = types.find(({name}) => CHIEFS.includes(name)) ?? types.find(({role}) => role === 'tracked') ?? types[0];
+	/* A sweep has the types of its trials, without a task. */
+	const present = types.filter(({wanted, instances}) => (wanted ?? instances ?? 1) > 0);
+	const type = present.find(({name}) => CHIEFS.includes(name)) ?? present.find(({role}) => role === 'tracked') ?? present[0];
 	return type ? `${type.name}:0` : null;
 }
 
@@ -56,44 +59,40 @@ export class JobCurves {
 		this.store = store;
 		this.charts = new ChartGrid('job');
 		this.choices = curveChoices(store.model.job.types, store.model.tasks);
-		this.chosen = this.choices[0];
 		this.choice = h('select', {'aria-label': 'Whose curves', onchange: () => this.choose()},
 			this.choices.map(({words}, i) => h('option', {value: i}, words)));
 		this.element = h('section', {'aria-labelledby': 'curves', hidden: true},
 			h('div', {class: 'title'}, h('h2', {id: 'curves'}, 'Metrics of the program'), this.choice, h('span', {class: 'grow'}),
 				this.charts.controls), this.charts.element);
-		if (this.chosen)
-			this.read();
+		this.choose();
 	}
 
 	destroy() {
-		clearTimeout(this.timer);
+		this.stop?.();
 		this.charts.destroy();
-		this.isGone = true;
 	}
 
 	choose() {
-		this.chosen = this.choices[Number(this.choice.value)];
-		clearTimeout(this.timer);
-		this.read();
+		this.stop?.();
+		const chosen = this.choices[Number(this.choice.value)];
+		if (chosen)
+			this.stop = poll(this.store, {ask: () => this.read(chosen), pause: () => SERIES_MS,
+				show: ({charts, attempts}) => this.show(charts, attempts)});
 	}
 
-	async read() {
-		const {chosen, store} = this;
-		const ask = (path, query) => orNull(store.api.get(path, query)).catch(() => null);
-		const answers = document.hidden ? null
-			: await Promise.all(chosen.tasks.map((task) => ask('series', {task, points: POINTS})));
-		const charts = answers ? ownCharts(chosen.tasks, answers) : [];
-		const attempts = charts.length > 0 ? await ask(store.api.taskPath(chosen.tasks[0], '/attempts')) : null;
-		if (this.isGone || this.chosen !== chosen)
+	async read({tasks}) {
+		const {api} = this.store;
+		const ask = (path, query) => orNull(api.get(path, query)).catch(() => null);
+		const charts = ownCharts(tasks, await Promise.all(tasks.map((task) => ask('series', {task, points: POINTS}))));
+		return {charts, attempts: charts.length > 0 ? await ask(api.taskPath(tasks[0], '/attempts')) : null};
+	}
+
+	/* An application master that has left takes nothing back. */
+	show(charts, attempts) {
+		if (charts.length === 0)
 			return;
-		/* An application master that has left takes nothing back. */
-		if (charts.length > 0) {
-			this.element.hidden = false;
-			this.charts.set(charts, restartMarks(runsOf(attempts ?? [])));
-		}
-		if (!store.model.isFinal)
-			this.timer = setTimeout(() => store.hasNobody || this.read(), SERIES_MS);
+		this.element.hidden = false;
+		this.charts.set(charts, restartMarks(runsOf(attempts ?? [])));
 	}
 }
 

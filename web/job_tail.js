@@ -4,6 +4,7 @@
 import {orNull, request} from './api.js';
 import {h, replace} from './dom.js';
 import {FrameParser, lineClass, LineSplitter} from './log_frames.js';
+import {poll} from './poll.js';
 import {jobHash} from './router.js';
 
 const TAIL_MS = 5000;
@@ -26,23 +27,7 @@ export class JobTail {
 		this.box = h('div', {class: 'tail both', tabindex: '0', role: 'group', 'aria-label': `Last lines of ${task}`});
 		this.element = h('section', {'aria-labelledby': 'tail', hidden: true}, h('div', {class: 'title'},
 			h('h2', {id: 'tail'}, 'Last lines of ', h('a', {href: jobHash(job, 'tasks', task)}, task))), this.box);
-		this.timer = setTimeout(() => this.read()); /* after the page is drawn */
-	}
-
-	destroy() {
-		clearTimeout(this.timer);
-		this.isGone = true;
-	}
-
-	async read() {
-		const {store} = this;
-		const lines = document.hidden ? null : await this.readLines().catch(() => null);
-		if (this.isGone)
-			return;
-		if (lines)
-			this.show(lines);
-		if (!store.model.isFinal)
-			this.timer = setTimeout(() => store.hasNobody || this.read(), TAIL_MS);
+		this.destroy = poll(store, {ask: () => this.readLines(), show: (lines) => this.show(lines), pause: () => TAIL_MS});
 	}
 
 	/* Logs that are not listed are not asked for. */

@@ -5,6 +5,7 @@
 import {orNull} from './api.js';
 import {h, replace, svg} from './dom.js';
 import {formatBytes, formatCount, formatDuration, formatNumber, formatPlural} from './format.js';
+import {poll} from './poll.js';
 import {sparkPath} from './spark.js';
 
 const USE_MS = 5000;
@@ -104,32 +105,27 @@ export class JobUse {
 		this.meters = h('div', {class: 'meters'});
 		this.element = h('section', {'aria-labelledby': 'use', hidden: true},
 			h('div', {class: 'title'}, h('h2', {id: 'use'}, 'Use of what was asked'), this.said), this.meters);
-		this.timer = setTimeout(() => this.read()); /* after the page is drawn */
-	}
-
-	destroy() {
-		clearTimeout(this.timer);
-		this.isGone = true;
+		this.destroy = poll(store, {ask: () => this.read(), show: (answer) => this.use(answer),
+			pause: () => store.model.tasks.length > MANY ? USE_MS_OF_MANY : USE_MS});
 	}
 
 	async read() {
-		const {store} = this;
-		const {job, tasks, isFinal} = store.model;
+		const {model, api} = this.store;
+		return model.isFinal ? null : await orNull(api.get('use'));
+	}
+
+	/** @param {{tasks: Record<string, any>}|null} answer null: nobody measures */
+	use(answer) {
+		const {job, tasks, isFinal} = this.store.model;
 		if (isFinal) {
 			this.show(usedRows(sumUsed(tasks), askedFor(job.types)), 'of the last run of each task');
-			return;
-		}
-		const answer = document.hidden ? null : await orNull(store.api.get('use')).catch(() => null);
-		if (this.isGone)
-			return;
-		if (answer) {
+		} else if (answer) {
 			const sum = sumUse(answer.tasks);
 			const rows = useRows(sum, askedFor(job.types));
 			for (const {key, share} of rows)
 				this.kept[key] = [...(this.kept[key] ?? []), share].slice(-KEPT);
 			this.show(sum.tasks > 0 ? rows : [], `now, by ${formatCount(sum.tasks)} of ${formatPlural(tasks.length, 'task')}`);
 		}
-		this.timer = setTimeout(() => store.hasNobody || this.read(), tasks.length > MANY ? USE_MS_OF_MANY : USE_MS);
 	}
 
 	show(rows, words) {
@@ -142,7 +138,9 @@ export class JobUse {
 
 	/* Of what has been measured since the page was opened. */
 	buildSpark(shares) {
-		return shares.length < 2 ? null : svg('svg', {class: 'spark', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, 'aria-hidden': 'true',
-			preserveAspectRatio: 'none'}, svg('path', {class: 'spark-line', d: sparkPath(shares, WIDTH, HEIGHT, 1)}));
+		if (shares.length < 2)
+			return h('span');
+		return svg('svg', {class: 'spark', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, 'aria-hidden': 'true', preserveAspectRatio: 'none'},
+			svg('path', {class: 'spark-line', d: sparkPath(shares, WIDTH, HEIGHT, 1)}));
 	}
 }

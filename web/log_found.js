@@ -1,18 +1,23 @@
 /**
  * The lines of one log or several that match, as a log of their own: looked for in all of it once, then kept here.
  */
-import {eachOf, isMissing} from './log_reader.js';
-import {mergeFromStart, positionAt} from './log_window.js';
+import {formatCount, formatPlural} from './format.js';
+import {eachOf, isMissing, STEP_BYTES} from './log_reader.js';
+import {mergeFromStart} from './log_window.js';
 
 export const FOUND_MAX = 50000; /* lines: as many as memory is spent on */
 const STEP_LINES = 1000;
 const AT_ONCE = 4; /* logs that are searched */
 
 /** @typedef {import('./log_frames.js').LogLine} LogLine */
+/** @typedef {import('./log_reader.js').LogReader} LogReader */
+/** @typedef {import('./log_reader.js').Mark} Mark */
+
+const fileOf = ({key, part}) => `${key} ${part}`;
 
 export class FoundLines {
 	/**
-	 * @param {import('./log_reader.js').LogReader[]} readers
+	 * @param {LogReader[]} readers more may come
 	 * @param {Set<string>} there the logs that can be read already
 	 * @param {import('./log_search.js').Matcher} matcher
 	 * @param {(bytes: number) => void} onProgress bytes that came
@@ -25,8 +30,13 @@ export class FoundLines {
 		this.onProgress = onProgress;
 		this.isOver = isOver;
 		this.reason = null;
+		this.step = STEP_BYTES; /* of a look for what is written meanwhile */
+		/** @type {Map<LogReader, Mark>} where the search of each has come to */
+		this.marks = new Map();
 		/** @type {LogLine[]} */
 		this.lines = [];
+		/** @type {Map<string, number>} where the last one of each file of a log stands */
+		this.last = new Map();
 		this.isCut = false; /* there are more than are kept */
 		this.first = 0; /* of what is shown, and behind its end */
 		this.next = 0;
@@ -38,7 +48,9 @@ export class FoundLines {
 			bytes += count;
 			this.onProgress(bytes);
 		}));
-		this.lines = mergeFromStart(logs.map((lines) => ({lines, isAll: true})));
+		if (this.reason === null || logs.some((lines) => lines.length > 0))
+			this.lines = mergeFromStart(logs.map((lines) => ({lines, isAll: true})));
+		this.lines.forEach((line) => this.last.set(fileOf(line), line.offset));
 	}
 
 	async loadOne(reader, signal, onProgress) {
@@ -46,8 +58,10 @@ export class FoundLines {
 		const most = Math.ceil(2 * FOUND_MAX / Math.max(2, this.readers.length));
 		if (!this.there.has(reader.key))
 			return all;
+		const mark = {position: 'oldest'};
+		this.marks.set(reader, mark);
 		try {
-			await reader.search('oldest', this.matcher, (lines) => {
+			await reader.search(mark, this.matcher, (lines) => {
 				all.push(...lines.slice(0, most - all.length));
 				this.isCut ||= all.length === most;
 				return all.length < most;
@@ -55,6 +69,7 @@ export class FoundLines {
 		} catch (error) {
 			if (!isMissing(error))
 				throw error;
+			this.marks.delete(reader);
 			this.reason ??= error.message;
 		}
 		const last = all[all.length - 1];
@@ -63,16 +78,38 @@ export class FoundLines {
 		return all;
 	}
 
+	/* A server that does not say how far it has searched would search all once more. */
+	get canFollow() {
+		return this.readers.length === 1 || this.matcher.plain === null || [...this.marks.values()].every(({isTold}) => isTold);
+	}
+
+	get emptyWords() {
+		return 'No line matches.';
+	}
+
+	get endWords() {
+		const {length} = this.lines;
+		const cut = this.readers.length === 1 ? `The first ${formatCount(length)} lines that match`
+			: `The first lines that match in each of ${this.readers.length} logs, ${formatCount(length)} together`;
+		return this.isCut ? `${cut}; there are more.`
+			: `${formatPlural(length, 'line')} of the whole log ${length === 1 ? 'matches' : 'match'}.`;
+	}
+
 	/** Where to follow one of them. @param {number} i */
 	position(i) {
-		const last = this.lines.findLast(({key}) => key === this.readers[i].key);
-		return last ? positionAt(last.part, last.end) : 'oldest';
+		return this.marks.get(this.readers[i])?.position ?? 'oldest';
+	}
+
+	/* A search that meets the end while lines are written may say one that it has said already. */
+	isNew(line) {
+		return line.offset > (this.last.get(fileOf(line)) ?? -1);
 	}
 
 	/** Of what is written meanwhile: lines that match. @param {LogLine[]} lines */
 	take(lines) {
-		const found = lines.filter((line) => !line.partial && this.matcher.test(line.text))
+		const found = lines.filter((line) => !line.partial && this.matcher.test(line.text) && this.isNew(line))
 			.slice(0, Math.max(0, FOUND_MAX - this.lines.length));
+		found.forEach((line) => this.last.set(fileOf(line), line.offset));
 		this.lines.push(...found);
 		this.isCut ||= this.lines.length >= FOUND_MAX;
 		return found;

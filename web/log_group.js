@@ -49,6 +49,18 @@ export class LogGroup {
 		return this.strands.find(({reason}) => reason)?.reason ?? null;
 	}
 
+	get canFollow() {
+		return true;
+	}
+
+	get emptyWords() {
+		return 'This log is empty.';
+	}
+
+	get endWords() {
+		return 'End of the log.';
+	}
+
 	/** Where to follow one of them. @param {number} i */
 	position(i) {
 		const {next} = this.strands[i];
@@ -75,6 +87,11 @@ export class LogGroup {
 			return lines;
 		const last = {...lines[lines.length - 1], partial: false};
 		return isAll && this.isOver() ? [...lines.slice(0, -1), last] : lines.slice(0, -1);
+	}
+
+	/** Of what is written meanwhile: lines to be shown. @param {LogLine[]} lines */
+	take(lines) {
+		return this.usable(lines, false);
 	}
 
 	/** The last lines. @returns {Promise<LogLine[]>} */

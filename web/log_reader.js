@@ -1,6 +1,6 @@
 /**
  * Reads one log of a task by pieces: its end, what comes before or after a place, and what is
- * written from now on. Nothing is kept here.
+ * written from now on. No line is kept here.
  */
 import {ApiError, request} from './api.js';
 import {FrameParser, LineSplitter} from './log_frames.js';
@@ -10,6 +10,8 @@ export const STEP_BYTES = 128 << 10;
 const SCAN_BYTES = 1 << 20;
 const SILENCE_MS = 2000; /* of a stream that should have begun */
 const POLL_MS = 1000;
+const COUNT_STEP = 1 << 20; /* bytes whose lines a server counts together, at least */
+const NO_FILES = ['0', '1', '2']; /* parts of empty frames that name no place */
 
 /** @typedef {import('./log_frames.js').LogLine} LogLine */
 
@@ -43,6 +45,25 @@ export function nothingYet(error) {
 	throw error;
 }
 
+/**
+ * Where reading goes on behind these frames, as a Mark; null: they do not say. A search says in its last frame how far it came.
+ * @param {import('./log_frames.js').Frame[]} frames @param {LogLine|null} rest that has no end yet
+ */
+function placeBehind(frames, rest) {
+	const last = frames.findLast(({part, bytes}) => bytes.length > 0 || !NO_FILES.includes(part));
+	if (!last)
+		return null;
+	const isTold = last.bytes.length === 0;
+	const {part, offset} = !isTold && rest ? rest : {...last, offset: last.offset + last.bytes.length};
+	return {position: positionAt(part, offset), isTold};
+}
+
+/**
+ * @typedef {object} Mark where reading goes on: it moves with what is read
+ * @property {string} position
+ * @property {boolean} [isTold] by the server: a search has come so far
+ */
+
 export class LogReader {
 	/**
 	 * @param {import('./api.js').JobApi} api @param {string} task @param {string} log
@@ -59,6 +80,7 @@ export class LogReader {
 		this.match = match;
 		this.hurries = false;
 		this.wake = () => {};
+		this.counted = {part: '', end: 0, count: 0}; /* lines of a file before a place */
 	}
 
 	url(parameters) {
@@ -82,47 +104,88 @@ export class LogReader {
 		}
 	}
 
-	/** All lines of a bounded answer, the last one partial if it has no end. @returns {Promise<LogLine[]>} */
-	async lines(parameters, signal, keep = Infinity) {
+	/**
+	 * The same as lines, with the one that has no end yet. It moves `at`, if there is one, behind them.
+	 * @param {Partial<Mark>} [at]
+	 */
+	async * pieces(parameters, signal, at = {}) {
 		const splitter = new LineSplitter(this.log, this.task, this.key);
-		let lines = [];
 		for await (const frames of this.frames(parameters, signal)) {
-			for (const frame of frames)
-				lines.push(...splitter.push(frame));
-			if (lines.length > 2 * keep)
-				lines = lines.slice(-keep);
+			const lines = frames.flatMap((frame) => frame.bytes.length > 0 ? splitter.push(frame) : []);
+			const rest = splitter.partial();
+			Object.assign(at, placeBehind(frames, rest));
+			yield {frames, lines, rest};
 		}
-		const rest = splitter.partial();
-		return rest ? [...lines, rest] : lines;
+	}
+
+	/** All lines of a bounded answer, the last one partial if it has no end. @returns {Promise<LogLine[]>} */
+	async lines(parameters, signal, {keep = Infinity, at = {}} = {}) {
+		let all = [];
+		let last = null;
+		const mark = {position: at.position};
+		for await (const {lines, rest} of this.pieces(parameters, signal, mark)) {
+			for (const line of lines) /* may be more than a call takes arguments */
+				all.push(line);
+			last = rest;
+			if (all.length > 2 * keep)
+				all = all.slice(-keep);
+		}
+		at.position = mark.position; /* all of them came */
+		return last ? [...all, last] : all;
 	}
 
 	/** The last lines. */
 	async tail(count, signal) {
-		const lines = await this.lines({from: `tail:${count}`}, signal, count);
+		const lines = await this.lines({from: `tail:${count}`}, signal, {keep: count});
 		return lines.slice(-count);
 	}
 
 	/**
-	 * How many lines begin in a file of the log before a place.
+	 * How many lines begin in a file of the log before a place. The server counts them, but for the last ones.
 	 * @param {{part: string, offset: number}} place @param {(bytes: number) => void} onProgress
 	 */
 	async countLines({part, offset}, onProgress, signal) {
-		let count = 0;
-		let bytes = 0;
-		for await (const frames of this.frames({from: positionAt(part, 0), limit: offset}, signal)) {
-			for (const frame of frames) {
-				bytes += frame.bytes.length;
-				for (let at = frame.bytes.indexOf(10); at >= 0; at = frame.bytes.indexOf(10, at + 1))
+		let {count, end} = await this.countSteps({part, offset}, onProgress, signal);
+		if (end === offset)
+			return count;
+		for await (const frames of this.frames({from: positionAt(part, end), limit: offset - end}, signal)) {
+			for (const {bytes} of frames) {
+				for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1))
 					count++;
 			}
-			onProgress(bytes);
 		}
+		this.counted = {part, end: offset, count};
 		return count;
+	}
+
+	/* As many of them as are known, or the server counts, before the place, and where these end. */
+	async countSteps({part, offset}, onProgress, signal) {
+		const isKnown = this.counted.part === part && this.counted.end <= offset;
+		let {count, end} = isKnown ? this.counted : {count: 0, end: 0};
+		if (offset < end + COUNT_STEP)
+			return {count, end};
+		for await (const frames of this.frames({from: positionAt(part, end), count_lines: 1}, signal)) {
+			for (const frame of frames.filter(({bytes}) => bytes.length > 0)) {
+				if (frame.part !== part || frame.offset > offset)
+					return {count, end};
+				if (frame.offset < end + COUNT_STEP)
+					throw new Error('An earlier version answers, which does not count.');
+				count += frame.time;
+				end = frame.offset;
+			}
+			onProgress(end);
+		}
+		return {count, end};
 	}
 
 	/** Lines from `position` on, some hundred KiB at most. */
 	after(position, signal, limit = STEP_BYTES) {
-		return this.lines({from: position, limit}, signal);
+		return this.advance({position}, signal, limit);
+	}
+
+	/** The same from a mark on. @param {Mark} at */
+	advance(at, signal, limit = STEP_BYTES) {
+		return this.lines({from: at.position, limit}, signal, {at});
 	}
 
 	/**
@@ -142,15 +205,14 @@ export class LogReader {
 	}
 
 	/**
-	 * Calls `onLines` with what is written from `position` on, until aborted or the job's end.
-	 * @param {string} position
+	 * Calls `onLines` with what is written from `at` on, which moves with it, until aborted or the job's end.
+	 * @param {Mark} at
 	 * @param {(lines: LogLine[]) => void} onLines the last one may be partial: it comes again
 	 * @param {AbortSignal} signal
 	 * @param {boolean} mayStream else it asks once a second: browsers allow six connections, in all tabs
 	 * @param {() => boolean} jobHasEnded then nobody may be there to be asked
 	 */
-	async follow(position, onLines, signal, mayStream, jobHasEnded) {
-		const at = {position};
+	async follow(at, onLines, signal, mayStream, jobHasEnded) {
 		if (!mayStream || !await this.followStream(at, onLines, signal))
 			await this.followPolls(at, onLines, signal, jobHasEnded);
 	}
@@ -180,14 +242,14 @@ export class LogReader {
 		const silence = new AbortController();
 		const stop = () => silence.abort();
 		const timer = setTimeout(stop, SILENCE_MS);
-		const splitter = new LineSplitter(this.log, this.task, this.key);
 		signal.addEventListener('abort', stop);
 		let heard = false;
 		try {
-			for await (const frames of this.frames({from: at.position, follow: 1}, silence.signal)) {
+			for await (const {frames, lines, rest} of this.pieces({from: at.position, follow: 1}, silence.signal, at)) {
 				heard ||= frames.length > 0;
 				clearTimeout(timer);
-				this.pass(frames, splitter, at, onLines);
+				if (rest || lines.length > 0)
+					onLines(rest ? [...lines, rest] : lines);
 			}
 			return true;
 		} catch (error) {
@@ -202,26 +264,14 @@ export class LogReader {
 		}
 	}
 
-	pass(frames, splitter, at, onLines) {
-		const lines = frames.flatMap((frame) => frame.bytes.length > 0 ? splitter.push(frame) : []);
-		const rest = splitter.partial();
-		const all = rest ? [...lines, rest] : lines;
-		if (all.length === 0)
-			return;
-		const last = all[all.length - 1];
-		at.position = positionAt(last.part, last.partial ? last.offset : last.end);
-		onLines(all);
-	}
-
 	async followPolls(at, onLines, signal, jobHasEnded) {
 		while (!signal.aborted && !jobHasEnded()) {
 			this.hurries = false;
-			const lines = await this.after(at.position, signal).catch(nothingYet);
+			const lines = await this.advance(at, signal).catch(nothingYet);
 			const last = lines[lines.length - 1];
 			const isNew = last && positionAt(last.part, last.end) !== at.seen;
 			if (isNew) {
 				at.seen = positionAt(last.part, last.end);
-				at.position = positionAt(last.part, last.partial ? last.offset : last.end);
 				onLines(lines);
 			}
 			await this.pause(isNew && !last.partial ? 0 : POLL_MS, signal);
@@ -248,9 +298,9 @@ export class LogReader {
 	}
 
 	async scanForwards(place, matcher, onProgress, signal) {
-		const from = place ? positionAt(place.part, place.offset) : 'oldest';
+		const at = {position: place ? positionAt(place.part, place.offset) : 'oldest'};
 		let found = null;
-		await this.search(from, matcher, (lines) => {
+		await this.search(at, matcher, (lines) => {
 			found = lines[0];
 			return false;
 		}, onProgress, signal);
@@ -264,7 +314,7 @@ export class LogReader {
 		if (found || near.length === 0)
 			return found;
 		const {offset} = near[0];
-		await this.search(positionAt(place.part, 0), matcher, (lines) => {
+		await this.search({position: positionAt(place.part, 0)}, matcher, (lines) => {
 			const before = lines.filter((line) => line.part === place.part && line.offset < offset);
 			found = before[before.length - 1] ?? found;
 			return before.length === lines.length;
@@ -274,27 +324,26 @@ export class LogReader {
 
 	/**
 	 * Calls `onFound` with lines that match, in their order, until it returns false or there are no more.
-	 * @param {string} from a position
+	 * @param {Mark} at where to begin; it moves with what was searched
 	 * @param {import('./log_search.js').Matcher} matcher
 	 * @param {(lines: LogLine[]) => boolean} onFound
 	 * @param {(bytes: number) => void} onProgress
 	 * @param {number|null} limit bytes to look at, where the server does not
 	 */
-	async search(from, matcher, onFound, onProgress, signal, limit = null) {
-		const splitter = new LineSplitter(this.log, this.task, this.key);
+	async search(at, matcher, onFound, onProgress, signal, limit = null) {
 		const parameters = matcher.plain === null ? {limit} : LogReader.matchParameters(matcher);
 		const pass = (lines) => {
 			const found = lines.filter((line) => matcher.test(line.text));
 			return found.length === 0 || onFound(found);
 		};
-		for await (const frames of this.frames({from, ...parameters}, signal)) {
-			const bytes = frames.reduce((sum, frame) => sum + frame.bytes.length, 0);
-			onProgress(bytes);
-			if (!pass(frames.flatMap((frame) => frame.bytes.length > 0 ? splitter.push(frame) : [])))
+		let last = null;
+		for await (const {frames, lines, rest} of this.pieces({from: at.position, ...parameters}, signal, at)) {
+			onProgress(frames.reduce((sum, frame) => sum + frame.bytes.length, 0));
+			last = rest;
+			if (!pass(lines))
 				return;
 		}
-		const rest = splitter.partial();
-		if (rest)
-			pass([rest]);
+		if (last)
+			pass([last]);
 	}
 }

@@ -7,7 +7,7 @@ import {h, replace, setText} from './dom.js';
 import {formatBytes, formatCount, formatPlural} from './format.js';
 import {keptBox} from './kept.js';
 import {followAll, followEach} from './log_follow.js';
-import {FOUND_MAX, FoundLines} from './log_found.js';
+import {FoundLines} from './log_found.js';
 import {LogGroup} from './log_group.js';
 import {eachOf, LogReader} from './log_reader.js';
 import {keyOf, placeText} from './log_place.js';
@@ -20,7 +20,6 @@ const NEAR_PIXELS = 200; /* of an end of what is loaded: more is fetched */
 const RETRY_MS = 2000;
 const TYPING_MS = 300;
 const AT_ONCE = 4; /* logs whose lines are counted */
-const COUNT_MAX = 64 << 20; /* bytes that are read for the number of a line */
 
 export const BOTH = 'stdout + stderr';
 
@@ -154,15 +153,21 @@ export class LogView {
 	/** Lines are taken from whole logs, or from those that match. */
 	choose() {
 		const matcher = this.filters.checked ? this.text.matcher : null;
-		const match = matcher ? LogReader.matchParameters(matcher) : {};
-		this.chosen = this.logs.logs.slice(0, matcher ? undefined : this.logs.most);
-		this.readers = this.chosen.map((one) =>
-			new LogReader(this.api, one.task, one.log, this.logs.attempt, match, keyOf(one)));
+		this.match = matcher ? LogReader.matchParameters(matcher) : {};
+		this.chosen = [];
+		this.readers = [];
+		this.addReaders(this.logs.logs.slice(0, matcher ? undefined : this.logs.most));
 		this.source = matcher
 			? new FoundLines(this.readers, this.there, matcher, (bytes) => this.say(`Searching\u2026 ${formatBytes(bytes)}`),
 				this.jobHasEnded)
 			: new LogGroup(this.readers, this.there, this.jobHasEnded);
 		this.sayCut();
+	}
+
+	addReaders(logs) {
+		this.chosen.push(...logs);
+		this.readers.push(...logs.map((one) =>
+			new LogReader(this.api, one.task, one.log, this.logs.attempt, this.match, keyOf(one))));
 	}
 
 	/** More of what is shown can be read by now. @param {string[]} there keys */
@@ -176,10 +181,14 @@ export class LogView {
 		this.followBox.checked = on;
 	}
 
-	/* What was going on is forgotten. */
-	restart() {
+	stopReading() {
 		this.abort.abort();
 		this.abort = new AbortController();
+	}
+
+	/* What was going on is forgotten. */
+	restart() {
+		this.stopReading();
 		this.scan?.abort();
 		this.busy = false;
 		this.pending = [];
@@ -198,13 +207,13 @@ export class LogView {
 			return;
 		const {signal} = this.abort;
 		const first = (reader) => this.text.lines.find(({key}) => key === reader.key);
-		const unknown = this.readers.filter((reader) => first(reader) && !first(reader).number &&
-			first(reader).offset <= COUNT_MAX);
+		const unknown = this.readers.filter((reader) => first(reader) && !first(reader).number);
 		await eachOf(unknown, AT_ONCE, async (reader) => {
-			const line = first(reader);
-			const before = await reader.countLines(line, (bytes) =>
-				this.say(`Counting lines\u2026 ${formatBytes(bytes)}`), signal);
-			line.number = before + 1;
+			for (let line; first(reader) !== line;) { /* others may have come meanwhile */
+				line = first(reader);
+				line.number = 1 + await reader.countLines(line, (bytes) =>
+					this.say(`Counting lines\u2026 ${formatBytes(bytes)}`), signal);
+			}
 		}).catch(() => {});
 		if (signal.aborted || unknown.length === 0)
 			return;
@@ -214,7 +223,7 @@ export class LogView {
 
 	sayFollowed() {
 		if (this.follows)
-			this.say(this.jobHasEnded() ? this.endWords() : 'Following');
+			this.say(this.jobHasEnded() ? this.source.endWords : 'Following');
 		else
 			this.sayPlace();
 	}
@@ -264,8 +273,7 @@ export class LogView {
 			this.restart();
 			this.toEnd();
 		} else {
-			this.abort.abort();
-			this.abort = new AbortController();
+			this.stopReading();
 			this.busy = false;
 			this.pending = []; /* read again, from where what is shown ends */
 			this.sayPlace();
@@ -276,12 +284,10 @@ export class LogView {
 	seen(isSeen) {
 		if (!this.follows || this.jobHasEnded())
 			return;
-		if (isSeen) {
+		if (isSeen)
 			this.setFollow(true);
-		} else {
-			this.abort.abort();
-			this.abort = new AbortController();
-		}
+		else
+			this.stopReading();
 	}
 
 	follow() {
@@ -290,13 +296,9 @@ export class LogView {
 		this.text.toEnd();
 		const isEmpty = this.text.lines.length === 0;
 		const isOver = this.followLabel.hidden = this.jobHasEnded() || this.logs.attempt !== null;
-		if (isOver) {
-			this.say(isEmpty ? this.source.reason ?? this.emptyWords() : this.endWords());
-			return;
-		}
-		const isOnce = !this.isOneTask && this.source instanceof FoundLines; /* each look would search all of them */
-		if (this.source.isCut || isOnce) {
-			this.say(`${this.countWords()}${isOnce ? ' End searches once more.' : ''}`);
+		const once = this.isOneTask || this.source.canFollow ? '' : ' End searches once more.';
+		if (isOver || once || this.source.isCut) {
+			this.say((isEmpty ? this.source.reason ?? this.source.emptyWords : this.source.endWords) + once);
 			return;
 		}
 		this.say(isEmpty ? this.source.reason ?? 'Following' : 'Following');
@@ -308,12 +310,24 @@ export class LogView {
 		(this.isOneTask ? followEach(logs, signal) : followAll(logs, signal)).then(() => this.readLast(signal));
 	}
 
-	/* Of several logs in one a line is shown when it has its end. */
 	onNews(lines) {
-		const {source} = this;
-		this.later(source instanceof FoundLines ? source.take(lines)
-			: this.readers.length > 1 ? lines.filter(({partial}) => !partial) : lines);
-		this.say(source instanceof FoundLines ? `Following. ${this.countWords()}` : 'Following');
+		this.later(this.source.take(lines));
+		const {isCut, endWords} = this.source;
+		if (isCut)
+			this.stopReading();
+		this.say(isCut ? endWords : this.isSearch ? `Following. ${endWords}` : 'Following');
+	}
+
+	/** More logs than before are to be searched: that goes on. @param {Logs["logs"]} logs */
+	searchAlso(logs) {
+		const known = new Set(this.readers.map(({key}) => key));
+		this.logs = {...this.logs, logs};
+		this.addReaders(logs.filter((one) => !known.has(keyOf(one))).slice(0, Math.max(0, logs.length - known.size)));
+	}
+
+	/** Lines that match are shown, and no others. */
+	get isSearch() {
+		return this.source instanceof FoundLines;
 	}
 
 	/* Lines of the last moment come, and last ones without an end. Where nobody answers, the page keeps what it has. */
@@ -330,21 +344,7 @@ export class LogView {
 			this.text.toEnd();
 			this.number();
 		}
-		this.say(this.text.lines.length === 0 ? this.emptyWords() : this.endWords());
-	}
-
-	emptyWords() {
-		return this.source instanceof FoundLines ? 'No line matches.' : 'This log is empty.';
-	}
-
-	endWords() {
-		return this.source instanceof FoundLines ? this.countWords() : 'End of the log.';
-	}
-
-	countWords() {
-		const {lines, isCut} = this.source;
-		return isCut ? `The first ${formatCount(FOUND_MAX)} lines that match; there are more.`
-			: `${formatPlural(lines.length, 'line')} of the whole log ${lines.length === 1 ? 'matches' : 'match'}.`;
+		this.say(this.text.lines.length === 0 ? this.source.emptyWords : this.source.endWords);
 	}
 
 	/** The program that writes it may have ended. */
@@ -440,7 +440,7 @@ export class LogView {
 			return;
 		if (this.follows)
 			this.setFollow(false);
-		if (this.source instanceof FoundLines)
+		if (this.isSearch)
 			this.goTo(line);
 		else
 			this.showMatch(line);
@@ -588,13 +588,13 @@ export class LogView {
 	sayPlace() {
 		const {lines} = this.text;
 		if (lines.length === 0) {
-			this.say(this.emptyWords());
+			this.say(this.source.emptyWords);
 			return;
 		}
 		const first = lines[0];
 		const last = lines[lines.length - 1];
 		const place = this.readers.length === 1 && first.part === last.part
 			? `, bytes ${formatCount(first.offset)} to ${formatCount(last.end)}` : '';
-		this.say(this.source instanceof FoundLines ? this.countWords() : `${formatPlural(lines.length, 'line')}${place}`);
+		this.say(this.isSearch ? this.source.endWords : `${formatPlural(lines.length, 'line')}${place}`);
 	}
 }

@@ -5,14 +5,16 @@ import {orNull, request} from './api.js';
 import {ago, lasting} from './clock.js';
 import {OrderPlace} from './control.js';
 import {badge, copyButton, definitions, h, outerLink, replace, setText} from './dom.js';
-import {codeWords, formatCount, formatMebibytes, formatPlural, workWords} from './format.js';
+import {codeWords, formatCount, formatMebibytes, formatPlural, splitsDone, splitsWords, workWords} from './format.js';
 import {commandButtons, confOptions} from './job_commands.js';
 import {chiefOf, JobCurves} from './job_curves.js';
 import {JobRepairs} from './job_repairs.js';
+import {JobSweep} from './job_sweep.js';
 import {JobTail} from './job_tail.js';
 import {JobUse, typeCount} from './job_use.js';
 import {buildCause} from './page_cause.js';
 import {diffLink} from './page_config.js';
+import {poll} from './poll.js';
 import {enginePath, jobHash} from './router.js';
 import {isFault} from './runs.js';
 import {jobHasEnded, stateClass, TASK_STATES} from './states.js';
@@ -23,6 +25,13 @@ const TENSORBOARD_MS = 1000;
 const STRAGGLERS_NAMED = 5;
 const TROUBLES_NAMED = 5;
 const TYPES_OPEN = 6;
+
+/* A trial leads to its sweep where that has a page, too. */
+function trialWords({sweep, trial}, isPortal) {
+	if (trial === undefined)
+		return '';
+	return [`${trial} of `, isPortal ? h('a', {href: jobHash(sweep)}, sweep) : h('code', {}, sweep)];
+}
 
 export class JobPage {
 	/** @param {import('./store.js').JobStore} store @param {import('./router.js').Route} route @param {any} server */
@@ -43,7 +52,6 @@ export class JobPage {
 		this.stops.forEach((stop) => stop());
 		this.table.destroy();
 		this.parts.forEach((part) => part.destroy());
-		clearTimeout(this.timer);
 		this.isGone = true;
 	}
 
@@ -53,10 +61,11 @@ export class JobPage {
 		this.since = h('span', {class: 'muted'});
 		this.links = h('div', {class: 'links'});
 		this.commands = h('div');
-		this.orders = new OrderPlace(this.server, this.store);
+		this.orders = new OrderPlace(this.store);
 		this.facts = h('div');
 		this.bar = new ProgressBar((state) => this.table.setState(state));
-		this.work = new WorkBar();
+		this.work = new WorkBar('Progress of the programs');
+		this.splits = h('div');
 		this.stragglers = h('div');
 		this.storing = h('div');
 		this.waiting = h('p', {class: 'notice', hidden: true, role: 'status'});
@@ -68,18 +77,20 @@ export class JobPage {
 		this.repairs = new JobRepairs(this.store, this.route.job);
 		this.use = new JobUse(this.store);
 		this.curves = new JobCurves(this.store);
+		this.sweep = new JobSweep(this.store, this.route.job);
 		const speaker = this.speaker();
 		this.tail = speaker ? new JobTail(this.store, this.route.job, speaker) : null;
-		this.parts = [this.repairs, this.use, this.curves, this.tail].filter(Boolean);
+		this.parts = [this.repairs, this.use, this.sweep, this.curves, this.tail].filter(Boolean);
 		replace(this.element,
 			h('div', {class: 'title'}, this.name, this.badge, this.since, h('span', {class: 'grow'}), this.links),
 			this.message, this.cause, this.facts, this.orders.element, this.commands, this.repairs.element, this.waiting,
-			this.storing, this.work.element, this.bar.element, this.stragglers, this.use.element, this.curves.element,
-			this.tail?.element, this.advice, this.types, this.table.element);
+			this.storing, this.work.element, this.splits, this.bar.element, this.stragglers, this.sweep.element, this.use.element,
+			this.curves.element, this.tail?.element, this.advice, this.types, this.table.element);
 		this.stops.push(this.store.onChange(({job}) => job && this.update()));
 		this.update();
 		this.buildTypes();
-		this.readAdvice();
+		this.stops.push(poll(this.store, {ask: () => orNull(this.store.api.get('advice')), pause: () => ADVICE_MS,
+			show: (answer) => this.showAdvice(answer?.advice ?? [])}));
 	}
 
 	/* Of a job that failed, its cause's task; else its chief. */
@@ -100,7 +111,7 @@ export class JobPage {
 		this.showCommands();
 		this.showFacts();
 		this.bar.set(counts, tasks.length);
-		this.work.set(jobHasEnded(job.state) ? {} : this.store.model.work);
+		this.showWork(jobHasEnded(job.state) ? {} : this.store.model.work);
 		this.showStragglers();
 		this.showStoring();
 		this.waiting.hidden = !job.waiting || jobHasEnded(job.state);
@@ -109,6 +120,15 @@ export class JobPage {
 		setText(this.message, job.message ?? '');
 		this.showCause();
 		this.showLinks();
+	}
+
+	showWork(work) {
+		this.work.set(work.done, workWords(work));
+		replace(this.splits, (work.splits ?? []).map((set) => {
+			const bar = new WorkBar(`Progress of the data ${set.name}`);
+			bar.set(splitsDone(set), splitsWords(set));
+			return bar.element;
+		}));
 	}
 
 	showSince() {
@@ -137,7 +157,8 @@ export class JobPage {
 			['Cluster starts', job.epoch > 1 ? job.epoch : ''], ['Requested tasks', wantedWords(job)],
 			['Retries', retryWords(job)], ['AM attempt', job.am_attempt > 1 ? job.am_attempt : ''],
 			['Submitted', ago(job.submitted_ms)], ['Started', ago(job.running_ms)],
-			['Ended', ago(job.ended_ms)], ['Repeat of', job.rerun_of], ['Code', this.buildCode(job.provenance)],
+			['Ended', ago(job.ended_ms)], ['Repeat of', job.rerun_of],
+			['Trial', trialWords(job, this.route.job !== null)], ['Code', this.buildCode(job.provenance)],
 			['Tracked', job.tracking_page ? outerLink(job.tracking_page, 'its run') : ''],
 		];
 		const seen = JSON.stringify([job.user, job.queue, job.scheduler, job.tags, job.epoch, job.retries,
@@ -293,19 +314,12 @@ export class JobPage {
 
 	/* ---- advice ------------------------------------------------------------------------------ */
 
-	async readAdvice() {
-		const answer = await orNull(this.store.api.get('advice')).catch(() => undefined);
-		if (this.isGone)
-			return;
-		const advice = answer?.advice ?? [];
+	showAdvice(advice) {
 		const seen = JSON.stringify(advice);
-		/* Who does not answer, as an application master that has left, takes back nothing. */
-		if (answer !== undefined && seen !== this.adviceSeen) {
-			this.adviceSeen = seen;
-			replace(this.advice, advice.length > 0 ? buildAdvice(advice) : null);
-		}
-		if (!this.store.model.isFinal)
-			this.timer = setTimeout(() => this.store.hasNobody || this.readAdvice(), ADVICE_MS);
+		if (seen === this.adviceSeen)
+			return;
+		this.adviceSeen = seen;
+		replace(this.advice, advice.length > 0 ? buildAdvice(advice) : null);
 	}
 }
 
@@ -380,21 +394,21 @@ function buildSuggestion({severity, title, evidence = [], types = [], settings =
 		xml ? copyButton(() => xml, 'Copy as XML') : null) : null);
 }
 
-/** How far the programs say that they are. */
+/** How far programs, or the data that they share, are. */
 class WorkBar {
-	constructor() {
-		this.bar = h('progress', {max: '1', 'aria-label': 'Progress of the programs'});
+	/** @param {string} label */
+	constructor(label) {
+		this.bar = h('progress', {max: '1', 'aria-label': label});
 		this.words = h('span');
 		this.element = h('div', {class: 'work', hidden: true}, this.bar, this.words);
 	}
 
-	/** @param {{done?: number, least_step?: number, most_step?: number, steps?: number}} work */
-	set(work) {
-		const words = workWords(work);
+	/** @param {number|undefined} done 0 to 1, if that is known @param {string} words "": nothing is known */
+	set(done, words) {
 		this.element.hidden = words === '';
 		setText(this.words, words);
-		this.bar.hidden = !Number.isFinite(work.done);
-		this.bar.value = Number.isFinite(work.done) ? work.done : 0;
+		this.bar.hidden = !Number.isFinite(done);
+		this.bar.value = Number.isFinite(done) ? done : 0;
 	}
 }
 

@@ -126,9 +126,11 @@ export class LogsPage {
 		this.due = null;
 		const {count, logs, most} = this.chosen();
 		setText(this.bound, boundWords(count));
-		if (mergedKeys(logs, most) === this.shown)
+		if (!this.logs.follows)
 			return;
-		if (this.logs.follows)
+		if (this.logs.isSearch)
+			this.logs.searchAlso(logs);
+		else if (mergedKeys(logs, most) !== this.shown)
 			this.choose(null);
 	}
 

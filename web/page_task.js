@@ -10,6 +10,7 @@ import {causeWords, formatClock, formatDuration, formatPlural, formatTime} from 
 import {keyOf, parsePlace} from './log_place.js';
 import {BOTH, LogView} from './log_view.js';
 import {buildCause} from './page_cause.js';
+import {poll} from './poll.js';
 import {jobHash, withQuery} from './router.js';
 import {numberWords, restartMarks, runsOf} from './runs.js';
 import {jobHasEnded, stateClass, taskHasEnded} from './states.js';
@@ -136,14 +137,12 @@ export class TaskPage {
 		this.asked?.abort();
 		this.logs?.destroy();
 		this.charts?.destroy();
-		clearTimeout(this.timer);
-		this.isGone = true;
 	}
 
 	build() {
 		const {store} = this;
 		this.badge = badge('', '');
-		this.orders = h('span', {hidden: true}, taskOrders(this.server, store, this.name));
+		this.orders = h('span', {hidden: true}, taskOrders(store, this.name));
 		this.facts = h('div');
 		this.straggler = h('p', {class: 'notice warn', hidden: true, role: 'status'});
 		this.lost = h('p', {class: 'notice warn', hidden: true, role: 'status'});
@@ -170,7 +169,8 @@ export class TaskPage {
 				this.update();
 		}));
 		this.update();
-		this.readSeries();
+		this.stops.push(poll(store, {ask: () => orNull(store.api.get('series', {task: this.name, points: POINTS})),
+			show: (answer) => this.showSeries(answer), pause: () => SERIES_MS}));
 	}
 
 	jobHasEnded() {
@@ -305,27 +305,10 @@ export class TaskPage {
 
 	/* ---- curves ------------------------------------------------------------------------------ */
 
-	async readSeries() {
-		const answer = await orNull(this.store.api.get('series', {task: this.name, points: POINTS}))
-			.catch(() => undefined);
-		if (this.isGone)
-			return;
-		/* Whoever measured leaves with the job: what was seen stays. */
-		if (answer !== undefined) {
-			const charts = chartsOf(answer);
-			this.noCharts.hidden = charts.length > 0;
-			this.charts.set(charts, this.marks);
-		}
-		if (!this.store.model.isFinal)
-			this.timer = setTimeout(() => this.whenSeen(() => this.store.hasNobody || this.readSeries()), SERIES_MS);
-	}
-
-	whenSeen(action) {
-		if (!document.hidden) {
-			action();
-			return;
-		}
-		document.addEventListener('visibilitychange', () => this.isGone || this.whenSeen(action), {once: true});
+	showSeries(answer) {
+		const charts = chartsOf(answer);
+		this.noCharts.hidden = charts.length > 0;
+		this.charts.set(charts, this.marks);
 	}
 }
 

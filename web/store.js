@@ -18,6 +18,8 @@ export class JobStore {
 	constructor(id) {
 		this.api = new JobApi(id);
 		this.model = new JobModel();
+		/** @type {import('./control.js').Rights} */
+		this.rights = {actions: [], secret: null, isPortal: false};
 		/** @type {import('./live.js').LiveStatus} */
 		this.status = {state: 'connecting'};
 		this.listeners = new Set();

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tony import aio, task
+from tony import aio, data, task
 from tony._call import environment, program
 from tony._cluster import DaskCluster
 from tony._errors import (
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Array", "BadSubmission", "Cause", "DaskCluster", "Denied", "Event", "FunctionError", "Job", "JobFailed", "JobKilled", "LogLine",
     "Metrics", "NotFound", "NotInstalled", "Options", "Point", "Status", "Task", "TaskChange", "TaskError", "TonyError", "Unreachable",
-    "WaitTimeout", "__version__", "aio", "attach", "environment", "find_program", "jobs", "program", "submit", "task",
+    "WaitTimeout", "__version__", "aio", "attach", "data", "environment", "find_program", "jobs", "program", "submit", "task",
 ]
 
 

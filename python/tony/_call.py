@@ -9,8 +9,10 @@ import json
 import logging
 import os
 import select
+import signal
 import subprocess
 import tempfile
+import threading
 import time
 from dataclasses import dataclass, field
 from typing import IO, Any, AsyncGenerator, Callable, Dict, FrozenSet, Generic, Iterator, List, Mapping, NamedTuple, Optional, TypeVar
@@ -133,7 +135,8 @@ def program() -> str:
 
 
 def _not_started(path: str, error: OSError) -> NotInstalled:
-    return NotInstalled(f"{path}: {error.strerror}; pip install tony brings the program, and TONY_PROGRAM names another one")
+    remedy = "the wheel of tony brings the program (docs/install.md), and TONY_PROGRAM names another one"
+    return NotInstalled(f"{path}: {error.strerror}; {remedy}")
 
 
 def _start(arguments: List[str], out: Any, err: Any, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -180,12 +183,33 @@ def second_to_it() -> Iterator[None]:
 # ---- in this thread
 
 
+@contextlib.contextmanager
+def _later() -> Iterator[None]:
+    """An interruption comes behind the block, and no sooner: by then a process that was started is known."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    heard: List[Any] = []
+    signal.signal(signal.SIGINT, lambda *what: heard.append(what))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if heard:
+        before(*heard[0])
+
+
 def run(call: Call[T]) -> T:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = _start(call.arguments, out, err, call.env)
+        process = None
         try:
+            with _later():
+                process = _start(call.arguments, out, err, call.env)
             code = process.wait()
         except BaseException:
+            if not process:
+                raise
             _end(process)
             undo = call.give_up(out)
             if undo:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, Optional, Type
+import contextlib
+import socket
+from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple, Type
 
 from tony import _submit, _verbs
-from tony._call import second_to_it
+from tony._call import Stream, second_to_it
+from tony._errors import Unreachable
 from tony._job import Job, submit
 from tony._model import Status
 from tony._submit import Options
@@ -15,11 +18,29 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+_LOOK_S = 0.1  # between two looks at a port: no event tells that somebody listens there
+_CONNECT_S = 30.0  # as Dask's clients
 _IDLE = "-c 'import signal; signal.pause()'"  # the job's driver: the program that connects is elsewhere
 
 
 def _runs(status: Status) -> bool:
     return all(task.state == "running" for task in status.tasks)
+
+
+def _place(status: Status) -> Tuple[str, int]:
+    scheduler = status.task("scheduler:0")
+    return str(scheduler.host), int(scheduler.raw["port"])
+
+
+def _answers(place: Tuple[str, int]) -> bool:
+    """Whether somebody listens there by now. Unreachable: this machine will not come to know."""
+    try:
+        socket.create_connection(place, _CONNECT_S).close()
+    except ConnectionRefusedError:
+        return False
+    except OSError as error:
+        raise Unreachable(f"the scheduler's address {place[0]}:{place[1]} cannot be reached from here: {error}") from error
+    return True
 
 
 class DaskCluster:
@@ -33,7 +54,10 @@ class DaskCluster:
 
     @_submit.has_options
     def __init__(self, **options: Unpack[Options]) -> None:
-        """Returns when all workers run. JobFailed: they cannot. An interruption leaves no job."""
+        """Returns when all workers run and the scheduler answers. JobFailed: they cannot. Unreachable: this machine does not reach it.
+
+        An interruption leaves no job, and neither does a failure.
+        """
         given: Dict[str, Any] = {"name": "dask-cluster", **options, "framework": "dask"}
         python = given.pop("python", None)
         if "python_binary_path" not in given:
@@ -46,16 +70,17 @@ class DaskCluster:
         except BaseException:
             self.close()
             raise
-        scheduler = status.task("scheduler:0")
-        self.address: str = f"tcp://{scheduler.host}:{scheduler.raw['port']}"
+        self.address: str = "tcp://{}:{}".format(*_place(status))
 
     def _await_workers(self) -> Status:
-        status = self.job.status()
-        for _ in self.job.changes(follow=True):
+        with contextlib.closing(Stream(_verbs.events(self.job.id, True, 1))) as events:
             status = self.job.status()
-            if _runs(status) or status.ended:
-                break
-        return _verbs.check(status) if status.ended else status
+            while not events.ended:
+                if _runs(status) and _answers(_place(status)):
+                    return status
+                if events.take(_LOOK_S if _runs(status) else None):
+                    status = self.job.status()
+        return self.job.wait()
 
     def __repr__(self) -> str:
         return f"<tony.DaskCluster {self.address} of {self.job.id}>"

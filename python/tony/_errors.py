@@ -25,7 +25,7 @@ class BadSubmission(TonyError):
 
 
 class NotFound(TonyError):
-    """There is no such job, task or file, or the job has ended and cannot be told anything."""
+    """There is no such job, task or file, no program runs there, or the job has ended and cannot be told anything."""
 
 
 class Unreachable(TonyError):
@@ -64,6 +64,10 @@ class FunctionError(TonyError):
 
 class TaskError(TonyError):
     """Inside a task: the program runs in no task of tony, or the application master does not do what it is asked for."""
+
+
+class DataError(TonyError):
+    """A file that tony.data reads is not what it should be: damaged, of another format, without a column."""
 
 
 _KINDS = {2: BadSubmission, 3: BadSubmission, 4: NotFound, 5: Unreachable, 6: Denied, 7: BadSubmission, 9: WaitTimeout}

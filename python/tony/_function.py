@@ -12,7 +12,7 @@ import sysconfig
 import zipfile
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import IO, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Type
 
 from tony._errors import FunctionError, JobFailed
 from tony._version import __version__
@@ -179,6 +179,14 @@ class RemoteTraceback(Exception):
 
     def __init__(self, task: str, text: str) -> None:
         super().__init__(f"in {task}:\n{text}")
+
+
+def rebuild(kind: Type[BaseException], args: Tuple[Any, ...], attributes: Mapping[str, Any]) -> BaseException:
+    """An exception without a call of its constructor."""
+    error = kind.__new__(kind)
+    error.args = args
+    vars(error).update(attributes)
+    return error
 
 
 def _read_header(file: IO[bytes]) -> Dict[str, Any]:

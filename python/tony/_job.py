@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class Job:
-    """A job that was submitted, by its id, the beginning of one, or its name; without either the newest job.
+    """A job that was submitted, by its id, the beginning of one, or its name; tony.Job() is the newest.
 
     Everything is asked of the program `tony` anew: a handle holds no connection, no process and no thread, and many may be of one
     job. A `with` block kills the job when it is left by an exception, and else waits for its end.
     """
 
-    def __init__(self, job: Optional[str] = None) -> None:
-        """NotFound: there is no such job."""
+    def __init__(self, job: Union[str, _verbs.Unnamed] = _verbs.NEWEST) -> None:
+        """NotFound: there is no such job. BadSubmission: the job is "" or None, as of a variable that is not set."""
         self.id: str = run(_verbs.status(job)).id
 
     @classmethod
@@ -208,7 +208,7 @@ def prepare(program: Any, args: Any, options: Dict[str, Any], folder: Path, repe
         if kwargs:
             raise TypeError("kwargs are of a function; a program has arguments")
         return _submit.submission(arguments, env, _submit.command(program, args, python), repeat)
-    resources = _function.ship(program, args, kwargs or {}, options.get("src_dir"), folder)
+    resources = _function.ship(program, args, _submit.mapping("kwargs", kwargs or {}), options.get("src_dir"), folder)
     conf = [word for resource in resources for word in ("--conf", f"tony.containers.resources={resource}")]
     words = [python(), f"{_function.LIBRARY}/run.py", _function.CALL]
     return _submit.submission([*arguments, *conf], env, words, repeat)

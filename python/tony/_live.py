@@ -80,6 +80,8 @@ class Live:
         watched = self._watched
         try:
             watched.status = run(_verbs.status(self.job.id))
+            if watched.status.ended and not watched.status.message:  # which is told with the job's last line, a moment later
+                watched.status = run(_verbs.wait(self.job.id, None))
             if watched.status.ended or time.monotonic() >= watched.metrics_due:
                 watched.metrics = self.job.metrics()
                 watched.metrics_due = time.monotonic() + _METRICS_S
@@ -102,11 +104,11 @@ class Live:
             self._watched.seen += len(lines)
 
 
-def attach(job: Union[Job, str, None] = None, *, tail: int = 10, check: bool = True) -> Status:
+def attach(job: Union[Job, str, _verbs.Unnamed] = _verbs.NEWEST, *, tail: int = 10, check: bool = True) -> Status:
     """Shows a job to its end: its tasks, the last lines of their output and the curves of their numbers, live.
 
-    In a notebook that is a picture below the cell, elsewhere lines. `job` is a handle, an id or a name; None: the newest job. An
-    interruption leaves the job alone. JobFailed, JobKilled: how it ended; with check=False its status is returned all the same.
+    In a notebook that is a picture below the cell, elsewhere lines. `job` is a handle, an id or a name; without it the newest job.
+    An interruption leaves the job alone. JobFailed, JobKilled: how it ended; with check=False its status is returned all the same.
     """
     with Live(job if isinstance(job, Job) else Job(job), tail) as live:
         try:

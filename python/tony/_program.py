@@ -35,4 +35,4 @@ def find_program(name: str = "tony") -> str:
     if found:
         return found
     places = ", ".join(str(folder) for folder in dict.fromkeys(_folders()))
-    raise FileNotFoundError(f"{name} is neither in {places} nor in PATH; pip install --force-reinstall tony brings it")
+    raise FileNotFoundError(f"{name} is neither in {places} nor in PATH; the wheel of tony brings it (docs/install.md)")

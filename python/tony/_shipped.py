@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import inspect
 import json
 import os
@@ -11,10 +12,10 @@ import sys
 import traceback
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Tuple
 
 from tony._errors import FunctionError
-from tony._function import OUTCOMES, dump
+from tony._function import OUTCOMES, dump, rebuild
 
 _REMEDY = "write it to a file in tony.task.output_dir, and fetch it with job.results()"
 
@@ -48,12 +49,31 @@ def _own_frames(frames: Optional[TracebackType]) -> Optional[TracebackType]:
     return frames
 
 
+class _Rebuilt:
+    """Pickled in place of an exception, and read as it."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return rebuild, (type(self._error), self._error.args, vars(self._error))
+
+
+def _portable(error: BaseException) -> Any:
+    """pickle calls a constructor with what Exception.__init__() was given: that of the class may take other arguments."""
+    try:
+        same = str(copy.copy(error)) == str(error)
+    except Exception:  # whatever a constructor raises
+        same = False
+    return error if same else _Rebuilt(error)
+
+
 def _leave_error(error: BaseException) -> None:
     frames = _own_frames(error.__traceback__)
     text = "".join(traceback.format_exception(type(error), error, frames))
     header = _header("error", type=type(error).__name__, message=str(error), traceback=text)
     try:
-        _leave(header, error.with_traceback(None), "the exception")
+        _leave(header, _portable(error.with_traceback(None)), "the exception")
     except FunctionError:
         _leave(header, None, "the exception")
     sys.stderr.write(text)

@@ -47,12 +47,13 @@ def _message(status: int, body: bytes) -> str:
 
 
 def ask(method: str, path: str, body: Optional[bytes] = None, headers: Optional[Dict[str, str]] = None,
-        fine: Tuple[int, ...] = (200,)) -> Tuple[int, bytes, Optional[str]]:
-    """Status, body and ETag. An application master that is being replaced is asked again: all questions here may be repeated.
+        fine: Tuple[int, ...] = (200,), patience: Optional[float] = None) -> Tuple[int, bytes, Optional[str]]:
+    """Status, body and ETag. An application master that is being replaced is asked again, for `patience` seconds (60): all questions
+    here may be repeated.
 
     TaskError: it does not answer, or with another status.
     """
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + (PATIENCE_S if patience is None else patience)
     while True:
         try:
             status, answer, etag = _ask_once(method, path, body, headers or {})

@@ -7,10 +7,11 @@ import json
 import os
 import sys
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict, TypeVar, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, TypedDict, TypeVar, Union
 
 from tony._call import Call, run
 from tony._errors import BadSubmission
+from tony._verbs import name_of
 
 Path = Union[str, "os.PathLike[str]"]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -88,6 +89,8 @@ class Options(TypedDict, total=False):
 
 _VALUES = {"framework", "workers", "ps", "gpus", "memory", "vcores", "processes", "max_restarts", "retries", "timeout", "name",
            "begin", "priority", "scheduler", "queue", "principal"}  # --NAME VALUE, with dashes
+_MAPPINGS = {"types": '{"chief": 1}', "env": '{"SEED": "3"}', "secrets": '{"TOKEN": "token.txt"}', "kwargs": '{"steps": 100}',
+             "conf": '{"tony.worker.max-restarts": 2}'}  # what each looks like
 _AS_THEY_ARE = {"src_dir", "output", "conf_file", "python_venv", "keytab", "executes", "task_params", "python_binary_path",
                 "hdfs_classpath"}  # --NAME VALUE
 # Variables that mean something to `tony` itself: they are not set in its own environment on the way to the programs.
@@ -116,7 +119,7 @@ def _text(name: str, value: Any) -> str:
 
 
 def _timeout(value: Union[float, str]) -> str:
-    return value if isinstance(value, str) else f"{max(1, round(value * 1000))}ms"
+    return f"{max(1, round(float(value) * 1000))}ms" if hasattr(value, "__float__") else _text("timeout", value)
 
 
 def _environment(env: Mapping[str, Any]) -> Tuple[List[str], Dict[str, str]]:
@@ -124,7 +127,7 @@ def _environment(env: Mapping[str, Any]) -> Tuple[List[str], Dict[str, str]]:
     arguments: List[str] = []
     own: Dict[str, str] = {}
     for name, given in env.items():
-        if not name or "=" in name or "\0" in name:
+        if not isinstance(name, str) or not name or "=" in name or "\0" in name:
             raise BadSubmission(f'env: "{name}" is no name of a variable')
         value = None if given is None else _text(f"env: {name}", given)
         if value is None:
@@ -135,6 +138,13 @@ def _environment(env: Mapping[str, Any]) -> Tuple[List[str], Dict[str, str]]:
             arguments += ["--env", name]
             own[name] = value
     return arguments, own
+
+
+def mapping(name: str, value: Any) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return value
+    kind = type(value).__name__  # the value may be a secret
+    raise BadSubmission(f"{name}: takes a dictionary, such as {_MAPPINGS[name]}; it is of the type {kind}")
 
 
 def check_names(options: Mapping[str, Any]) -> None:
@@ -161,13 +171,14 @@ def words(options: Mapping[str, Any]) -> Tuple[List[str], Dict[str, str]]:
             arguments += ["--" + name.replace("_", "-")] * bool(value)
         elif name in ("tags", "after"):
             for item in value if isinstance(value, (list, tuple)) else [value]:
-                arguments += ["--tag" if name == "tags" else "--after", _text(name, getattr(item, "id", item))]
+                word = item if name == "tags" else name_of(getattr(item, "id", item))
+                arguments += ["--tag" if name == "tags" else "--after", _text(name, word)]
         elif name == "env":
-            more, env = _environment(value)
+            more, env = _environment(mapping(name, value))
             arguments += more
         else:
             flag = {"types": "--type", "secrets": "--secret", "conf": "--conf"}.get(name)
-            for key, item in value.items() if flag else ():
+            for key, item in mapping(name, value).items() if flag else ():
                 arguments += [str(flag), f"{key}={_text(key, item)}"]
     return arguments, env
 
@@ -175,6 +186,8 @@ def words(options: Mapping[str, Any]) -> Tuple[List[str], Dict[str, str]]:
 def array_words(numbers: Optional[Numbers]) -> List[str]:
     if numbers is None:
         return []
+    if not isinstance(numbers, Iterable):
+        raise BadSubmission(f'array: takes "1-10%3" or a list of numbers; it is {numbers!r}')
     text = numbers if isinstance(numbers, str) else ",".join(map(str, numbers))
     return ["--array", _text("array", text)]
 
@@ -198,6 +211,8 @@ def command(program: Any, args: Sequence[Any], python: Callable[[], str]) -> Lis
             raise BadSubmission("the job file says what runs: there is no program for arguments")
         return []
     if not isinstance(program, (str, os.PathLike)):
+        if not isinstance(program, Sequence) or isinstance(program, bytes):
+            raise BadSubmission(f"program: takes a script, a list of words, a function or None; it is {program!r}")
         return [_text("program", word) for word in program] + rest
     first = _text("program", program)
     if " " in first and not os.path.exists(first):

@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import enum
 import json
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from tony import _function
 from tony._call import Call, Lines
-from tony._errors import JobFailed, JobKilled
+from tony._errors import BadSubmission, JobFailed, JobKilled
 from tony._model import Event, LogLine, Metrics, Status, Task
 
 Names = Union[str, Sequence[str], None]
+
+
+class Unnamed(enum.Enum):
+    """Where nobody names a job. None and "" are what a variable has that is not set: they are no way to say so."""
+
+    NEWEST = "the newest job"
+
+    def __repr__(self) -> str:
+        return self.value
+
+
+NEWEST = Unnamed.NEWEST
+
+
+def name_of(job: object) -> str:
+    """The id or name of a job. BadSubmission: it is empty, or no text."""
+    if isinstance(job, str) and job.strip():
+        return job
+    raise BadSubmission(f"the job is {job!r}: is a variable not set? Give an id or a name")
 
 
 def _each(option: str, values: Names) -> List[str]:
@@ -23,8 +43,8 @@ def _read_status(text: str) -> Status:
     return Status.read(json.loads(text))
 
 
-def status(job: Optional[str]) -> Call[Status]:
-    return Call(["status", "--json", *["--"] * bool(job), *filter(None, [job])], _read_status)
+def status(job: Union[str, Unnamed]) -> Call[Status]:
+    return Call(["status", "--json", *([] if job is NEWEST else ["--", name_of(job)])], _read_status)
 
 
 def wait(job: str, timeout: Optional[float]) -> Call[Status]:

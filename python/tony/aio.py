@@ -36,8 +36,8 @@ class Job:
     """As tony.Job. `await aio.find(NAME)` finds one; tony.Job's handle and this one are made of each other by their id."""
 
     def __init__(self, id: str) -> None:
-        """Of a whole id, which is not looked for."""
-        self.id = id
+        """Of a whole id, which is not looked for. BadSubmission: it is "" or None, as of a variable that is not set."""
+        self.id = _verbs.name_of(id)
 
     def __repr__(self) -> str:
         return f"<tony.aio.Job {self.id}>"
@@ -199,8 +199,8 @@ async def submit(program: Program = None, *args: Any, array: Optional[_submit.Nu
     return Job(answer["id"]) if array is None else Array(answer, Job)
 
 
-async def find(job: Optional[str] = None) -> Job:
-    """The job with this id, the beginning of one, or this name; without any the newest. NotFound: there is none."""
+async def find(job: Union[str, _verbs.Unnamed] = _verbs.NEWEST) -> Job:
+    """As tony.Job(job): by its id, the beginning of one, or its name; without any the newest. NotFound: there is none."""
     return Job((await run_async(_verbs.status(job))).id)
 
 

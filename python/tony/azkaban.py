@@ -13,7 +13,7 @@ import re
 import signal
 import sys
 from pathlib import Path
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, List, Mapping, Tuple
 
 import tony
 from tony._again import Errand, take_or_submit
@@ -79,14 +79,28 @@ def _run(properties: Mapping[str, str]) -> tony.Status:
         raise
 
 
+def _read_environment() -> Tuple[Dict[str, str], Path]:
+    """The job's properties, and the file for those that it leaves."""
+    try:
+        source, target = os.environ["JOB_PROP_FILE"], os.environ["JOB_OUTPUT_PROP_FILE"]
+        properties = read_properties(Path(source).read_text(encoding="latin-1"))
+    except KeyError as error:
+        why = f"{error.args[0]} is not set"
+    except OSError as error:
+        why = f"JOB_PROP_FILE: {error.filename}: {error.strerror}"
+    else:
+        if properties.get("azkaban.job.id") and properties.get("azkaban.job.attempt", "0").isdecimal():
+            return properties, Path(target)
+        why = f"{source} has no azkaban.job.id, or an azkaban.job.attempt that is no number"
+    raise tony.BadSubmission(f"{why}; Azkaban's ProcessJob starts this, as the command of a job type", 2)
+
+
 def main() -> int:
-    if "JOB_PROP_FILE" not in os.environ:
-        print("tony.azkaban: JOB_PROP_FILE is not set; Azkaban's ProcessJob starts this, as the command of a job type", file=sys.stderr)
-        return 2
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        status = _run(read_properties(Path(os.environ["JOB_PROP_FILE"]).read_text(encoding="latin-1")))
+        properties, target = _read_environment()
+        status = _run(properties)
     except tony.TonyError as error:
         print(f"tony: {error}", file=sys.stderr)
         return error.exit_code or 1
@@ -95,7 +109,7 @@ def main() -> int:
         return 130
     print(f"{status.id}: {status.message or status.state}", flush=True)
     result = {"tony.job.id": status.id, "tony.job.state": status.state, "tony.job.output": status.output or ""}
-    Path(os.environ["JOB_OUTPUT_PROP_FILE"]).write_text(json.dumps(result), encoding="utf-8")
+    target.write_text(json.dumps(result), encoding="utf-8")
     return status.exit_code or 0
 
 

@@ -6,6 +6,8 @@
 #include "advise/rules.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "framework/framework.h"
+#include "job/policy.h"
 
 static const struct rule {
 	const char *id;
@@ -27,6 +29,7 @@ static const struct rule {
 	{"gpu-partly-used", ADVICE_WARNING, rule_gpu_partly_used},
 	{"gpu-starved-of-cpu", ADVICE_WARNING, rule_gpu_starved},
 	{"gpu-waits-for-data", ADVICE_WARNING, rule_gpu_waits},
+	{"input-bound", ADVICE_WARNING, rule_input_bound},
 	{"straggler", ADVICE_WARNING, rule_straggler},
 	{"ps-saturated", ADVICE_WARNING, rule_ps_saturated},
 	{"cpu-short", ADVICE_WARNING, rule_cpu_short},
@@ -45,12 +48,15 @@ static const struct rule {
 /* The table is in the order of severity, and so is the list. */
 void advise(const struct advise_input *input, struct advice_list *list)
 {
+	struct policy_row *failures cleanup_policy_rows = framework_failures(input->view->job);
+
 	*list = (struct advice_list){0};
 	for (size_t i = 0; i < array_length(rules); i++) {
 		struct advising advising = {
 			.input = input,
 			.view = input->view,
 			.job = input->view->job,
+			.failures = failures,
 			.rule = rules[i].id,
 			.severity = rules[i].severity,
 			.list = list,

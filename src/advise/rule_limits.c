@@ -187,15 +187,22 @@ void rule_registration_long(struct advising *advising)
 
 /* ---- the job's own ------------------------------------------------------------------------ */
 
-/* The longest past run that succeeded, in ms from its start; 0: none. */
-static int64_t longest_success(const struct advising *advising)
+/* When the time of a past run began that the limit would count: of the job that is all but its wait
+ * before it asked for containers, which older summaries do not tell from the rest. */
+static int64_t counted_from(const struct history_summary *past, bool of_job)
+{
+	return of_job && past->forming_ms > 0 ? past->forming_ms : past->running_ms;
+}
+
+/* The longest past run that succeeded, in ms of which the limit would count; 0: none. */
+static int64_t longest_success(const struct advising *advising, bool of_job)
 {
 	int64_t longest = 0;
 
 	for (size_t i = 0; i < advising->input->past_count; i++) {
 		const struct history_summary *past = &advising->input->past[i];
-		int64_t lasted = past->ended_ms - past->begun_ms;
-		if (past->state == JOB_SUCCEEDED && past->begun_ms > 0 && lasted > longest &&
+		int64_t begun_ms = counted_from(past, of_job), lasted = past->ended_ms - begun_ms;
+		if (past->state == JOB_SUCCEEDED && begun_ms > 0 && lasted > longest &&
 		    !str_equal(past->id, advising->job->id))
 			longest = lasted;
 	}
@@ -209,7 +216,7 @@ void rule_time_limit(struct advising *advising)
 	const struct job *job = advising->job;
 	bool of_job = advising->view->cause.kind == CAUSE_APPLICATION_TIMEOUT;
 	int64_t limit_ms = of_job ? job->application_timeout_ms : job->execution_timeout_ms;
-	int64_t needed_ms = longest_success(advising);
+	int64_t needed_ms = longest_success(advising, of_job);
 
 	if ((!of_job && advising->view->cause.kind != CAUSE_EXECUTION_TIMEOUT) ||
 	    advising->view->state != JOB_FAILED || 10 * needed_ms < 9 * limit_ms)

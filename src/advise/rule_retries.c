@@ -5,7 +5,6 @@
 
 #include "advise/rules.h"
 #include "base/mem.h"
-#include "framework/framework.h"
 #include "job/policy.h"
 
 enum {
@@ -58,7 +57,7 @@ static bool are_alike(const struct advising *advising, const struct incident *a,
 /* Of the program's own making; memory has a rule of its own, and so has time. */
 static bool is_programs(const struct advising *advising, const struct cause *cause)
 {
-	enum policy_charge charge = policy_find(cause, framework_failures(advising->job))->charge;
+	enum policy_charge charge = policy_find(cause, advising->failures)->charge;
 
 	if (cause->kind == CAUSE_EXIT || cause->kind == CAUSE_SIGNAL)
 		return charge != CHARGE_INFRASTRUCTURE;
@@ -181,8 +180,7 @@ static struct node *node_of(struct nodes *nodes, const char *host)
 /* What may be a node's fault. */
 static bool may_blame(const struct advising *advising, const struct cause *cause)
 {
-	return is_programs(advising, cause) ||
-	       policy_find(cause, framework_failures(advising->job))->blames_host;
+	return is_programs(advising, cause) || policy_find(cause, advising->failures)->blames_host;
 }
 
 static void add_failure(struct node *node, size_t task)

@@ -11,6 +11,7 @@ struct advising {
 	const struct advise_input *input;
 	const struct job_view *view;
 	const struct job *job;
+	const struct policy_row *failures; /* of its framework */
 	const char *rule;
 	enum advice_severity severity;
 	struct advice_list *list;
@@ -20,6 +21,7 @@ typedef void advise_rule(struct advising *advising);
 advise_rule rule_memory_exceeded, rule_memory_tight, rule_memory_oversized;
 advise_rule rule_cpu_short, rule_cpu_oversized;
 advise_rule rule_gpu_idle, rule_gpu_partly_used, rule_gpu_starved, rule_gpu_waits;
+advise_rule rule_input_bound;
 advise_rule rule_straggler;
 advise_rule rule_ps_saturated, rule_ps_idle;
 advise_rule rule_gang_wait, rule_slow_launch, rule_slow_start;

@@ -63,6 +63,7 @@ struct advise_use *advise_uses_add(struct advise_uses *uses, size_t task, int at
 		.high_cores = -1,
 		.read_rate = -1,
 		.network_rate = -1,
+		.input_wait_percent = -1,
 	};
 	return use;
 }
@@ -219,6 +220,21 @@ static void take_steps(struct advise_use *use, const json_t *series)
 	}
 }
 
+/* tony.data tells it under this name. */
+static void take_input_wait(struct advise_use *use, const json_t *line)
+{
+	size_t i;
+	json_t *series;
+
+	json_array_foreach(json_object_get(line, "user"), i, series)
+	{
+		const char *name = json_string_value(json_object_get(series, "name"));
+		struct figures figures = figures_of(series);
+		if (name && strcmp(name, "input_wait_percent") == 0 && figures.count > 0)
+			use->input_wait_percent = fmin(figures.mean, 100);
+	}
+}
+
 /* ---- a line ------------------------------------------------------------------------------- */
 
 /* What the series have only as means. */
@@ -255,6 +271,7 @@ int advise_uses_add_json(struct advise_uses *uses, const struct job *job, const 
 	take_total(line, "max_pss_bytes", &use->max_pss_bytes);
 	take_total(line, "longest_silence_ms", &use->longest_silence_ms);
 	take_total(line, "late_beats", &use->late_beats);
+	take_input_wait(use, line);
 	if (steps_of(line))
 		take_steps(use, steps_of(line));
 	return 0;

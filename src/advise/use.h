@@ -39,6 +39,7 @@ struct advise_use {
 	double average_cores, high_cores;	/* mean and 95th percentile of processor use */
 	double read_rate;			/* bytes per second from storage, mean */
 	double network_rate;			/* bytes per second both ways, mean */
+	double input_wait_percent;		/* of the program's time, as it tells */
 	struct advise_gpu *gpus;
 	size_t gpu_count;
 	struct advise_stretch *stretches; /* in the order of time; empty: no steps were told */

@@ -28,12 +28,12 @@ static void measure(void *data, struct history_summary *summary)
 	api_measure(am->api, summary);
 }
 
-static void on_metrics_written(void *data, const char *path)
+void am_on_file_written(void *data, const char *path)
 {
 	const struct am *am = data;
 
 	if (am->scheduler_ops->traits->remote_am)
-		am->scheduler_ops->metrics_written(am->scheduler, path);
+		am->scheduler_ops->file_written(am->scheduler, path);
 }
 
 void am_history_begin(struct am *am)
@@ -48,7 +48,7 @@ void am_history_begin(struct am *am)
 		log_warning("the metrics of the application master before are lost: %s",
 			    err_message(&err));
 	am->metrics_file = metrics_file_create(
-		am->base, am->api, path, SAMPLES_BETWEEN * interval_ms, on_metrics_written, am);
+		am->base, am->api, path, SAMPLES_BETWEEN * interval_ms, am_on_file_written, am);
 }
 
 char *am_history_pack(struct am *am)

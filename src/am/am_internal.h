@@ -63,8 +63,10 @@ struct am {
 
 /* ---- am_place.c ---- */
 
-#define KV_FILE		"store.kv"
-#define RENDEZVOUS_FILE "rendezvous.kv"
+#define KV_FILE		 "store.kv"
+#define RENDEZVOUS_FILE	 "rendezvous.kv"
+#define SPLIT_LIST_FILE	 "splits.list"
+#define SPLIT_STATE_FILE "splits.state"
 
 /* The job, its scheduler, and what that one left here for the AM. */
 int am_find_all(struct am *am, const char *job_dir, struct err *err);
@@ -164,6 +166,9 @@ void am_note(struct am *am, const char *text);
 void am_on_sync_timer(evutil_socket_t fd, short what, void *data);
 
 /* ---- am_history.c ---- */
+
+/* A file that an AM which follows reads has changed. */
+void am_on_file_written(void *am, const char *path);
 
 /* Goes on with the metrics of an AM before this one. From now on what would be kept of them is on
  * the disk, about every minute. */

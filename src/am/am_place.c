@@ -32,12 +32,13 @@ void am_give_up_reserve(const char *job_dir)
 
 void am_withdraw(const char *job_dir, bool is_last)
 {
+	static const char *const kept[] = {KV_FILE, RENDEZVOUS_FILE, SCHEDULER_SPLIT_LIST,
+					   SCHEDULER_SPLIT_STATE};
 	char *path cleanup_free = fs_join(job_dir, "am.json");
-	char *kv_file cleanup_free = fs_join(job_dir, KV_FILE);
-	char *rendezvous_file cleanup_free = fs_join(job_dir, RENDEZVOUS_FILE);
+
 	unlink(path);
-	if (!is_last)
-		return;
-	unlink(kv_file);
-	unlink(rendezvous_file);
+	for (size_t i = 0; is_last && i < array_length(kept); i++) {
+		char *file cleanup_free = fs_join(job_dir, kept[i]);
+		unlink(file);
+	}
 }

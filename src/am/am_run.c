@@ -250,29 +250,33 @@ static bool trusts_proxy(const struct am *am)
 static int open_api(struct am *am, struct err *err)
 {
 	am->diff_path = fs_join(am->job_dir, HISTORY_DIFF);
-	const struct api_host host = {.data = am,
-				      .job = am->job,
-				      .machine = am->machine,
-				      .journal_path = am->place.journal,
-				      .diff_path = am->diff_path,
-				      .am_attempt = am->place.am_attempt,
-				      .one_host = am->scheduler_ops->traits->one_host,
-				      .deliver = on_message,
-				      .output_lost = am_on_output_lost,
-				      .used = am_on_used,
-				      .numbers = am_on_numbers,
-				      .checkpoint_trouble = am_on_checkpoint_trouble,
-				      .take_tokens = on_tokens,
-				      .look_at_tokens = on_look_at_tokens,
-				      .release = on_release,
-				      .find_secret = on_find_secret,
-				      .log_path = on_log_path};
+	const struct api_host host = {
+		.data = am,
+		.job = am->job,
+		.machine = am->machine,
+		.journal_path = am->place.journal,
+		.diff_path = am->diff_path,
+		.am_attempt = am->place.am_attempt,
+		.one_host = am->scheduler_ops->traits->one_host,
+		.deliver = on_message,
+		.output_lost = am_on_output_lost,
+		.used = am_on_used,
+		.numbers = am_on_numbers,
+		.checkpoint_trouble = am_on_checkpoint_trouble,
+		.take_tokens = on_tokens,
+		.look_at_tokens = on_look_at_tokens,
+		.release = on_release,
+		.file_written = am->scheduler_ops->traits->remote_am ? am_on_file_written : NULL,
+		.find_secret = on_find_secret,
+		.log_path = on_log_path};
 	char *address cleanup_free = am->listener > 0 ? NULL : listen_address(am->place.host);
 	/* An AM at another address is none that the ring's processes would ask. */
 	if (am->listener > 0)
 		am->ring_file = fs_join(am->job_dir, "ring.json");
 	char *kv_file cleanup_free =
 		am->scheduler_ops->traits->remote_am ? NULL : fs_join(am->job_dir, KV_FILE);
+	char *list_file cleanup_free = fs_join(am->job_dir, SCHEDULER_SPLIT_LIST);
+	char *state_file cleanup_free = fs_join(am->job_dir, SCHEDULER_SPLIT_STATE);
 	char *rendezvous_file cleanup_free =
 		am->listener > 0 ? fs_join(am->job_dir, RENDEZVOUS_FILE) : NULL;
 	struct api_options options = {.address = address,
@@ -282,6 +286,8 @@ static int open_api(struct am *am, struct err *err)
 				      .host = am->place.host,
 				      .token = am->place.token,
 				      .kv_file = kv_file,
+				      .split_list_file = list_file,
+				      .split_state_file = state_file,
 				      .rendezvous_file = rendezvous_file,
 				      .ring_file = am->ring_file};
 	am->api = api_create(am->base, &host, &options, err);

@@ -49,6 +49,7 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/use", api_handle_use, READERS},
 	{"GET", "/v1/work", api_handle_work, READERS},
 	{"GET", "/v1/advice", api_handle_advice, READERS},
+	{"GET", "/v1/sweep", api_handle_sweep, READERS},
 	{"GET", "/v1/description", api_handle_description, READERS},
 	{"GET", "/v1/config", api_handle_config, READERS},
 	{"GET", "/v1/diff", api_handle_diff, READERS},
@@ -69,6 +70,15 @@ static const struct http_route routes[] = {
 	{"PUT", "/v1/kv/{key*}", api_handle_kv_put},
 	{"GET", "/v1/kv/{key*}", api_handle_kv_get},
 	{"DELETE", "/v1/kv/{key*}", api_handle_kv_delete},
+	{"GET", "/v1/splits", api_handle_splits, READERS},
+	{"GET", "/v1/splits/{name}", api_handle_splits_of, READERS},
+	{"PUT", "/v1/splits/{name}", api_handle_splits_put},
+	{"POST", "/v1/splits/{name}/claim", api_handle_splits_claim},
+	{"POST", "/v1/splits/{name}/lease", api_handle_splits_lease},
+	{"POST", "/v1/splits/{name}/renew", api_handle_splits_renew},
+	{"POST", "/v1/splits/{name}/done", api_handle_splits_done},
+	{"GET", "/v1/splits/{name}/state", api_handle_splits_state},
+	{"POST", "/v1/splits/{name}/restore", api_handle_splits_restore},
 };
 
 /* Of who looks, wherever from. */
@@ -243,8 +253,9 @@ struct api *api_create(struct event_base *base, const struct api_host *host,
 	api->numbers_budget = user_budget_of(api->task_count);
 	api_view_init(api);
 	api_linger_init(api);
-	api->kv = kept_kv_open(KV_TOTAL_MAX, options->kv_file);
+	api->kv = kept_kv_open("the rendezvous store", KV_TOTAL_MAX, options->kv_file);
 	api->kv_waiters = map_create(free);
+	api_splits_open(api, options->split_list_file, options->split_state_file);
 	LIST_INIT(&api->event_followers);
 	LIST_INIT(&api->waiters);
 	api->kept = INT64_MAX;
@@ -285,6 +296,7 @@ void api_destroy(struct api *api)
 	audit_refusals_destroy(api->refusals);
 	map_destroy(api->kv_waiters);
 	kept_kv_close(api->kv);
+	api_splits_close(api);
 	json_decref(api->advice.told);
 	new_tokens_finish(&api->tokens);
 	free(api->work.stragglers);
@@ -340,6 +352,7 @@ void api_journal_kept(struct api *api, int64_t sequence)
 void api_tasks_changed(struct api *api)
 {
 	rendezvous_check(api->rendezvous);
+	api_splits_check(api);
 }
 
 void api_order_changed(struct api *api, size_t task)
@@ -359,6 +372,7 @@ void api_conclude(struct api *api)
 {
 	api->concluded = true;
 	api_kv_conclude(api);
+	api_splits_conclude(api);
 	rendezvous_conclude(api->rendezvous);
 	api_tasks_answer_all(api);
 	api_journal_appended(api, api->appended);

@@ -41,6 +41,8 @@ struct api_host {
 	void (*checkpoint_trouble)(void *data, size_t task, const char *text, int64_t since_ms);
 	/* Its program has told numbers, new from that one on. */
 	void (*numbers)(void *data, size_t task, const struct number_list *numbers, size_t first);
+	/* One of split_list_file and split_state_file has changed. NULL: it need not be told. */
+	void (*file_written)(void *data, const char *path);
 	/* The job may begin, as far as its user held it. False: it was not held. */
 	bool (*release)(void *data);
 	/* The job's processes are to have these tokens: as scheduler_ops.take_tokens(). */
@@ -62,6 +64,7 @@ struct api_options {
 	const char *host; /* the name by which others reach that address; NULL: itself */
 	const char *token;
 	const char *kv_file; /* the store is kept there for the AM that follows; NULL: it is not */
+	const char *split_list_file, *split_state_file; /* likewise, of the queues of splits */
 	const char *rendezvous_file; /* likewise, of the ring that forms; NULL: it is not */
 	const char *ring_file;	     /* for the AM that follows (api_ring.h); NULL: none */
 	struct http_limits limits;   /* 0: as documented; connections: by the number of tasks */

@@ -8,12 +8,35 @@
 #include "base/mem.h"
 #include "net/http_message.h"
 #include "web/access.h"
+#include "web/ui_head.h"
+
+#define ORDERER_BYTES 255
+
+/* Programs of the job have the token, too, so this is believed of the owner and of no one else. */
+static const char *spoken_for(const struct http_request *request)
+{
+	const char *user = http_request_access(request) == HTTP_ACCESS_ALL
+				   ? http_request_header(request, UI_ORDERER_HEADER)
+				   : NULL;
+
+	return user && *user && strlen(user) <= ORDERER_BYTES ? user : NULL;
+}
+
+const char *api_orderer(const struct http_request *request)
+{
+	const char *user = spoken_for(request);
+
+	return user ? user : http_request_user(request);
+}
 
 void api_audit(struct api *api, const struct http_request *request, const char *action,
 	       const char *outcome, const char *detail)
 {
 	char *address cleanup_free = http_request_peer(request);
-	const char *user = http_request_user(request);
+	const char *user = http_request_user(request), *for_user = spoken_for(request);
+	char *words cleanup_free = for_user ? mem_printf("for %s%s%s", for_user, detail ? ": " : "",
+							 detail ? detail : "")
+					    : mem_strdup(detail);
 
 	audit_write(&(struct audit_line){
 		.user = user ? user : api->host.job->user,
@@ -24,7 +47,7 @@ void api_audit(struct api *api, const struct http_request *request, const char *
 		.action = action,
 		.job = api->host.job->id,
 		.outcome = outcome,
-		.detail = detail,
+		.detail = words,
 	});
 }
 

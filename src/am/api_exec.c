@@ -99,15 +99,17 @@ static bool is_allowed(const struct api *api)
 	return !text || str_parse_bool(text, &value) < 0 || value;
 }
 
-/* Why no command can be started there now; NULL: one can. */
-static const char *find_obstacle(const struct api_task *task)
+/* Why no command can be started there now, and the code of that where it has one; NULL: one can. */
+static const char *find_obstacle(const struct api_task *task, const char **code)
 {
 	const struct task *known = machine_task(task->api->host.machine, task->number);
 	size_t count = 0;
 	const struct api_session *session;
 
-	if (known->state != TASK_RUNNING || task->executor_attempt != known->attempt)
+	if (known->state != TASK_RUNNING || task->executor_attempt != known->attempt) {
+		*code = "no-program";
 		return "it runs no program";
+	}
 	LIST_FOREACH(session, &task->sessions, link)
 	count++;
 	return count < SESSION_ORDERS_MAX ? NULL : "too many commands of people run there";
@@ -122,8 +124,9 @@ static void open_session(struct api *api, struct http_request *request, int64_t 
 	if (!task)
 		return;
 	bool is_refused = !is_allowed(api);
+	const char *code = "conflict";
 	const char *obstacle =
-		is_refused ? "tony.am.allow-exec is false here" : find_obstacle(task);
+		is_refused ? "tony.am.allow-exec is false here" : find_obstacle(task, &code);
 	char *detail cleanup_free =
 		port > 0 ? mem_printf("%s port %d", name, (int)port) : mem_strdup(name);
 	api_audit(api, request, port > 0 ? "port-forward" : "exec",
@@ -132,7 +135,7 @@ static void open_session(struct api *api, struct http_request *request, int64_t 
 			     : "done",
 		  detail);
 	if (obstacle) {
-		http_answer_error(request, 409, "conflict", "%s: %s", name, obstacle);
+		http_answer_error(request, 409, code, "%s: %s", name, obstacle);
 		return;
 	}
 	struct api_session *session = mem_alloc(sizeof(*session));

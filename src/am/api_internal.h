@@ -11,6 +11,7 @@
 #include "am/kept_kv.h"
 #include "am/kv.h"
 #include "am/log_relay.h"
+#include "am/split_sets.h"
 #include "am/usage.h"
 #include "am/user_series.h"
 #include "am/viewers.h"
@@ -124,6 +125,16 @@ struct api_ui {
 	struct ui_door *door; /* NULL: nobody has asked for one */
 };
 
+/* api_splits.c */
+struct api_splits {
+	struct split_sets *sets;
+	TAILQ_HEAD(, api_split_waiter) waiters;
+	char *trouble;	      /* why they are not kept for an AM that follows; NULL: they are */
+	struct event changed; /* active: tasks have changed */
+	struct event expiry;  /* pending: of leases that are not renewed */
+	struct event keep;    /* pending: to tell the host of files that have changed */
+};
+
 /* The members above the blank line are set once, for all. Below it each has one owner. */
 struct api {
 	struct api_host host;
@@ -159,6 +170,7 @@ struct api {
 	struct api_work work;
 	struct api_advice advice;
 	struct api_ui ui;
+	struct api_splits splits;
 	LIST_HEAD(, api_event_follower) event_followers;
 	LIST_HEAD(, api_waiter) waiters; /* who is answered when something is kept */
 };
@@ -174,6 +186,10 @@ void api_handle_tokens_look(void *data, struct http_request *request);
 void api_handle_tokens(void *data, struct http_request *request);
 
 /* ---- api_audit.c: audit lines (web/audit.h) */
+
+/* The user who gives this order and is not simply who has the token: one who has proven his name,
+ * or for whom a portal speaks. NULL: the owner, or a page that he opened. */
+const char *api_orderer(const struct http_request *request);
 
 /* Of a caller who has shown the token, or has proven to be a user who may do that. */
 void api_audit(struct api *api, const struct http_request *request, const char *action,
@@ -278,6 +294,15 @@ void api_task_write_series(const struct api_task *task, size_t points, struct st
 void api_append_metrics(const struct api *api, size_t number, size_t points, struct str *text);
 char *api_task_name(const struct api *api, size_t number); /* the caller frees */
 
+/* ---- api_splits.c: queues of splits */
+
+/* With what AMs before have kept in these files; NULL: nothing is kept. */
+void api_splits_open(struct api *api, const char *list_file, const char *state_file);
+void api_splits_close(struct api *api);
+void api_splits_check(struct api *api);	   /* tasks may have come or gone */
+void api_splits_conclude(struct api *api); /* answers whoever waits */
+json_t *api_splits_to_json(const struct api *api);
+
 /* ---- api_session.c */
 bool api_session_has_news(const struct api_task *task);
 /* Commands that its executor was not told of, and is now: how many. Borrowed. */
@@ -343,12 +368,23 @@ void api_handle_metrics(void *data, struct http_request *request);
 void api_handle_series(void *data, struct http_request *request);
 void api_handle_use(void *data, struct http_request *request);
 void api_handle_work(void *data, struct http_request *request);
+void api_handle_sweep(void *data, struct http_request *request); /* its table of trials */
 
 void api_handle_ui(void *data, struct http_request *request);
 void api_handle_ui_folder(void *data, struct http_request *request);
 
 /* Answers those that wait for a value, with what there is. */
 void api_kv_conclude(struct api *api);
+void api_handle_splits(void *data, struct http_request *request);
+void api_handle_splits_of(void *data, struct http_request *request);
+void api_handle_splits_put(void *data, struct http_request *request);
+void api_handle_splits_claim(void *data, struct http_request *request);
+void api_handle_splits_lease(void *data, struct http_request *request);
+void api_handle_splits_renew(void *data, struct http_request *request);
+void api_handle_splits_done(void *data, struct http_request *request);
+void api_handle_splits_state(void *data, struct http_request *request);
+void api_handle_splits_restore(void *data, struct http_request *request);
+
 void api_handle_kv_put(void *data, struct http_request *request);
 void api_handle_kv_get(void *data, struct http_request *request);
 void api_handle_kv_delete(void *data, struct http_request *request);

@@ -117,16 +117,19 @@ void api_handle_kill(void *data, struct http_request *request)
 {
 	struct api *api = data;
 	struct err err cleanup_err = {0};
-	char *reason cleanup_free = NULL;
+	char *by cleanup_free = NULL, *reason cleanup_free = NULL;
 	size_t length;
 
 	const char *body = http_request_body(request, &length);
-	if (command_parse_kill(&reason, body, length, &err) < 0) {
+	if (command_parse_kill(&by, &reason, body, length, &err) < 0) {
 		api_answer_bad(request, &err);
 		return;
 	}
-	const char *user = http_request_user(request);
-	char *text cleanup_free = mem_printf("killed by %s%s%s", user ? user : "the user",
+	const char *user = api_orderer(request);
+	char *text cleanup_free = mem_printf("killed by %s%s%s",
+					     user ? user
+					     : by ? by
+						  : "the user",
 					     reason ? ": " : "", reason ? reason : "");
 	struct cause cause = {.kind = CAUSE_KILLED_BY_USER, .text = text};
 	bool ends = api->host.deliver(api->host.data,
@@ -145,9 +148,11 @@ void api_handle_restart(void *data, struct http_request *request)
 
 	if (!task)
 		return;
-	bool restarts = api->host.deliver(
-		api->host.data,
-		&(struct machine_event){.kind = EVENT_RESTART_TASK, .task = task->number});
+	const struct cause by = {.text = api_orderer(request)};
+	bool restarts = api->host.deliver(api->host.data,
+					  &(struct machine_event){.kind = EVENT_RESTART_TASK,
+								  .task = task->number,
+								  .cause = by.text ? &by : NULL});
 	api_audit(api, request, "restart", restarts ? "done" : "conflict",
 		  http_request_parameter(request, "task"));
 	if (restarts)

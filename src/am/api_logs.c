@@ -93,13 +93,26 @@ static bool send_begun(struct api_log_follower *follower)
 	return send_file(follower);
 }
 
+/* Where a search goes on that has met the present end: at the line that has no newline yet. */
+static struct log_span find_place(const struct api_log_follower *follower)
+{
+	char text[LOG_POSITION_SIZE];
+
+	if (follower->reader)
+		log_source_tell(follower->reader, text);
+	return log_question_place(&follower->question,
+				  follower->reader ? text : follower->question.from);
+}
+
 /* That there is nothing more for now, once. */
 static bool send_end(struct api_log_follower *follower)
 {
 	if (follower->knows_end)
 		return false;
+	const struct log_span place = find_place(follower);
 	follower->knows_end = true;
-	return log_question_send(&follower->question, follower->stream, NULL);
+	return follower->question.is_framed &&
+	       log_question_send(&follower->question, follower->stream, &place);
 }
 
 /* A piece is small: all of it. */
@@ -116,7 +129,7 @@ static bool send_piece(struct api_log_follower *follower)
 	}
 	if (piece->is_last)
 		follower->whole = follower->read;
-	bool is_end = piece->at_end;
+	bool is_end = piece->at_end && follower->question.left > 0; /* all of it was sent */
 	log_piece_release(mem_steal(&follower->piece));
 	if (is_end && !follower->question.follows)
 		follower->question.left = 0;
@@ -304,6 +317,20 @@ static enum outlook look_for_more(struct api_log_follower *follower)
 	return follower->question.follows && !has_ended(follower) ? OUTLOOK_LATER : OUTLOOK_NONE;
 }
 
+/* There is nothing more. */
+static void send_all(struct api_log_follower *follower)
+{
+	const bool tells =
+		follower->reader && follower->question.search.text && !follower->question.follows;
+
+	send_begun(follower);
+	if (tells && follower->question.left > 0)
+		send_end(follower);
+	else if (!send_missed(follower) && is_cut(follower))
+		log_question_send(&follower->question, follower->stream,
+				  &(struct log_span){.part = LOG_FRAME_CUT});
+}
+
 static void fill(void *data, struct http_stream *stream)
 {
 	struct api_log_follower *follower = data;
@@ -325,10 +352,7 @@ static void fill(void *data, struct http_stream *stream)
 		timer_start(&follower->poll, POLL_MS);
 		break;
 	case OUTLOOK_NONE:
-		send_begun(follower);
-		if (!send_missed(follower) && is_cut(follower))
-			log_question_send(&follower->question, follower->stream,
-					  &(struct log_span){.part = LOG_FRAME_CUT});
+		send_all(follower);
 		free_follower(follower);
 		http_stream_end(stream);
 	}

@@ -112,6 +112,23 @@ void api_handle_diff(void *data, struct http_request *request)
 				  "no difference of this job's code is kept");
 }
 
+/* The sweep's own process writes it. */
+void api_handle_sweep(void *data, struct http_request *request)
+{
+	const struct job *job = ((const struct api *)data)->host.job;
+	size_t length = 0;
+	char *path cleanup_free =
+		job_is_sweep(job) ? fs_join(job->checkpoint_dir, HISTORY_SWEEP) : NULL;
+	char *table cleanup_free =
+		path ? fs_read_file(path, HISTORY_SWEEP_CAP, &length, NULL) : NULL;
+
+	if (table)
+		http_answer_bytes(request, 200, "application/json", table, length);
+	else
+		http_answer_error(request, 404, "not-found",
+				  path ? "the sweep has not begun yet" : "this job is no sweep");
+}
+
 void api_handle_cluster(void *data, struct http_request *request)
 {
 	api_spec_answer(data, request, "", "");

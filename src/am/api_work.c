@@ -191,6 +191,9 @@ void api_handle_work(void *data, struct http_request *request)
 
 	api_find_stragglers(api);
 	json_object_set_new(answer, "stragglers", stragglers_to_json(api));
+	json_t *splits cleanup_json = api_splits_to_json(api);
+	if (json_array_size(splits) > 0)
+		json_object_set(answer, "splits", splits);
 	http_answer_json(request, 200, answer);
 }
 

@@ -9,20 +9,27 @@
 
 enum { REASON_CAP = 1024 };
 
-int command_parse_kill(char **reason, const char *bytes, size_t length, struct err *err)
+static int read_words(const json_t *body, const char *name, char **words, struct err *err)
 {
 	char *text cleanup_free = NULL;
 
-	*reason = NULL;
+	if (json_read_text(body, name, &text, err) < 0)
+		return -1;
+	if (text && strlen(text) > REASON_CAP)
+		return err_set(err, ERR_INPUT, "%s: is longer than %d bytes", name, REASON_CAP);
+	*words = text ? str_printable(text, strlen(text)) : NULL;
+	return 0;
+}
+
+int command_parse_kill(char **by, char **reason, const char *bytes, size_t length, struct err *err)
+{
+	*by = *reason = NULL;
 	if (length == 0)
 		return 0;
 	json_t *body cleanup_json = message_parse(bytes, length, err);
-	if (!body || json_read_text(body, "reason", &text, err) < 0)
-		return -1;
-	if (text && strlen(text) > REASON_CAP)
-		return err_set(err, ERR_INPUT, "reason: is longer than %d bytes", REASON_CAP);
-	*reason = text ? str_printable(text, strlen(text)) : NULL;
-	return 0;
+	return body && read_words(body, "by", by, err) == 0
+		       ? read_words(body, "reason", reason, err)
+		       : -1;
 }
 
 static int read_wanted(const struct job *job, const char *name, const json_t *value, int *wanted,

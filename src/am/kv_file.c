@@ -143,7 +143,7 @@ static int append(struct kv_file *file, const struct kv_change *change, struct e
 
 	kv_change_append(change, &bytes);
 	if (fs_write_all(file->fd, bytes.text, bytes.length, err) < 0)
-		return -1;
+		return err_wrap(err, "%s", file->path);
 	file->length += bytes.length;
 	return 0;
 }
@@ -164,11 +164,12 @@ static void copy_value(void *data, const char *key, const void *value, size_t le
 		copy->result = append(&copy->draft, &change, copy->err);
 }
 
-static int write_anew(struct kv_file *file, const struct kv *kv, struct err *err)
+int kv_file_write_anew(struct kv_file *file, const struct kv *kv, struct err *err)
 {
 	char *path cleanup_free = mem_printf("%s.draft", file->path);
 	struct copy copy = {.err = err};
 
+	copy.draft.path = path;
 	copy.draft.fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
 	if (copy.draft.fd < 0)
 		return err_set_errno(err, "%s", path);
@@ -191,5 +192,5 @@ int kv_file_add(struct kv_file *file, const struct kv_change *change, const stru
 {
 	if (append(file, change, err) < 0)
 		return -1;
-	return file->length > 2 * kv_total(kv) + SLACK ? write_anew(file, kv, err) : 0;
+	return file->length > 2 * kv_total(kv) + SLACK ? kv_file_write_anew(file, kv, err) : 0;
 }

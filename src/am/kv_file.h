@@ -37,5 +37,8 @@ void kv_file_close(struct kv_file *file); /* NULL is fine */
  * anew. */
 int kv_file_add(struct kv_file *file, const struct kv_change *change, const struct kv *kv,
 		struct err *err);
+/* As `kv` is now. -1: the file is what it was. After a change that could not be added no other is,
+ * until this has been done. */
+int kv_file_write_anew(struct kv_file *file, const struct kv *kv, struct err *err);
 
 #endif

@@ -45,6 +45,7 @@ struct victims {
 struct hunt {
 	pid_t root;
 	const char *mark;
+	const char *spared; /* a mark, of whole trees; NULL: none */
 	const pid_t *protect;
 	size_t protect_count;
 	struct stat program;	/* the caller's own file */
@@ -114,7 +115,8 @@ static void list_victims(struct hunt *hunt)
 	struct victims victims = {.items = mem_alloc_array(scan->count, sizeof(struct victim))};
 	bool *chosen cleanup_free = mem_alloc_array(scan->count, sizeof(*chosen));
 	size_t count;
-	const struct proc_entry **found = proc_scan_descendants(scan, hunt->root, &count);
+	const struct proc_entry **found =
+		proc_scan_descendants(scan, hunt->root, hunt->spared, &count);
 
 	for (size_t i = 0; i < count; i++)
 		chosen[found[i] - scan->items] = true;
@@ -133,7 +135,7 @@ static void list_victims(struct hunt *hunt)
 	hunt->victims = victims;
 }
 
-static bool descends(pid_t pid, pid_t root)
+static bool descends(pid_t pid, pid_t root, const char *spared)
 {
 	struct proc_entry entry;
 	pid_t at = pid;
@@ -145,6 +147,8 @@ static bool descends(pid_t pid, pid_t root)
 			at = pid; /* an ancestor died under way: there is a new parent */
 			continue;
 		}
+		if (spared && proc_has_mark(at, spared))
+			return false;
 		if (entry.parent == root)
 			return true;
 		if (entry.parent <= 1)
@@ -166,7 +170,8 @@ static void meet(struct hunt *hunt, pid_t pid)
 		waitpid(pid, NULL, WNOHANG);
 	if (entry.dead || is_victim(&hunt->victims, &entry.id))
 		return;
-	if (!descends(pid, hunt->root) && !(hunt->mark && proc_has_mark(pid, hunt->mark)))
+	if (!descends(pid, hunt->root, hunt->spared) &&
+	    !(hunt->mark && proc_has_mark(pid, hunt->mark)))
 		return;
 	if (hunt->stop_on_sight)
 		pidfd_send_signal(fd, SIGSTOP, NULL, 0);
@@ -342,23 +347,35 @@ static bool kill_all(struct hunt *hunt)
 	return hunt->victims.count == 0;
 }
 
+static int end_hunted(struct hunt *hunt, int signal, int64_t grace_ms)
+{
+	stat("/proc/self/exe", &hunt->program);
+	look(hunt);
+	if (hunt->victims.count > 0 && signal != SIGKILL) {
+		signal_all(hunt, signal);
+		signal_all(hunt, SIGCONT); /* a stopped process heeds no signal */
+		wait_for_all(hunt, clock_monotonic_ms() + grace_ms);
+	}
+	int left = (int)hunt->victims.count;
+	if (left > 0 && !kill_all(hunt))
+		left = -1;
+	free(hunt->victims.items);
+	proc_scan_finish(&hunt->scan);
+	return left;
+}
+
 int proc_end_all(pid_t root, const char *mark, const pid_t *protect, size_t protect_count,
 		 int signal, int64_t grace_ms)
 {
 	struct hunt hunt = {
 		.root = root, .mark = mark, .protect = protect, .protect_count = protect_count};
 
-	stat("/proc/self/exe", &hunt.program);
-	look(&hunt);
-	if (hunt.victims.count > 0 && signal != SIGKILL) {
-		signal_all(&hunt, signal);
-		signal_all(&hunt, SIGCONT); /* a stopped process heeds no signal */
-		wait_for_all(&hunt, clock_monotonic_ms() + grace_ms);
-	}
-	int left = (int)hunt.victims.count;
-	if (left > 0 && !kill_all(&hunt))
-		left = -1;
-	free(hunt.victims.items);
-	proc_scan_finish(&hunt.scan);
-	return left;
+	return end_hunted(&hunt, signal, grace_ms);
+}
+
+int proc_end_unspared(const char *spared)
+{
+	struct hunt hunt = {.root = getpid(), .spared = spared};
+
+	return end_hunted(&hunt, SIGKILL, 0);
 }

@@ -171,7 +171,7 @@ static size_t first_child(const struct proc_scan *scan, pid_t parent)
 }
 
 const struct proc_entry **proc_scan_descendants(const struct proc_scan *scan, pid_t root,
-						size_t *count)
+						const char *spared, size_t *count)
 {
 	const struct proc_entry **found = mem_alloc_array(scan->count, sizeof(*found));
 	pid_t parent = root;
@@ -184,7 +184,8 @@ const struct proc_entry **proc_scan_descendants(const struct proc_scan *scan, pi
 		     i < scan->count && scan->items[i].parent == parent; i++) {
 			/* The scan is no snapshot: a pid reused on the way could close a circle. */
 			if (!scan->items[i].dead && *count < scan->count &&
-			    scan->items[i].id.pid != root)
+			    scan->items[i].id.pid != root &&
+			    !(spared && proc_has_mark(scan->items[i].id.pid, spared)))
 				found[(*count)++] = &scan->items[i];
 		}
 		if (next == *count)

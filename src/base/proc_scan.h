@@ -29,9 +29,10 @@ void proc_scan_take(struct proc_scan *scan);
 void proc_scan_finish(struct proc_scan *scan);
 
 /* The live descendants of `root` (without it), parents before children, as pointers into the scan;
- * the caller frees. `scan` may be reused afterwards, but not finished before. */
+ * the caller frees. `scan` may be reused afterwards, but not finished before. Of those that carry
+ * the mark `spared` (NULL: none) neither they nor what descends from them is listed. */
 const struct proc_entry **proc_scan_descendants(const struct proc_scan *scan, pid_t root,
-						size_t *count);
+						const char *spared, size_t *count);
 
 /* True when the process's environment holds exactly `mark`. */
 bool proc_has_mark(pid_t pid, const char *mark);

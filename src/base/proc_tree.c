@@ -81,7 +81,7 @@ static void look_at_all(struct proc_tree *tree)
 	size_t count;
 
 	proc_scan_take(&scan);
-	const struct proc_entry **found = proc_scan_descendants(&scan, tree->root, &count);
+	const struct proc_entry **found = proc_scan_descendants(&scan, tree->root, NULL, &count);
 	tree->members = NULL;
 	tree->count = tree->capacity = 0;
 	for (size_t i = 0; i < count; i++) {

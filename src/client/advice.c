@@ -13,6 +13,7 @@
 #include "client/ended_jobs.h"
 #include "client/remedy.h"
 #include "scheduler/job_stores.h"
+#include "sweep/state.h"
 
 #define METRICS_CAP ((size_t)256 << 20)
 #define SUMMARY_CAP ((size_t)1 << 20)
@@ -109,6 +110,61 @@ json_t *advice_summary(const struct opened *opened)
 		read_kept(opened->id, HISTORY_SUMMARY, SUMMARY_CAP, &length, NULL);
 
 	return text ? json_parse(text, length, NULL) : NULL;
+}
+
+/* The sweep was gone before it saw the end of a trial's job. */
+static void settle_trial(json_t *trial)
+{
+	const char *state = json_string_value(json_object_get(trial, "state"));
+	const char *id = json_string_value(json_object_get(trial, "job"));
+	struct opened job cleanup_opened = {0};
+	struct err err cleanup_err = {0};
+
+	if (!id || !str_equal(state, trial_state_name(TRIAL_RUNNING)))
+		return;
+	if (opened_find(&job, id, &err) < 0) {
+		if (err.kind == ERR_NOT_FOUND)
+			json_set_text(trial, "state", trial_state_name(TRIAL_KILLED));
+		return;
+	}
+	if (!job.view->is_final)
+		return;
+	json_set_text(trial, "state",
+		      trial_state_name(job.view->state == JOB_SUCCEEDED ? TRIAL_COMPLETED
+				       : job.view->state == JOB_KILLED	? TRIAL_KILLED
+									: TRIAL_FAILED));
+	if (job.view->state != JOB_SUCCEEDED)
+		json_set_text(trial, "text", job.view->message);
+	if (job.view->ended_ms > 0)
+		json_set_int(trial, "ended_ms", job.view->ended_ms);
+}
+
+static json_t *settle_trials(const struct opened *opened, json_t *sweep)
+{
+	json_t *trial;
+	size_t i;
+
+	json_array_foreach(json_object_get(opened->view->is_final ? sweep : NULL, "trials"), i,
+			   trial)
+	{
+		settle_trial(trial);
+	}
+	return sweep;
+}
+
+json_t *advice_sweep(const struct opened *opened)
+{
+	size_t length = 0;
+
+	if (!job_is_sweep(opened->view->job))
+		return NULL;
+	char *path cleanup_free = fs_join(opened->view->job->checkpoint_dir, HISTORY_SWEEP);
+	char *here cleanup_free = fs_read_file(path, HISTORY_SWEEP_CAP, &length, NULL);
+	char *kept cleanup_free =
+		here ? NULL
+		     : read_kept(opened->id, HISTORY_SWEEP, HISTORY_SWEEP_CAP, &length, NULL);
+	const char *text = here ? here : kept;
+	return text ? settle_trials(opened, json_parse(text, length, NULL)) : NULL;
 }
 
 static void find_metrics(const struct opened *opened, struct advise_uses *uses)

@@ -20,6 +20,10 @@ json_t *advice_series(const struct opened *opened);
 /* The job's summary.json; NULL: no history has one. The caller frees. */
 json_t *advice_summary(const struct opened *opened);
 
+/* A sweep's table, as GET /v1/sweep has it: while its directory is there, that of now. NULL: it has
+ * none (yet). The caller frees. */
+json_t *advice_sweep(const struct opened *opened);
+
 /* Whether a history has the job: of one that has just ended a moment later. */
 bool advice_is_kept(const struct opened *opened);
 

@@ -1,12 +1,16 @@
 #include "client/clearing.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "client/job_array.h"
+#include "client/job_list.h"
+#include "client/opened.h"
 #include "client/report.h"
 #include "client/schedulers.h"
 #include "client/stage_cache.h"
@@ -32,6 +36,7 @@ void clearing_finish(struct clearing *clearing)
 	map_destroy(clearing->jobs);
 	map_destroy(clearing->staying);
 	map_destroy(clearing->told);
+	map_destroy(clearing->users);
 	json_decref(clearing->rows);
 }
 
@@ -69,6 +74,60 @@ static void tell_job(struct clearing *clearing, const char *id)
 	clearing->bytes += removal->bytes;
 	if (!clearing->as_json)
 		print_job(clearing, id);
+}
+
+/* ---- what a live pipeline uses ------------------------------------------------------------ */
+
+static bool is_of_pipeline(const struct str_list *tags)
+{
+	for (size_t i = 0; i < tags->count; i++)
+		if (str_starts_with(tags->items[i], JOB_ARRAY_PIPELINE))
+			return true;
+	return false;
+}
+
+static void note_uses(struct clearing *clearing, const char *id)
+{
+	struct opened opened cleanup_opened = {0};
+
+	if (opened_find(&opened, id, NULL) < 0 || opened.view->is_final)
+		return;
+	for (size_t i = 0; i < opened.job->uses.count; i++) {
+		const char *equals = strchr(opened.job->uses.items[i], '=');
+		if (equals)
+			map_set(clearing->users, equals + 1, mem_strdup(id));
+	}
+}
+
+/* Of any engine: a pipeline's jobs may be on several. */
+static int find_users(struct clearing *clearing, struct err *err)
+{
+	const struct job_list_filter filter = {
+		.own_only = true, .live_only = true, .patience_ms = SCHEDULERS_PATIENCE_MS};
+	struct job_list list cleanup_job_list = {0};
+
+	if (job_list_find(&filter, &list, err) < 0)
+		return -1;
+	clearing->users = map_create(free);
+	for (size_t i = 0; i < list.count; i++)
+		if (is_of_pipeline(&list.items[i].tags))
+			note_uses(clearing, list.items[i].id);
+	return 0;
+}
+
+static int check_unused(struct clearing *clearing, const char *id, const struct job *job,
+			struct err *err)
+{
+	if (!job || (!is_of_pipeline(&job->tags) && !job->sweep))
+		return 0;
+	if (!clearing->users && find_users(clearing, err) < 0)
+		return -1;
+	const char *user = map_get(clearing->users, id);
+	return user ? err_set(err, ERR_USAGE,
+			      "%s stays: %s, a job of a pipeline, uses its results; remove it once "
+			      "that has ended",
+			      id, user)
+		    : 0;
 }
 
 /* ---- one job ------------------------------------------------------------------------------ */
@@ -109,8 +168,9 @@ static int try_history(const struct clearing *clearing, const struct job_stores 
 
 /* The history goes last: an AM that is still there would publish it anew. Nothing goes before its
  * place is known to let it go. */
-static int remove_job(struct clearing *clearing, const struct scheduler_client_ops *ops,
-		      const char *id, const struct job *job, struct err *err)
+static int remove_job(const struct clearing *clearing, const struct scheduler_client_ops *ops,
+		      const char *id, const struct job *job, struct removal *removal,
+		      struct err *err)
 {
 	struct job_stores own cleanup_job_stores = {0};
 	bool has_more = ops && !ops->traits->is_history; /* than its history */
@@ -121,10 +181,9 @@ static int remove_job(struct clearing *clearing, const struct scheduler_client_o
 		return -1;
 	if (clearing->with_history && has_more && try_history(clearing, &own, id, err) < 0)
 		return -1;
-	if (has_more && scheduler_remove_job(ops, id, &clearing->removal, err) < 0)
+	if (has_more && scheduler_remove_job(ops, id, removal, err) < 0)
 		return -1;
-	return clearing->with_history ? remove_history(clearing, &own, id, &clearing->removal, err)
-				      : 0;
+	return clearing->with_history ? remove_history(clearing, &own, id, removal, err) : 0;
 }
 
 void clearing_choose(struct clearing *clearing, const struct str_list *ids)
@@ -132,11 +191,23 @@ void clearing_choose(struct clearing *clearing, const struct str_list *ids)
 	str_list_copy(&clearing->removal.chosen, ids);
 }
 
+int clearing_check(struct clearing *clearing, const struct scheduler_client_ops *ops,
+		   const char *id, const struct job *job, struct err *err)
+{
+	struct removal trial cleanup_removal = {.is_dry = true, .is_whole = clearing->with_history};
+
+	str_list_copy(&trial.chosen, &clearing->removal.chosen);
+	return check_unused(clearing, id, job, err) < 0
+		       ? -1
+		       : remove_job(clearing, ops, id, job, &trial, err);
+}
+
 int clearing_remove(struct clearing *clearing, const struct scheduler_client_ops *ops,
 		    const char *id, const struct job *job, struct err *err)
 {
 	removal_begin(&clearing->removal);
-	if (remove_job(clearing, ops, id, job, err) < 0) {
+	if (check_unused(clearing, id, job, err) < 0 ||
+	    remove_job(clearing, ops, id, job, &clearing->removal, err) < 0) {
 		map_set(clearing->staying, id, clearing);
 		return -1;
 	}

@@ -16,6 +16,8 @@ struct clearing {
 	struct map *jobs;	  /* the ids of those removed */
 	struct map *staying;	  /* of those that were not */
 	struct map *told;	  /* the warnings about them */
+	struct map *users; /* by a job's id, that of a live job which uses its results; NULL: not
+			    * looked for yet */
 	json_t *rows;
 	int64_t bytes;	     /* of all */
 	int64_t cache_bytes; /* of what was sent to a cluster */
@@ -29,6 +31,11 @@ void clearing_finish(struct clearing *clearing);
 
 /* Before the first of them is removed: jobs that use each other's folders go together. */
 void clearing_choose(struct clearing *clearing, const struct str_list *ids);
+
+/* Whether clearing_remove() would be refused: before another job goes that is of no use without it.
+ */
+int clearing_check(struct clearing *clearing, const struct scheduler_client_ops *ops,
+		   const char *id, const struct job *job, struct err *err);
 
 /* Removes what is left of an ended job; tells it unless `as_json`. `ops` NULL: nothing but its
  * history is left. `job` (NULL: not known): its description, which says where its history is. */

@@ -13,6 +13,7 @@
 #include "base/user.h"
 #include "client/describe_internal.h"
 #include "client/framework_file.h"
+#include "client/sweep_config.h"
 #include "framework/framework.h"
 #include "job/job_fields.h"
 #include "net/trust_store.h"
@@ -246,6 +247,18 @@ void description_finish(struct description *description)
 	*description = (struct description){0};
 }
 
+/* The sweep's own process reads it again. */
+static void describe_sweep(const struct describer *describer)
+{
+	struct sweep_config sweep cleanup_sweep_config = {0};
+	struct err err cleanup_err = {0};
+	const char *key;
+
+	if (sweep_is_configured(describer->job->config) &&
+	    sweep_config_read(describer->job->config, &sweep, &key, &err) < 0)
+		describe_error(describer, key, "%s", err_message(&err));
+}
+
 static void describe_rest(struct describer *describer)
 {
 	describe_fields(describer, job_fields, job_field_count, describer->job, NULL);
@@ -262,6 +275,7 @@ static void describe_rest(struct describer *describer)
 	describe_notices(describer);
 	describe_effects(describer);
 	describe_record(describer);
+	describe_sweep(describer);
 	describe_policy(describer);
 }
 
@@ -301,6 +315,7 @@ int describe_from_options(const struct job_options *options, const struct str_li
 	if (job_options_load(options, command, &conf, err) < 0)
 		return -1;
 	int result = describe_job(conf, options, description, err);
-	describe_print_warnings(conf);
+	if (!options->is_told)
+		describe_print_warnings(conf);
 	return result;
 }

@@ -104,6 +104,9 @@ static void tell_no_command(const struct describer *describer, const char *type)
 			       "task type %s has no command; write -- COMMAND, --executes COMMAND, "
 			       "%s or tony.containers.command",
 			       type, key);
+	else if (describer->options->load)
+		problems_error(describer->problems, source,
+			       "no command: write it as tony.containers.command");
 	else
 		problems_error(describer->problems, source,
 			       "no command: write it after --, as in tony submit -- python3 "

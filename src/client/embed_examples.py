@@ -1,6 +1,6 @@
 """embed_examples.py EXAMPLES OUTPUT.c OUTPUT.d: the folders that `tony init` writes, as C (examples.h).
 
-An example is a folder with a tony.xml and a README.md, of which the first line below the title says
+An example is a folder with a tony.xml or pipeline.xml and a README.md, of which the first line below the title says
 what it shows, and the first indented block what to type. Links are resolved. The third file tells
 ninja what this was made of: the folders too, so that a new file is seen.
 """
@@ -8,6 +8,8 @@ ninja what this was made of: the folders too, so that a new file is seen.
 import os
 import re
 import sys
+
+JOB_FILES = "tony.xml", "pipeline.xml"
 
 
 def walk(folder):
@@ -90,7 +92,7 @@ def main():
         folder = os.path.join(root, name)
         if os.path.isdir(folder):
             writer.made_of.append(folder)
-        if all(os.path.exists(os.path.join(folder, part)) for part in ("tony.xml", "README.md")):
+        if any(os.path.exists(os.path.join(folder, part)) for part in JOB_FILES):
             writer.add(name, folder)
     with open(output, "w", encoding="utf-8") as file:
         file.write(writer.text())

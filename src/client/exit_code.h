@@ -13,10 +13,11 @@
 		JOB_FAILED, 1, "job-failed",                                                       \
 		"The job failed") row(USAGE, 2, "usage",                                           \
 				      "The words of the command are wrong; nothing was done")      \
-		row(CONFIG, 3, "config", "A file is wrong or missing; nothing was started")        \
-			row(NOT_FOUND, 4, "not-found", "There is no such job, task or file") row(  \
-				UNREACHABLE, 5, "unreachable",                                     \
-				"The application master or scheduler does not answer")             \
+		row(CONFIG, 3, "config", "A file is wrong or missing; nothing was started") row(   \
+			NOT_FOUND, 4, "not-found",                                                 \
+			"There is no such job, task or file, or it runs no program")               \
+			row(UNREACHABLE, 5, "unreachable",                                         \
+			    "The application master or scheduler does not answer")                 \
 				row(DENIED, 6, "denied", "Permission was denied") row(             \
 					CAPACITY, 7, "capacity",                                   \
 					"The scheduler can never give what the job asks for, or "  \

@@ -200,6 +200,23 @@ static void on_look(evutil_socket_t fd, short what, void *data)
 
 /* ------------------------------------------------------------------------------------------- */
 
+static bool is_on_this_machine(const struct forward_options *options)
+{
+	return !options->opened->ops->traits->remote_am;
+}
+
+/* Its program most likely has the port itself. */
+static int hint_at_program(const struct lead *lead, struct err *err)
+{
+	char *said cleanup_free = mem_strdup(err_message(err));
+
+	return err_set(
+		err, err->kind,
+		"%s; %s is on this machine: if its program has the port, it is reached there "
+		"already, and :%d leads there from any free port",
+		said, lead->forward->options->task, (int)lead->there);
+}
+
 static int listen_here(struct lead *lead, int64_t here, struct err *err)
 {
 	const struct forward_options *options = lead->forward->options;
@@ -215,7 +232,9 @@ static int listen_here(struct lead *lead, int64_t here, struct err *err)
 								  .accepted = on_accept,
 								  .data = lead},
 				     err);
-	return lead->port ? 0 : -1;
+	if (lead->port)
+		return 0;
+	return is_on_this_machine(options) && here == lead->there ? hint_at_program(lead, err) : -1;
 }
 
 static int serve(struct forward *forward, struct err *err)

@@ -81,6 +81,7 @@ void framework_file_describe(struct describer *describer)
 
 	if (err.kind != ERR_NONE) {
 		describe_error(describer, FILE_KEY, "%s", err_message(&err));
+		describer->problems->in_files = true; /* though its name may have been typed */
 		return;
 	}
 	if (!text)
@@ -101,5 +102,6 @@ void framework_file_describe(struct describer *describer)
 	}
 	job->chief = mem_strdup(chief);
 	mem_replace(&job->framework, mem_strdup(definition->name));
+	job->framework_place = mem_strdup(definition->place);
 	job->framework_file = mem_steal(&text);
 }

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/advice.h"
 #include "client/exit_code.h"
 #include "client/results.h"
 #include "client/tokens_line.h"
@@ -87,6 +88,8 @@ json_t *job_answer(const struct opened *opened)
 		json_object_set_new(object, "work", work);
 	if (tokens)
 		json_object_set_new(object, "tokens", tokens);
+	if (job_is_sweep(opened->view->job))
+		json_object_set_new(object, "trials", advice_sweep(opened));
 	set_places(object, opened);
 	set_am(object, opened);
 	set_cleared(object, opened);

@@ -5,7 +5,8 @@
 
 #include "base/mem.h"
 
-#define BEGINNING "array-"
+/* Of ids of jobs that are submitted together. */
+static const char *const beginnings[] = {JOB_ARRAY_BEGINNING, JOB_ARRAY_PIPELINE};
 
 struct numbers {
 	int64_t *items;
@@ -29,8 +30,9 @@ static int add_range(struct numbers *numbers, const char *text, struct err *err)
 	const char *dash = strchr(range, '-'), *colon = strchr(text, ':');
 
 	if (str_parse_int(start, 0, INT32_MAX, &first) < 0 ||
-	    str_parse_int(dash ? dash + 1 : start, 0, INT32_MAX, &last) < 0 || last < first ||
-	    (colon && (!dash || str_parse_int(colon + 1, 1, INT32_MAX, &step) < 0)))
+	    str_parse_int(dash ? dash + 1 : start, 0, INT64_MAX, &last) < 0 || last < first ||
+	    (colon && (!dash || str_parse_int(colon + 1, 1, INT32_MAX, &step) < 0)) ||
+	    (last > INT32_MAX && (last - first) / step < JOB_ARRAY_MAX))
 		return err_set(err, ERR_USAGE,
 			       "\"%s\" is no range of numbers; write 4, 1-10 or 0-20:5", text);
 	for (int64_t number = first; number <= last; number += step) {
@@ -84,9 +86,14 @@ static void place(struct job *job, int64_t number)
 	str_list_add_format(&job->tags, "%s_%lld", job->array, (long long)number);
 }
 
+char *job_array_make_id(const char *beginning, const struct job *job)
+{
+	return mem_printf("%s%s", beginning, strchr(job->id, '-') + 1);
+}
+
 void job_array_begin(struct job *job, int64_t number)
 {
-	job->array = mem_printf(BEGINNING "%s", strchr(job->id, '-') + 1);
+	job->array = job_array_make_id(JOB_ARRAY_BEGINNING, job);
 	place(job, number);
 }
 
@@ -104,10 +111,14 @@ void job_array_join(struct job *job, const char *array, int64_t number, const st
 
 bool job_array_is_id(const char *word)
 {
-	const char *rest = str_after_form(word, BEGINNING "00000000-000000-xxxxxxxx");
-
-	return rest &&
-	       (!*rest || (*rest == '_' && rest[1] && !rest[1 + strspn(rest + 1, "0123456789")]));
+	for (size_t i = 0; i < array_length(beginnings); i++) {
+		char *form cleanup_free = mem_printf("%s00000000-000000-xxxxxxxx", beginnings[i]);
+		const char *rest = str_after_form(word, form);
+		if (rest && (!*rest || (*rest == '_' && rest[1] &&
+					!rest[strspn(rest, JOB_ARRAY_MEMBER "_-")])))
+			return true;
+	}
+	return false;
 }
 
 bool job_array_is_whole(const char *word)

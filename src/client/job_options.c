@@ -306,6 +306,15 @@ static void set_timeout(const char *text, struct conf *conf)
 			 text, text, text);
 }
 
+/* Parameters of the command line are all there are. */
+static void set_sweep(const struct job_options *options, struct conf *conf)
+{
+	char *all cleanup_free = str_list_join(&options->sweep, " ");
+
+	if (options->sweep.count > 0)
+		set(conf, "--sweep", "tony.sweep.parameters", all);
+}
+
 static void set_plain(const struct job_options *options, struct conf *conf)
 {
 	set(conf, "--name", "tony.application.name", options->name);
@@ -313,6 +322,7 @@ static void set_plain(const struct job_options *options, struct conf *conf)
 	append_all(conf, "--after", "tony.application.after", &options->after);
 	set(conf, "--begin", "tony.application.begin", options->begin);
 	set(conf, "--hold", "tony.application.hold", options->hold ? "true" : NULL);
+	set_sweep(options, conf);
 	set(conf, "--priority", "tony.application.priority", options->priority);
 	set(conf, "--framework", "tony.application.framework", options->framework);
 	set(conf, "--scheduler", "tony.application.scheduler", options->scheduler);
@@ -503,7 +513,9 @@ static int load_files(const struct job_options *options, struct conf *conf, stru
 
 	if (options->earlier)
 		return conf_load_job(conf, options->earlier_name, options->earlier, err);
-
+	if (options->load)
+		return conf_load_site(conf, err) < 0 ? -1
+						     : options->load(options->load_data, conf, err);
 	if (!file || !job_file_is_elsewhere(file))
 		return conf_load_files(conf, file, err);
 	return conf_load_site(conf, err) < 0 ? -1 : job_file_load(conf, file, err);

@@ -36,6 +36,7 @@ struct job_options {
 	bool wait_for_capacity;
 	struct str_list tags, after;
 	char *begin, *priority, *array;
+	struct str_list sweep;
 	bool hold;
 	char *output;
 	char *workers, *ps;
@@ -45,6 +46,10 @@ struct job_options {
 	struct str_list secret, secret_file;
 	char *timeout, *retries;
 	bool allow_unknown_keys;
+	/* In place of a job file: fills the layer of files. NULL: there is none. */
+	int (*load)(void *data, struct conf *conf, struct err *err);
+	void *load_data;
+	bool is_told; /* its warnings were printed before */
 	/* In place of a job file: the configuration that another job had in effect, as struct job's
 	 * `config`, and what messages call it. NULL: there is none. Borrowed. */
 	const json_t *earlier;
@@ -111,6 +116,10 @@ struct job_options {
 			"submit the job once for each number, at most N of them to run at a "      \
 			"time: 1-10%3, 1,4,7, 0-20:5",                                             \
 			.argument = "NUMBERS[%N]"),                                                \
+		OPT_ROW("sweep", owner, member.sweep,                                              \
+			"submit the job for many values of this parameter: lr=0.1,0.01, "          \
+			"batch=32..512:x2, rate=uniform(0,1); may be repeated",                    \
+			.argument = "NAME=VALUES"),                                                \
 		OPT_ROW("framework", owner, member.framework,                                      \
 			"what the programs are written for: pytorch, tensorflow, ...",             \
 			.completion = OPT_COMPLETE_FRAMEWORK, .argument = "NAME"),                 \

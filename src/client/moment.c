@@ -6,6 +6,21 @@
 #include "base/clock.h"
 #include "base/str.h"
 
+/* Of the calendar: mktime() and timegm() take February 30 for a day in March. */
+static int check_day(const char *text, struct err *err)
+{
+	struct tm moment = {0};
+
+	if (!strptime(text, "%Y-%m-%d", &moment))
+		return 0;
+	struct tm day = {
+		.tm_year = moment.tm_year, .tm_mon = moment.tm_mon, .tm_mday = moment.tm_mday};
+	timegm(&day);
+	return day.tm_mday == moment.tm_mday
+		       ? 0
+		       : err_set(err, ERR_USAGE, "\"%s\": there is no such day", text);
+}
+
 /* What may stand behind the seconds: a fraction, and "Z". */
 static bool ends_moment(const char *text)
 {
@@ -31,6 +46,8 @@ int moment_parse(const char *option, const char *text, int64_t *ms, struct err *
 {
 	int64_t ago;
 
+	if (check_day(text, err) < 0)
+		return err_wrap(err, "%s", option);
 	if (parse_date(text, ms))
 		return 0;
 	if (str_parse_duration(text, 1000, &ago) < 0)
@@ -82,6 +99,8 @@ int moment_parse_coming(const char *text, int64_t *ms, struct err *err)
 	static const char now[] = "now+";
 	int64_t now_ms = clock_wall_ms(), in_ms;
 
+	if (check_day(text, err) < 0)
+		return -1;
 	if (str_starts_with(text, now) && str_parse_duration(text + strlen(now), 1000, &in_ms) == 0)
 		*ms = now_ms + in_ms;
 	else if (!parse_clock(text, now_ms, ms) && !parse_coming_date(text, ms))

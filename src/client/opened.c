@@ -432,10 +432,11 @@ char *opened_check_start(struct opened *opened)
 		       : NULL;
 }
 
-int opened_kill_waiting(const struct opened *opened, const char *reason, struct err *err)
+int opened_kill_waiting(const struct opened *opened, const char *by, const char *reason,
+			struct err *err)
 {
-	char *text cleanup_free =
-		mem_printf("killed by the user%s%s", reason ? ": " : "", reason ? reason : "");
+	char *text cleanup_free = mem_printf("killed by %s%s%s", by ? by : "the user",
+					     reason ? ": " : "", reason ? reason : "");
 
 	if (!opened->ops->traits->remote_am || opened->door.address || opened->door.ended)
 		return 1;

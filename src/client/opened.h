@@ -71,9 +71,10 @@ int opened_look_for_am(struct opened *opened, struct err *err);
  * clients can see. NULL: there was no need; else what to tell the user. The caller frees. */
 char *opened_check_start(struct opened *opened);
 
-/* Ends a job of which nothing runs yet at once, and says that the user did, for this `reason`
- * (NULL: none). 1: its AM is to be asked. */
-int opened_kill_waiting(const struct opened *opened, const char *reason, struct err *err);
+/* Ends a job of which nothing runs yet at once, and says who did (NULL: the user), and for what
+ * `reason` (NULL: none). 1: its AM is to be asked. */
+int opened_kill_waiting(const struct opened *opened, const char *by, const char *reason,
+			struct err *err);
 
 /* The job's logs, which its engine knows; of a job whose logs were removed for their age the
  * history has the ends. `opened` is to outlive them. NULL: `err`. */

@@ -13,7 +13,6 @@ static const struct opt_word verbs[] = {
 	{"info", "tony status JOB"},
 	{"sstat", "tony top JOB"},
 	{"py-spy", "tony stacks JOB"},
-	{"run", "tony submit"},
 	{"launch", "tony submit"},
 	{"start", "tony submit"},
 	{"create", "tony submit"},

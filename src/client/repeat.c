@@ -99,9 +99,12 @@ static int check_checkpoints(const struct job *job, struct err *err)
 				  job->id, directory ? directory : "any directory");
 }
 
+/* A sweep goes on from its journal; its trials have checkpoints of their own. */
 static int resume(struct repeat *repeat, struct err *err)
 {
 	const struct opened *opened = repeat->opened;
+
+	repeat->resumes = true;
 
 	if (!opened->view->is_final)
 		return err_set(err, ERR_USAGE,
@@ -110,7 +113,8 @@ static int resume(struct repeat *repeat, struct err *err)
 			       opened->id, opened->id);
 	if (check_checkpoints(opened->job, err) < 0)
 		return -1;
-	repeat_set_value(repeat, CHECKPOINT_KEY, opened->job->checkpoint_dir);
+	if (!job_is_sweep(opened->job))
+		repeat_set_value(repeat, CHECKPOINT_KEY, opened->job->checkpoint_dir);
 	return 0;
 }
 

@@ -16,6 +16,7 @@ struct repeat {
 	const struct opened *opened; /* the earlier job */
 	json_t *config; /* as struct job's, with values of variables and places of sources */
 	json_t *placed; /* the values of `config` that name such places, by key */
+	bool resumes;	/* goes on where the earlier job was */
 };
 void repeat_finish(struct repeat *repeat);
 #define cleanup_repeat __attribute__((cleanup(repeat_finish)))

@@ -257,13 +257,14 @@ static int copy(const struct opened *opened, const char *part, const char *targe
 	return result;
 }
 
-static int bring_through(const struct opened *opened, const char *part, const char *target,
-			 struct err *err)
+/* Through a directory beside it, of which nothing is left whatever happens. */
+static int bring_through(const struct opened *opened, const char *target, struct err *err)
 {
 	struct keeper keeper cleanup_keeper = {0};
 
-	if (keeper_start(&keeper, part, err) < 0)
+	if (keeper_make_beside(&keeper, target, err) < 0)
 		return -1;
+	char *part cleanup_free = fs_join(keeper.path, "results");
 	int result = copy(opened, part, target, err);
 	return result == 0 ? move_directory(part, target, err) : result;
 }
@@ -272,7 +273,6 @@ int results_bring(const struct opened *opened, const char *directory, struct err
 {
 	const struct job *job = job_of(opened);
 	char *target cleanup_free = target_of(opened, directory);
-	char *part cleanup_free = mem_printf("%s.part.%d", target, getpid());
 
 	if (!job->output_dir)
 		return err_set(err, ERR_NOT_FOUND,
@@ -284,7 +284,7 @@ int results_bring(const struct opened *opened, const char *directory, struct err
 		return compared < 0 ? -1 : results_are_in(target) ? 0 : 1;
 	if (fs_make_directories(directory, 0700, err) < 0)
 		return -1;
-	int result = bring_through(opened, part, target, err);
+	int result = bring_through(opened, target, err);
 	if (result < 0)
 		err_wrap(err, "the results of %s are not all in %s", opened->id, target);
 	return result;

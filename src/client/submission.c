@@ -22,6 +22,8 @@
 #include "client/report.h"
 #include "client/results.h"
 #include "client/stage_send.h"
+#include "client/sweep_config.h"
+#include "client/sweep_control.h"
 #include "client/upkeep.h"
 #include "net/interrupt.h"
 #include "scheduler/state_dir.h"
@@ -80,9 +82,14 @@ static void record(struct provenance *provenance, bool is_written, struct job *j
 	provenance_finish(provenance);
 }
 
-static int start(const struct scheduler_client_ops *ops, const struct stage *stage,
-		 struct provenance *provenance, struct job *job, struct job_door *door,
-		 struct err *err)
+static int announce(const struct submission_options *chosen, const struct job *job, struct err *err)
+{
+	return chosen->announce ? chosen->announce(chosen->announce_data, job, err) : 0;
+}
+
+static int start(const struct submission_options *chosen, const struct scheduler_client_ops *ops,
+		 const struct stage *stage, struct provenance *provenance, struct job *job,
+		 struct job_door *door, struct err *err)
 {
 	if (!ops->traits->staged && stage_resolve(stage, job, err) < 0)
 		return -1;
@@ -95,7 +102,7 @@ static int start(const struct scheduler_client_ops *ops, const struct stage *sta
 		!copies;
 	if (ops->prepare(job, door, err) < 0)
 		return -1;
-	if (fill(ops, stage, job, door, err) == 0) {
+	if (fill(ops, stage, job, door, err) == 0 && announce(chosen, job, err) == 0) {
 		record(provenance, is_written, job, door);
 		int result = ops->start(job, door, err);
 		job_secrets_forget(&job->secrets);
@@ -209,6 +216,9 @@ static int check_options(const struct submission_options *chosen, struct err *er
 			       chosen->with_stdin ? "stdin" : "follow",
 			       chosen->with_stdin ? "give the jobs a file"
 						  : "see tony logs --follow for one of its jobs");
+	if (chosen->job.sweep.count > 0 && chosen->with_stdin)
+		return err_set(err, ERR_USAGE,
+			       "--sweep and --stdin contradict; give the jobs a file");
 	if (chosen->job.array && chosen->job.conf_file && job_file_is_stream(chosen->job.conf_file))
 		return err_set(err, ERR_USAGE,
 			       "--array and --conf_file %s contradict: each of the jobs reads the "
@@ -276,20 +286,41 @@ static int describe(const struct submission_options *chosen, const struct str_li
 		    struct stage *stage, struct err *err)
 {
 	if (job_verb_describe(&chosen->job, operands, dashdash, description, stage, err) < 0 ||
-	    (chosen->check && chosen->check(description->job, err) < 0))
+	    (chosen->check && chosen->check(chosen->check_data, description, stage, err) < 0))
 		return -1;
 	if (description->array_count > 0)
 		join_array(array, description);
 	if (chosen->repeat)
 		repeat_note(chosen->repeat, description->job);
+	if (chosen->trial)
+		sweep_control_mark(chosen->trial, description->job);
 	if (chosen->with_stdin && stage_plan_stdin(description->job, stage, err) < 0)
 		return -1;
-	if (array->id)
+	if (array->id || chosen->job.is_told)
 		return 0;
 	if (!chosen->repeat)
 		tell_framework(description);
 	tell_scheduler(description);
 	return 0;
+}
+
+/* The trials of a sweep are checked, and then the sweep itself, which has a place of its own. The
+ * first check may give a job the id that its engine will know it by. */
+int submission_check(const struct submission_options *chosen, struct description *description,
+		     struct stage *stage, struct err *err)
+{
+	char *id cleanup_free = mem_strdup(description->job->id);
+
+	if (check(description, stage, err) < 0)
+		return -1;
+	if (chosen->trial || !sweep_is_configured(description->job->config))
+		return 0;
+	mem_replace(&description->job->id, mem_steal(&id));
+	const struct opened *resumed =
+		chosen->repeat && chosen->repeat->resumes ? chosen->repeat->opened : NULL;
+	if (sweep_control(description, stage, resumed, err) < 0)
+		return -1;
+	return check(description, stage, err);
 }
 
 static int describe_and_start(const struct submission_options *chosen,
@@ -306,12 +337,13 @@ static int describe_and_start(const struct submission_options *chosen,
 		provenance_inherit(&provenance, chosen->repeat->opened, description->job);
 	else
 		provenance_begin(&provenance, description, &stage);
-	if (check(description, &stage, err) < 0)
+	if (submission_check(chosen, description, &stage, err) < 0)
 		return -1;
 	if (chosen->repeat)
 		repeat_warn_of_changes(chosen->repeat, description->job);
 	opened->ops = job_verb_scheduler(description);
-	if (start(opened->ops, &stage, &provenance, description->job, &opened->door, err) < 0)
+	if (start(chosen, opened->ops, &stage, &provenance, description->job, &opened->door, err) <
+	    0)
 		return explain_failure(err);
 	if (chosen->repeat)
 		repeat_warn_of_commit(chosen->repeat, description->job);
@@ -371,7 +403,7 @@ static int submit_array(const struct submission_options *chosen, const struct st
 		else
 			report_note("%s", told);
 	}
-	if (code == 0 && chosen->json)
+	if (array.id && chosen->json)
 		report_json(json_pack("{s:s,s:O}", "array", array.id, "jobs", array.answers));
 	if (code != 0)
 		return code;

@@ -7,8 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "client/describe.h"
 #include "client/job_options.h"
 #include "client/repeat.h"
+#include "client/stage.h"
 #include "client/watch.h"
 
 struct submission_options {
@@ -16,9 +18,17 @@ struct submission_options {
 	struct watch_choice watch;
 	bool detach, json;
 	bool with_stdin;
-	const struct repeat *repeat; /* NULL: it is no other job's repetition */
-	/* The verb's own checks of the job, before it is started; NULL: none. */
-	int (*check)(const struct job *job, struct err *err);
+	const struct repeat *repeat;	 /* NULL: it is no other job's repetition */
+	const struct sweep_trial *trial; /* with a repeat: of this sweep; NULL: it is no trial */
+	/* The verb's own checks of the job, and what it notes in it, before it is started; NULL:
+	 * none. */
+	int (*check)(void *data, const struct description *description, const struct stage *stage,
+		     struct err *err);
+	void *check_data;
+	/* Is told the job, with the id that it will have, right before its engine hears of it. -1:
+	 * it is not started. NULL: nobody is told. */
+	int (*announce)(void *data, const struct job *job, struct err *err);
+	void *announce_data;
 };
 
 /* The rows of a verb's options; `owner` has a struct submission_options `member`. */
@@ -38,6 +48,11 @@ struct submission_options {
  * code, or -1 and `err`. */
 int submission_run(const struct submission_options *chosen, const struct str_list *operands,
 		   size_t dashdash, struct err *err);
+
+/* Whether a described job could start. A job that asks for a sweep becomes that, once its trials
+ * were checked. */
+int submission_check(const struct submission_options *chosen, struct description *description,
+		     struct stage *stage, struct err *err);
 
 /* The same as far as the job's start. *id: the job's, the caller's to free; NULL: it has failed to
  * start, and that is told. The signals of watch_signals() are blocked. */

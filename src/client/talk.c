@@ -256,6 +256,12 @@ int talk_run(const struct talk_options *options, struct err *err)
 		return err_set(err, ERR_USAGE,
 			       "the command has more than %d bytes; pass it on with --stdin",
 			       CHANNEL_FRAME_MAX);
+	if (options->command->words.count > SESSION_WORDS_MAX)
+		return err_set(
+			err, ERR_USAGE,
+			"the command has more than %d words; put them into a script, or pass "
+			"them on with --stdin",
+			SESSION_WORDS_MAX);
 	talk.base = create_base();
 	int code = converse(&talk, err);
 	event_base_free(talk.base);

@@ -142,7 +142,7 @@ static int print_comparison(void *data, const struct verb_call *call, struct err
 		return code;
 	json_t *comparison cleanup_json = comparison_make(runs);
 	if (chosen->json) {
-		report_json(comparison);
+		report_json(json_incref(comparison));
 	} else if (chosen->csv) {
 		comparison_to_csv(comparison, &csv);
 		fputs(str_text(&csv), stdout);

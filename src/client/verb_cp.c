@@ -61,22 +61,28 @@ static const char take_script[] = SCRIPT_BEGIN
 	"part=\n"
 	"trap 'test -z \"$part\" || rm -rf -- \"$part\"' EXIT\n"
 	"trap 'exit 130' HUP INT TERM\n"
-	"part=$(mktemp -d -- \"$directory/.tony-cp.XXXXXX\") || "
-	"{ test -w \"$directory\" || exit 6; exit 70; }\n"
+	"part=$(LC_ALL=C mktemp -d -- \"$directory/.tony-cp.XXXXXX\" 2>&1) || {\n"
+	"	said=$part part=\n"
+	"	case $said in *denied | *permitted | *Read-only*) fail 6 \"$label: $said\" ;; "
+	"esac\n"
+	"	fail 70 \"$label: $said\"\n"
+	"}\n"
 	"tar -xpof - -C \"$part\" || fail 70 \"$label: was not copied\"\n"
 	"test -e \"$part/" LAST_IN_ARCHIVE "\" || fail 70 \"$label: was not copied, but cut off\"\n"
-	"mv -f -- \"$part/" NAME_IN_ARCHIVE "\" \"$path\" || exit 70\n";
+	"said=$(mv -f -- \"$part/" NAME_IN_ARCHIVE "\" \"$path\" 2>&1) || "
+	"fail 70 \"$label: $said\"\n";
 
 /* LABEL PATH. A letter, f or d, and a line feed stand before the archive: of a file it has the base
  * name of PATH, of a directory names relative to it. GNU's tar says 1 where a file has changed; -h:
  * the link that the user names is followed. */
 static const char give_script[] = SCRIPT_BEGIN
 	"if test -d \"$path\"; then\n"
-	"	cd -P -- \"$path\" || exit 6\n"
+	"	cd -P -- \"$path\" 2>/dev/null || fail 6 \"$label: permission denied\"\n"
 	"	set -- d -cf - .\n"
 	"elif test -f \"$path\"; then\n"
 	"	test -r \"$path\" || fail 6 \"$label: permission denied\"\n"
-	"	cd -P -- \"$(dirname -- \"$path\")\" || exit 6\n"
+	"	cd -P -- \"$(dirname -- \"$path\")\" 2>/dev/null || "
+	"fail 6 \"$label: permission denied\"\n"
 	"	set -- f -chf - \"./$(basename -- \"$path\")\"\n"
 	"elif test -e \"$path\"; then fail 2 \"$label: is neither a file nor a directory\"\n"
 	"else fail 4 \"$label: there is no such file\"\n"

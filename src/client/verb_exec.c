@@ -1,12 +1,16 @@
 /* tony exec, tony shell: a command in a task's container. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/proc.h"
 #include "client/talk.h"
 #include "client/task_channel.h"
 #include "client/verbs.h"
+
+enum { NEWS_MS = 2000, LOOK_MS = 100 };
 
 struct exec_options {
 	bool input, terminal;
@@ -38,6 +42,45 @@ static int read_command(const struct exec_options *chosen, const struct verb_cal
 	return 0;
 }
 
+/* ---- why it was cut off ------------------------------------------------------------------- */
+
+static const struct task_view *find_task(const struct opened *opened, const char *task)
+{
+	return &opened->view->tasks[job_find_task(opened->job, task)];
+}
+
+static bool runs_on(const struct task_view *before, const struct task_view *now)
+{
+	return now->state == TASK_RUNNING && now->attempt == before->attempt &&
+	       now->epoch == before->epoch && now->restart == before->restart;
+}
+
+/* A command is killed with the task's program, and the journal tells of that end a moment later. */
+static int explain(struct opened *opened, const char *task, const struct task_view *before,
+		   int code, struct err *err)
+{
+	bool runs = true;
+
+	if (code != PROC_SHELL_SIGNAL + SIGKILL && (code >= 0 || err->kind != ERR_UNREACHABLE))
+		return code;
+	for (int waited = 0; waited < NEWS_MS && (runs || opened->view->state == JOB_FINISHING);
+	     waited += LOOK_MS) {
+		opened_follow(opened, LOOK_MS, NULL, NULL, NULL);
+		runs = !opened->view->is_final && runs_on(before, find_task(opened, task));
+	}
+	if (opened->view->is_final)
+		return err_set(err, ERR_NOT_FOUND, "%s has ended: %s, and the command with it",
+			       opened->id, job_state_name(opened->view->state));
+	if (!runs)
+		return err_set(err, ERR_NOT_FOUND,
+			       "%s: its program has ended or is restarted, and the command has "
+			       "ended with it",
+			       task);
+	return code;
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
 static int run(const struct exec_options *chosen, const struct verb_call *call,
 	       const struct verb *verb, struct err *err)
 {
@@ -48,18 +91,25 @@ static int run(const struct exec_options *chosen, const struct verb_call *call,
 	if (count > 2)
 		return err_set(err, ERR_USAGE, "usage: %s", verb->options.usage);
 	if (chosen->terminal && chosen->input && !isatty(STDIN_FILENO))
-		return err_set(err, ERR_USAGE,
-			       "standard input is no terminal; leave --tty out, or type it in one");
+		return err_set(
+			err, ERR_USAGE,
+			verb == &verb_shell
+				? "standard input is no terminal; tony exec --stdin JOB TASK "
+				  "-- sh takes commands from it"
+				: "standard input is no terminal; leave --tty out, or type it "
+				  "in one");
 	if (read_command(chosen, call, count, &command, err) < 0)
 		return -1;
 	char *task cleanup_free = task_channel_find(&opened, call->operands, count, err);
 	if (!task)
 		return -1;
-	return talk_run(&(struct talk_options){.opened = &opened,
-					       .task = task,
-					       .command = &command,
-					       .takes_input = chosen->input},
-			err);
+	const struct task_view before = *find_task(&opened, task);
+	int code = talk_run(&(struct talk_options){.opened = &opened,
+						   .task = task,
+						   .command = &command,
+						   .takes_input = chosen->input},
+			    err);
+	return explain(&opened, task, &before, code, err);
 }
 
 static int run_command(void *data, const struct verb_call *call, struct err *err)

@@ -11,6 +11,7 @@
 #include "client/live.h"
 #include "client/opened.h"
 #include "client/report.h"
+#include "client/sweep_control.h"
 #include "client/verbs.h"
 
 #define END_TIMEOUT_MS	60000
@@ -66,7 +67,7 @@ static int ask_to_end(struct opened *opened, const char *reason, struct err *err
 
 	for (;;) {
 		struct err failure cleanup_err = {0};
-		int killed = opened_kill_waiting(opened, reason, &failure);
+		int killed = opened_kill_waiting(opened, NULL, reason, &failure);
 		if (killed == 0 || (killed > 0 && ask_am(opened, reason, &failure) == 0) ||
 		    is_ending(opened))
 			return 0;
@@ -175,24 +176,39 @@ static int await_one(void *data, const char *job, struct err *err)
 	return await_end(&ending->opened, ending->stopping, err);
 }
 
+/* `trials`: what sweeps among them have left, whose process was dead, or not asked (--force). */
+static int end_all(const struct kill_options *chosen, const struct str_list *jobs,
+		   struct str_list *trials)
+{
+	struct str_list begun cleanup_str_list = {0};
+	struct endings endings __attribute__((cleanup(endings_finish))) = {chosen};
+
+	endings.items = mem_alloc_array(jobs->count, sizeof(*endings.items));
+	int code = job_choice_each(jobs, begin_one, &endings);
+	for (size_t i = 0; i < endings.count; i++)
+		str_list_add(&begun, endings.items[i].opened.id);
+	int end = begun.count > 0 ? job_choice_each(&begun, await_one, &endings) : EXIT_CODE_OK;
+	for (size_t i = 0; i < endings.count; i++)
+		if (job_is_sweep(endings.items[i].opened.job))
+			sweep_trials(endings.items[i].opened.id, true, trials, NULL);
+	return code > end ? code : end;
+}
+
 static int kill_jobs(void *data, const struct verb_call *call, struct err *err)
 {
 	const struct kill_options *chosen = data;
 	const struct job_choice choice = {&verb_kill.options, call->operands, &chosen->tags,
 					  chosen->all};
-	struct str_list jobs cleanup_str_list = {0}, begun cleanup_str_list = {0};
-	struct endings endings __attribute__((cleanup(endings_finish))) = {chosen};
+	struct str_list jobs cleanup_str_list = {0}, trials cleanup_str_list = {0};
+	struct str_list none cleanup_str_list = {0};
 
 	if (call->operands->count == 0 && chosen->tags.count == 0)
 		return err_set(err, ERR_USAGE, "which job? usage: %s; see tony list",
 			       verb_kill.options.usage);
 	if (job_choice_find(&choice, &jobs, err) < 0)
 		return -1;
-	endings.items = mem_alloc_array(jobs.count, sizeof(*endings.items));
-	int code = job_choice_each(&jobs, begin_one, &endings);
-	for (size_t i = 0; i < endings.count; i++)
-		str_list_add(&begun, endings.items[i].opened.id);
-	int end = begun.count > 0 ? job_choice_each(&begun, await_one, &endings) : EXIT_CODE_OK;
+	int code = end_all(chosen, &jobs, &trials);
+	int end = trials.count > 0 ? end_all(chosen, &trials, &none) : EXIT_CODE_OK;
 	return code > end ? code : end;
 }
 

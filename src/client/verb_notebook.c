@@ -131,8 +131,10 @@ static void write_command(struct job_options *job, int64_t idle_s, const struct 
 	mem_replace(&job->task_params, NULL);
 }
 
-static int check_job(const struct job *job, struct err *err)
+static int check_job(void *data, const struct description *description, const struct stage *stage,
+		     struct err *err)
 {
+	const struct job *job = description->job;
 	const char *allows = job_config(job, "tony.am.allow-exec");
 
 	if (allows && str_equal(allows, "false"))

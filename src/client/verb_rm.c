@@ -3,6 +3,7 @@
 #include "client/job_choice.h"
 #include "client/opened.h"
 #include "client/report.h"
+#include "client/sweep_control.h"
 #include "client/verbs.h"
 
 #define LEAVE_MS 10000 /* for an AM that has told of its job's end, and keeps its history */
@@ -37,6 +38,44 @@ static int remove_rest(struct clearing *clearing, const char *id, struct err *er
 	return result < 0 ? err_copy(err, &why) : 0;
 }
 
+static int remove_one(void *data, const char *name, struct err *err);
+
+/* They go first: without their sweep nothing would tell of them. */
+static int remove_trials(struct clearing *clearing, const struct opened *opened, struct err *err)
+{
+	const char *sweep = opened->id;
+	struct str_list live cleanup_str_list = {0}, all cleanup_str_list = {0};
+
+	if (sweep_trials(sweep, true, &live, err) < 0 || sweep_trials(sweep, false, &all, err) < 0)
+		return -1;
+	if (live.count > 0)
+		return err_set(err, ERR_USAGE,
+			       "%s stays: %s of it still runs; end it by tony kill %s first", sweep,
+			       live.items[0], live.items[0]);
+	str_list_add(&all, sweep); /* its trials may go */
+	clearing_choose(clearing, &all);
+	if (clearing_check(clearing, opened->ops, sweep, opened->job, err) < 0)
+		return -1;
+	for (size_t i = 0; i + 1 < all.count; i++)
+		if (remove_one(clearing, all.items[i], err) < 0)
+			return err_wrap(err, "%s stays", sweep);
+	return 0;
+}
+
+/* Its sweep would name a best trial that is gone, and go on from it. */
+static int check_trial(const struct clearing *clearing, const struct job *job, struct err *err)
+{
+	struct opened sweep cleanup_opened = {0};
+
+	if (!job || !job->sweep || job_is_sweep(job) ||
+	    str_list_has(&clearing->removal.chosen, job->sweep) ||
+	    opened_find(&sweep, job->sweep, NULL) < 0)
+		return 0;
+	return err_set(err, ERR_USAGE,
+		       "%s stays: it is trial %lld of %s, with which it goes: tony rm %s", job->id,
+		       (long long)job->trial, job->sweep, job->sweep);
+}
+
 static int remove_opened(struct clearing *clearing, const char *name, struct err *err)
 {
 	struct opened opened cleanup_opened = {0};
@@ -45,12 +84,19 @@ static int remove_opened(struct clearing *clearing, const char *name, struct err
 		return err->kind == ERR_NOT_FOUND ? remove_rest(clearing, name, err) : -1;
 	if (!opened.view->is_final)
 		return removal_refuse_live(opened.id, err);
+	if (check_trial(clearing, opened.job, err) < 0)
+		return -1;
+	if (job_is_sweep(opened.job) && remove_trials(clearing, &opened, err) < 0)
+		return -1;
 	return clearing_remove(clearing, opened.ops, opened.id, opened.job, err);
 }
 
 static int remove_one(void *data, const char *name, struct err *err)
 {
 	struct clearing *clearing = data;
+
+	if (map_get(clearing->jobs, name)) /* it went with its sweep */
+		return 0;
 	int result = remove_opened(clearing, name, err);
 
 	clearing->failed += result < 0;

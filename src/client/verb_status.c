@@ -1,8 +1,10 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "client/advice.h"
 #include "client/exit_code.h"
 #include "client/job_answer.h"
 #include "client/job_choice.h"
@@ -120,7 +122,7 @@ static void add_task(struct report_table *table, const struct job_view *view, si
 static void print_tasks(const struct opened *opened, const json_t *tasks)
 {
 	static const char *const headings[] = {
-		"TASK", "STATE",    "ATTEMPT",	  "CLUSTER START", "ADDRESS",
+		"TASK", "STATE",    "CONTAINER",  "CLUSTER START", "ADDRESS",
 		"PIDS", "DURATION", "CPU",	  "CPU TIME",	   "MEMORY",
 		"PEAK", "GPU",	    "GPU MEMORY", "STEP",	   "LAST FAILURE"};
 	const struct job_view *view = opened->view;
@@ -144,12 +146,27 @@ static void print_fact(const char *name, const char *text)
 		report_line(line);
 }
 
+static void print_splits(const json_t *work)
+{
+	const json_t *set;
+	size_t i;
+
+	json_array_foreach(json_object_get(work, "splits"), i, set)
+	{
+		char *name cleanup_free =
+			mem_printf("data %s", json_string_value(json_object_get(set, "name")));
+		char *text cleanup_free = work_splits_text(set);
+		print_fact(name, text);
+	}
+}
+
 static void print_work(const struct opened *opened)
 {
 	json_t *work cleanup_json = work_ask(opened);
 	char *text cleanup_free = work_text(work);
 
 	print_fact("progress", text);
+	print_splits(work);
 }
 
 static void print_tokens(const struct opened *opened)
@@ -238,6 +255,13 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 		char *line cleanup_free = mem_printf("repeats: %s", view->job->rerun_of);
 		report_line(line);
 	}
+	char *uses cleanup_free = str_list_join(&view->job->uses, ", ");
+	print_fact("uses", view->job->uses.count > 0 ? uses : NULL);
+	if (view->job->sweep && !job_is_sweep(view->job)) {
+		char *line cleanup_free = mem_printf("trial: %lld of %s",
+						     (long long)view->job->trial, view->job->sweep);
+		report_line(line);
+	}
 	if (view->waiting && !view->is_final) {
 		char *line cleanup_free = mem_printf("waiting: %s", view->waiting);
 		report_line(line);
@@ -284,6 +308,94 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 	putchar('\n');
 }
 
+/* ---- a sweep's trials --------------------------------------------------------------------- */
+
+static char *text_of(const json_t *object, const char *name)
+{
+	const json_t *value = json_object_get(object, name);
+
+	if (json_is_real(value))
+		return mem_printf("%.6g", json_real_value(value));
+	if (json_is_integer(value))
+		return mem_printf("%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	return mem_strdup(json_string_value(value));
+}
+
+/* "lr=0.1 batch=64" */
+static char *values_of(const json_t *trial)
+{
+	struct str text cleanup_str = {0};
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(json_object_get(trial, "parameters"), name, value)
+	{
+		str_append_format(&text, "%s%s=%s", text.length > 0 ? " " : "", name,
+				  json_string_value(value));
+	}
+	return str_steal(&text);
+}
+
+static char *duration_of(const json_t *trial)
+{
+	int64_t from = json_integer_value(json_object_get(trial, "started_ms"));
+	int64_t to = json_integer_value(json_object_get(trial, "ended_ms"));
+
+	return from > 0 ? age_of(from, to > 0 ? to : clock_wall_ms()) : NULL;
+}
+
+static void add_trial(struct report_table *table, const json_t *trial)
+{
+	report_table_take(table, text_of(trial, "trial"));
+	report_table_take(table, text_of(trial, "state"));
+	report_table_take(table, text_of(trial, "job"));
+	report_table_take(table, values_of(trial));
+	report_table_take(table, text_of(trial, "value"));
+	report_table_take(table, text_of(trial, "step"));
+	report_table_take(table, duration_of(trial));
+	report_table_take(table, text_of(trial, "text"));
+}
+
+static void print_best(const json_t *sweep)
+{
+	const json_t *best = json_object_get(sweep, "best");
+	const char *metric = json_string_value(json_object_get(sweep, "metric"));
+	const json_t *trial =
+		json_array_get(json_object_get(sweep, "trials"), (size_t)json_integer_value(best));
+
+	if (!best || !trial)
+		return;
+	char *value cleanup_free = text_of(trial, "value"), *values cleanup_free = values_of(trial);
+	char *line cleanup_free = mem_printf("best so far: trial %d with %s: %s %s",
+					     (int)json_integer_value(best), values, metric, value);
+	report_line(line);
+}
+
+static void print_trials(const struct opened *opened)
+{
+	static const char *const headings[] = {"TRIAL", "STATE", "JOB",	     "PARAMETERS",
+					       NULL,	"STEP",	 "DURATION", "NOTE"};
+	json_t *sweep cleanup_json = advice_sweep(opened), *trial;
+	const char *words[array_length(headings)];
+	struct report_table table = {0};
+	size_t i;
+
+	if (!sweep)
+		return;
+	memcpy(words, headings, sizeof(words));
+	const char *metric = json_string_value(json_object_get(sweep, "metric"));
+	words[4] = metric ? metric : "VALUE";
+	putchar('\n');
+	print_best(sweep);
+	report_table_begin(&table, words, array_length(words));
+	json_array_foreach(json_object_get(sweep, "trials"), i, trial)
+	{
+		add_trial(&table, trial);
+	}
+	report_table_print(&table);
+	report_table_finish(&table);
+}
+
 /* As of a status that is asked for once, the exit code tells nothing of the job's end. */
 static int watch(struct opened *opened, struct err *err)
 {
@@ -318,6 +430,7 @@ static int show(void *data, const char *job, struct err *err)
 			putchar('\n');
 		print_job(&opened, tasks);
 		print_tasks(&opened, tasks);
+		print_trials(&opened);
 	}
 	showing->has_shown = true;
 	return EXIT_CODE_OK;

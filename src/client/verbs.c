@@ -55,7 +55,7 @@ static int run_chosen(const struct verb *verb, int argc, char **argv)
 	return code < 0 ? report_error(&err) : code;
 }
 
-int verb_run(const struct verb *verb, int argc, char **argv)
+int verbs_run(const struct verb *verb, int argc, char **argv)
 {
 	scheduler_client_begin();
 	int code = run_chosen(verb, argc, argv);

@@ -1,5 +1,5 @@
 /*
- * The verbs of `tony`: each is a row in verb_<name>.c, which verb_run() runs.
+ * The verbs of `tony`: each is a row in verb_<name>.c, which verbs_run() runs.
  */
 #ifndef TONY_CLIENT_VERBS_H
 #define TONY_CLIENT_VERBS_H
@@ -32,17 +32,18 @@ struct verb {
 };
 
 /* argv[0] is the verb itself. Prints help where it is asked for. Returns the exit code. */
-int verb_run(const struct verb *verb, int argc, char **argv);
+int verbs_run(const struct verb *verb, int argc, char **argv);
 
 #define VERBS(row)                                                                                 \
-	row(init) row(submit) row(rerun) row(notebook) row(list) row(status) row(top) row(wait)    \
-		row(attach) row(logs) row(open) row(events) row(kill) row(restart) row(exec)       \
-			row(shell) row(stacks) row(port_forward) row(cp) row(ssh_config)           \
-				row(results) row(scale) row(release) row(renew) row(config)        \
-					row(check) row(render) row(history) row(rm) row(clean)     \
-						row(advise) row(metrics) row(compare) row(queues)  \
-							row(nodes) row(bundle) row(portal)         \
-								row(version) row(completion)
+	row(init) row(submit) row(run) row(sweep) row(rerun) row(notebook) row(list) row(status)   \
+		row(top) row(wait) row(attach) row(logs) row(open) row(events) row(kill)           \
+			row(restart) row(exec) row(shell) row(stacks) row(port_forward) row(cp)    \
+				row(ssh_config) row(results) row(scale) row(release) row(renew)    \
+					row(config) row(check) row(render) row(history) row(rm)    \
+						row(clean) row(advise) row(metrics) row(compare)   \
+							row(queues) row(nodes) row(bundle)         \
+								row(portal) row(version)           \
+									row(completion)
 
 #define VERB_DECLARE(name) extern const struct verb verb_##name;
 VERBS(VERB_DECLARE)

@@ -126,7 +126,7 @@ static int ask_am(struct watch *watch, struct err *err)
 /* False, and why: there is nobody to ask at the moment. */
 static bool ask_to_stop(struct watch *watch, struct err *err)
 {
-	int killed = opened_kill_waiting(watch->opened, stop_reason(watch), err);
+	int killed = opened_kill_waiting(watch->opened, NULL, stop_reason(watch), err);
 
 	if (killed == 0)
 		live_say(watch->live, "the job is ended: nothing of it runs yet");
@@ -389,13 +389,16 @@ void watch_choose(const struct watch_choice *choice, const struct job *job,
 		  struct watch_options *options)
 {
 	options->shows_output =
-		choice->follow || (!choice->no_follow && isatty(STDOUT_FILENO) && is_one_task(job));
+		choice->follow ||
+		(!choice->no_follow &&
+		 (job_is_sweep(job) || (isatty(STDOUT_FILENO) && is_one_task(job))));
 	options->stream = options->shows_output ? stderr : stdout;
 }
 
 const char *watch_hint(const struct watch_choice *choice, const struct job *job)
 {
-	if (choice->follow || choice->no_follow || isatty(STDOUT_FILENO) || !is_one_task(job))
+	if (choice->follow || choice->no_follow || isatty(STDOUT_FILENO) || !is_one_task(job) ||
+	    job_is_sweep(job))
 		return NULL;
 	return "see --follow (-f) for the program's output";
 }

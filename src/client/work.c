@@ -70,6 +70,38 @@ char *work_text(const json_t *work)
 	return text.length > 0 ? str_steal(&text) : NULL;
 }
 
+static int64_t number_of(const json_t *object, const char *name)
+{
+	return json_integer_value(json_object_get(object, name));
+}
+
+static void append_trouble(const json_t *set, struct str *text)
+{
+	const char *trouble = json_string_value(json_object_get(set, "trouble"));
+
+	if (trouble)
+		str_append_format(text, ", not kept for an application master that follows (%s)",
+				  trouble);
+}
+
+char *work_splits_text(const json_t *set)
+{
+	int64_t items = number_of(set, "items"), passes = number_of(set, "passes");
+	int64_t splits = items * passes, done = number_of(set, "done");
+	struct str text = {0};
+
+	if (!json_is_true(json_object_get(set, "complete")))
+		return mem_printf("%" PRId64 " splits listed so far", items);
+	append_bar(splits > 0 ? (double)done / (double)splits : 1, &text);
+	str_append_format(&text, ", %" PRId64 " of %" PRId64 " splits", done, splits);
+	if (passes > 1)
+		str_append_format(&text, ", pass %" PRId64 " of %" PRId64, number_of(set, "pass"),
+				  passes);
+	str_append_format(&text, ", %" PRId64 " leased", number_of(set, "leased"));
+	append_trouble(set, &text);
+	return str_steal(&text);
+}
+
 const json_t *work_use(const json_t *work, const char *task)
 {
 	return json_object_get(json_object_get(work, "use"), task);

@@ -11,6 +11,9 @@ enum { WORK_TIMEOUT_MS = 1000 }; /* who watches the job must not wait for an AM 
 
 /* The answer; NULL: there is nobody who tells. */
 json_t *work_ask(const struct opened *opened);
+/* Of one of its "splits": "[######..............] 31%, 1860 of 6000 splits, pass 1 of 3, 16
+ * leased". The caller frees. */
+char *work_splits_text(const json_t *set);
 /* Adds what each task uses, for work_use(). `work`: as of work_ask(). */
 void work_add_use(json_t *work, const struct opened *opened);
 

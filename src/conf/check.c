@@ -54,6 +54,9 @@ static void check_foreign(struct conf *conf, const struct conf_entry *entry, boo
 	if (entry->layer < CONF_LAYER_CONF && (!entry->in_yaml || entry->named))
 		return;
 	char *known cleanup_free = find_known(entry->name);
+	/* A variable may be that of another node: a pipeline misses those that are misspelt. */
+	if (!known && !is_strict && (entry->named || conf->is_strict))
+		return;
 	char *near cleanup_free = is_strict && !known ? key_suggest(entry->name) : NULL;
 	if (allow_unknown || (!known && !is_strict))
 		entry_warning(conf, entry, "%s", foreign);
@@ -291,6 +294,8 @@ void conf_resolve(struct conf *conf, bool allow_unknown)
 	     !problems_are_full(&conf->problems) && map_next(conf->entries, &i, &name, &value);)
 		check_entry(conf, value, allow_unknown);
 	resolve_recorded(conf);
+	if (conf->is_strict)
+		conf_check_variables(conf);
 }
 
 /* A value is not repeated: some are secret. */

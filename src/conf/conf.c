@@ -108,6 +108,8 @@ static bool may_set(struct conf *conf, const struct conf_entry *old, const struc
 				 old->name, old->origin);
 		return false;
 	}
+	if (old->earlier)
+		return true;
 	if (old->layer == place->layer && !str_equal(old->set_as, name))
 		problems_warning(&conf->problems,
 				 "%s: %s: \"%s\" counts, and not \"%s\" of %s (%s), another name "
@@ -145,7 +147,18 @@ static struct conf_entry *set(struct conf *conf, const struct conf_place *place,
 	entry->literal = false;
 	entry->recorded = false;
 	entry->in_yaml = false;
+	entry->earlier = false;
 	return entry;
+}
+
+void conf_begin_part(struct conf *conf)
+{
+	const char *name;
+	void *entry;
+
+	conf->has_file = true;
+	for (size_t i = 0; map_next(conf->entries, &i, &name, &entry);)
+		((struct conf_entry *)entry)->earlier = true;
 }
 
 void conf_set(struct conf *conf, const struct conf_place *place, const char *name,

@@ -60,11 +60,13 @@ struct conf_entry {
 	bool in_yaml;  /* a job file in YAML has set it last */
 	bool named;    /* after conf_resolve(): ${...} of another value names it */
 	bool final;    /* the site's last word */
+	bool earlier;  /* from before conf_begin_part() */
 	bool invalid;  /* an error has been told */
 	enum { CONF_UNRESOLVED, CONF_RESOLVING, CONF_RESOLVED } state;
 };
 
 struct conf;
+struct xml_node;
 
 struct conf *conf_create(void);
 void conf_destroy(struct conf *conf); /* NULL is fine */
@@ -86,6 +88,10 @@ bool conf_has_file(const struct conf *conf); /* a tony.xml or --conf_file was lo
 int conf_load_alone(struct conf *conf, const char *name, bool is_stream, const char *bytes,
 		    size_t length, struct err *err);
 
+/* In place of a tony.xml there are several parts: what the next one sets wins, as a later layer
+ * does, over what files have set so far. */
+void conf_begin_part(struct conf *conf);
+
 /* --conf KEY=VALUE, in order; flaws become problems. */
 void conf_load_pairs(struct conf *conf, const struct str_list *pairs);
 
@@ -95,6 +101,10 @@ void conf_load_pairs(struct conf *conf, const struct str_list *pairs);
 int conf_load_file(struct conf *conf, enum conf_layer layer, const char *path, struct err *err);
 int conf_load_bytes(struct conf *conf, enum conf_layer layer, const char *path, const char *bytes,
 		    size_t length, struct err *err);
+/* In place of a tony.xml: the <property> and <include> elements in `parent`, which is of the file
+ * `path`. */
+int conf_load_properties(struct conf *conf, const char *path, const struct xml_node *parent,
+			 struct err *err);
 
 void conf_set(struct conf *conf, const struct conf_place *place, const char *name,
 	      const char *value);
@@ -121,6 +131,11 @@ void conf_set_final(struct conf *conf, const struct conf_place *place, const cha
 void conf_set_default(struct conf *conf, const char *name, const char *value);
 /* The same after conf_resolve(): the default depends on what is set. `origin` is shown. */
 void conf_add_default(struct conf *conf, const char *origin, const char *name, const char *value);
+
+/* From now on a variable of a job's file or of --conf that is not set is an error. The commands may
+ * have variables of their shell's all the same: in capital letters, or set in the value itself or
+ * by an environment (NAME=). */
+void conf_require_variables(struct conf *conf);
 
 /* `allow_unknown`: unknown keys are warnings instead of errors. */
 void conf_resolve(struct conf *conf, bool allow_unknown);

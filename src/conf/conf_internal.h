@@ -9,6 +9,7 @@ struct conf {
 	struct map *entries; /* name -> struct conf_entry, owned */
 	struct problems problems;
 	bool has_file;
+	bool is_strict;		 /* conf_require_variables() */
 	struct str_list derived; /* origin, name, value; ... of recorded rows (conf.c) */
 	size_t expanded;	 /* bytes of all substituted values */
 };
@@ -40,5 +41,8 @@ char *conf_show_name(const char *name);
 
 /* Fills entry->value of every entry (substitute.c). */
 void conf_substitute(struct conf *conf);
+
+/* After that: conf_require_variables() (variables.c). */
+void conf_check_variables(struct conf *conf);
 
 #endif

@@ -9,9 +9,10 @@
 
 /* Words that tony.WORD.* has other uses for; they cannot be task types. */
 static const char *const reserved[] = {
-	"am",	 "application", "container", "containers", "docker", "execution", "framework",
-	"hdfs",	 "history",	"horovod",   "http",	   "https",  "kerberos",  "keytab",
-	"local", "other",	"portal",    "secret",	   "task",   "yarn",	  "version-info",
+	"am",	     "application", "container", "containers",	 "docker", "execution",
+	"framework", "hdfs",	    "history",	 "horovod",	 "http",   "https",
+	"kerberos",  "keytab",	    "local",	 "other",	 "portal", "secret",
+	"sweep",     "task",	    "yarn",	 "version-info",
 };
 
 /* YARN's resource types have names such as "yarn.io/gpu". */

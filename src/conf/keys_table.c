@@ -33,6 +33,10 @@ static const char *const audiences[] = {"owner", "group", "all", NULL};
 static const char *const ui_paths[] = {"strip", "keep", NULL};
 static const char *const ui_origins[] = {"own-origin", "shared-origin", NULL};
 static const char *const seals[] = {"true", "false", "auto", NULL};
+static const char *const strategies[] = {"grid", "random", "latin-hypercube", "program", NULL};
+static const char *const goals[] = {"minimize", "maximize", NULL};
+static const char *const worths[] = {"last", "best", NULL};
+static const char *const early_stops[] = {"none", "asha", NULL};
 static const char *const provenances[] = {"diff", "commit", "none", NULL};
 #define NAME(scheduler) #scheduler,
 static const char *const schedulers[] = {SCHEDULER_LIST(NAME, NAME) NULL};
@@ -392,6 +396,10 @@ static const struct key type_keys[] = {
 		"epoch, and costs no retry. Unset: the type has as many tasks as it asks for."},
 	{"tony.<type>.node-label", KEY_TEXT, .since = TONY_L, .schedulers = YARN, .note = NO_LABELS,
 	 .doc = "The node label expression for this type. Unset: tony.application.node-label."},
+	{"tony.<type>.locality", KEY_LIST, .since = OURS, .schedulers = YARN, .note = NO_YARN,
+	 .doc = "Data of this type, as hdfs:///logs/2026: files, or directories of which the files "
+		"are looked at. The nodes that have most of it are asked for first, and others "
+		"are taken where these have no room."},
 	{"tony.<type>.execution-type", KEY_CHOICE, "guaranteed", .choices = execution_types,
 	 .since = OURS, .schedulers = YARN, .note = NO_YARN,
 	 .doc = "opportunistic, for an elastic type: the tasks beyond tony.<type>.min-instances "
@@ -700,6 +708,59 @@ static const struct key site_keys[] = {
 	 .doc = "In TonY, what the portal signs sessions with."},
 };
 
+static const struct key sweep_keys[] = {
+	{"tony.sweep.parameters", KEY_TEXT, .max = MAX_COMMAND, .since = OURS,
+	 .doc = "The parameters of a sweep, with blanks or line ends between them: "
+		"lr=0.1,0.01 batch=32..512:x2 layers=1..5 rate=uniform(0,1) "
+		"lr=loguniform(1e-5,0.1) width=int(16,512). Each trial is a job of its own, whose "
+		"programs have the value of NAME as TONY_SWEEP_NAME, and in their command as "
+		"{NAME}. A "
+		"name with dots is a key: tony.worker.memory=1g,2g. See docs/sweeps.md."},
+	{"tony.sweep.strategy", KEY_CHOICE, "grid", .choices = strategies, .since = OURS,
+	 .doc = "Which combinations are tried: grid, every one; random; latin-hypercube, by chance "
+		"and each part of a parameter's values equally often; program, those that "
+		"tony.sweep.program says."},
+	{"tony.sweep.program", KEY_TEXT, .max = MAX_COMMAND, .since = OURS,
+	 .doc = "The command of a program that says which combinations are tried: python3 -m "
+		"tony.optuna, or your own (docs/sweeps.md)."},
+	{"tony.sweep.program-timeout", KEY_DURATION, "10m", .bare_ms = 1, .since = OURS,
+	 .doc = "The longest that tony.sweep.program may take for an answer: then the sweep fails. "
+		"0: no limit."},
+	{"tony.sweep.seed", KEY_INT, "0", .max = INT32_MAX, .since = OURS,
+	 .doc = "Chance follows from it: two sweeps with one seed try the same combinations."},
+	{"tony.sweep.trials", KEY_INT, .min = 1, .max = 100000, .since = OURS,
+	 .doc = "So many combinations are tried at most. Unset: all of a grid, else 20."},
+	{"tony.sweep.parallel", KEY_INT, "4", .min = 1, .max = 1000, .since = OURS,
+	 .doc = "So many trials run at a time."},
+	{"tony.sweep.metric", KEY_TEXT, .max = 200, .since = OURS,
+	 .doc = "The number by which trials are compared, as their programs report it "
+		"(docs/metrics.md)."},
+	{"tony.sweep.goal", KEY_CHOICE, "minimize", .choices = goals, .since = OURS,
+	 .doc = "Whether a smaller or a larger tony.sweep.metric is better."},
+	{"tony.sweep.compare", KEY_CHOICE, "last", .choices = worths, .since = OURS,
+	 .doc = "Whether a trial is worth the last or the best value that it reported."},
+	{"tony.sweep.early-stop", KEY_CHOICE, "none", .choices = early_stops, .since = OURS,
+	 .doc = "asha: a trial that reports tony.sweep.metric at a rung, and is not among the best "
+		"of those that came so far, is stopped (asynchronous successive halving)."},
+	{"tony.sweep.first-rung", KEY_INT, "1", .min = 1, .max = INT32_MAX, .since = OURS,
+	 .doc = "The step of asha's first rung. Each further one is tony.sweep.reduction times the "
+		"one before."},
+	{"tony.sweep.reduction", KEY_INT, "3", .min = 2, .max = 100, .since = OURS,
+	 .doc = "Of the trials at a rung one in so many goes on."},
+	{"tony.sweep.time", KEY_DURATION, "0", .bare_ms = 1, .since = OURS,
+	 .doc = "The longest that the sweep may take: the trials that run then are stopped, and no "
+		"more begin. 0: no limit."},
+	{"tony.sweep.core-time", KEY_DURATION, "0", .bare_ms = 1, .since = OURS,
+	 .doc = "The same of the cores that trials have, times how long: 100h is a hundred "
+		"core-hours."},
+	{"tony.sweep.retries", KEY_INT, "2", .max = 1000, .since = OURS,
+	 .doc = "How often a trial is submitted again whose job was lost with its application "
+		"master. Retries of a job by itself are not counted: tony.am.retry-count."},
+	{"tony.sweep.max-failures", KEY_INT, "10", .max = 100000, .since = OURS,
+	 .doc = "When so many trials have failed, the sweep has failed, and no more begin. 0: no "
+		"limit."},
+};
+
 const struct key key_aliases[] = {
 	{"tony.yarn.queue", KEY_TEXT, .since = TONY_L, .alias_of = "tony.application.queue",
 	 .doc = "The queue the job is submitted to."},
@@ -728,6 +789,7 @@ const struct key_group key_groups[] = {
 	 array_length(am_keys)},
 	{"TENSORBOARD, HOROVOD AND THE LOCAL SCHEDULER", "Companions of a job.", companion_keys,
 	 array_length(companion_keys)},
+	{"SWEEPS", "Many jobs that differ by parameters.", sweep_keys, array_length(sweep_keys)},
 	{"HISTORY AND PORTAL", "For tony-site.xml.", site_keys, array_length(site_keys)},
 	{"OTHER NAMES", "Of keys above, and as good as theirs.", key_aliases,
 	 array_length(key_aliases)},

@@ -228,3 +228,18 @@ int conf_read_xml(const struct conf_input *from, const char *bytes, size_t lengt
 
 	return read_document(&source, bytes, length);
 }
+
+int conf_load_properties(struct conf *conf, const char *path, const struct xml_node *parent,
+			 struct err *err)
+{
+	size_t budget = CONF_FILE_CAP;
+	const struct source source = {
+		.file = {.path = path, .budget = &budget},
+		.conf = conf,
+		.layer = CONF_LAYER_FILE,
+		.may_include = true,
+		.err = err,
+	};
+
+	return read_children(&source, parent);
+}

@@ -78,8 +78,8 @@ static bool open_reader(struct log_send *sender, struct wanted *wanted)
 	} else {
 		log_source_tell(wanted->reader, at);
 	}
-	wanted->is_placed =
-		str_equal(at, wanted->from) || log_source_seek(wanted->reader, wanted->from) == 0;
+	wanted->is_placed = (str_equal(at, wanted->from) && !wanted->reader->takes_begun) ||
+			    log_source_seek(wanted->reader, wanted->from) == 0;
 	return wanted->is_placed;
 }
 
@@ -98,7 +98,7 @@ static bool read_piece(struct wanted *wanted, struct str *frames)
 		str_append_bytes(frames, span.bytes, span.length);
 		bytes += span.length;
 	}
-	return false;
+	return wanted->reader->is_over;
 }
 
 static struct wanted *find_number(struct log_send *sender, int64_t number)
@@ -135,11 +135,8 @@ static void on_answer(void *data, const struct http_response *response, const st
 }
 
 static void post(struct log_send *sender, const struct wanted *wanted, const struct str *frames,
-		 enum piece_end end)
+		 const char *after, enum piece_end end)
 {
-	char after[LOG_POSITION_SIZE];
-
-	log_source_tell(wanted->reader, after);
 	char *path cleanup_free =
 		mem_printf("/v1/tasks/%s/logs/%s?attempt=%d&number=%" PRId64 "&after=%s&end=%d",
 			   sender->options.task, wanted->log, sender->options.attempt,
@@ -162,15 +159,17 @@ static void post(struct log_send *sender, const struct wanted *wanted, const str
 static bool try_to_send(struct log_send *sender, struct wanted *wanted)
 {
 	struct str frames cleanup_str = {0};
+	char after[LOG_POSITION_SIZE];
 
 	if (!open_reader(sender, wanted))
 		return false;
-	wanted->reader->takes_begun = wanted->search.takes_begun || sender->is_ending;
+	wanted->reader->takes_begun |= sender->is_ending;
 	bool met_end = read_piece(wanted, &frames) && !wanted->reader->is_busy;
+	log_source_tell(wanted->reader, after);
 	if (frames.length == 0 &&
 	    (wanted->reader->is_busy || (wanted->waits && !sender->is_ending)))
 		return false;
-	post(sender, wanted, &frames,
+	post(sender, wanted, &frames, after,
 	     !met_end		 ? END_OPEN
 	     : sender->is_ending ? END_FOR_GOOD
 				 : END_NOW);

@@ -238,7 +238,8 @@ static void kill_all(struct program *program)
 	reap(program);
 	if (program->alive > 0)
 		memory_look(program->options.memory);
-	if (proc_end_all(getpid(), NULL, NULL, 0, SIGKILL, 0) < 0)
+	char *spared cleanup_free = job_sweep_mark(program->options.job);
+	if (proc_end_unspared(spared) < 0)
 		log_error("some processes survive SIGKILL (they sleep in the kernel)");
 	for (size_t i = 0; i < program->count; i++) {
 		if (program->processes[i].pid > 0)
@@ -246,11 +247,12 @@ static void kill_all(struct program *program)
 	}
 }
 
-static void send_to_all(int signal)
+static void send_to_all(const struct program *program, int signal)
 {
+	char *spared cleanup_free = job_sweep_mark(program->options.job);
 	struct proc_list list;
 
-	proc_find_descendants(getpid(), &list);
+	proc_find_unspared(getpid(), spared, &list);
 	for (size_t i = 0; i < list.count; i++)
 		kill(list.items[i].pid, signal);
 	proc_list_finish(&list);
@@ -262,8 +264,8 @@ static void begin_end(struct program *program)
 		return;
 	program->phase = PHASE_ENDING;
 	cancel_helpers(program);
-	send_to_all(SIGTERM);
-	send_to_all(SIGCONT); /* a stopped process heeds no signal */
+	send_to_all(program, SIGTERM);
+	send_to_all(program, SIGCONT); /* a stopped process heeds no signal */
 	timer_start(program->phase_timer, program->options.type->stop_grace_ms);
 }
 

@@ -77,10 +77,13 @@ _Noreturn static void watch(const char *command)
 	if (shell == 0)
 		become_shell(command);
 	while (reap(shell, &status)) {
-		if (sigwait(&wanted, &signal) == 0 && signal == SIGTERM) {
-			proc_end_all(getpid(), NULL, NULL, 0, SIGTERM, GRACE_MS);
-			_exit(PROC_SHELL_SIGNAL + SIGTERM);
-		}
+		if (sigwait(&wanted, &signal) != 0 || signal != SIGTERM)
+			continue;
+		/* It may have been killed before, and SIGTERM be what came of that. */
+		if (!reap(shell, &status) || proc_shell_signal(status) != 0)
+			continue;
+		proc_end_all(getpid(), NULL, NULL, 0, SIGTERM, GRACE_MS);
+		_exit(PROC_SHELL_SIGNAL + SIGTERM);
 	}
 	end_as(status);
 }

@@ -66,12 +66,16 @@ static void answer_failure(struct http_request *request, const struct err *err)
 	answer(request, body);
 }
 
+/* A command that was killed may have taken its asker along: mpirun goes with its daemon. SIGTERM
+ * comes from on_closed(). */
 static void end_command(struct host *host, struct command *command, int status)
 {
+	int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
 	LIST_REMOVE(command, link);
-	if (command->request && WIFSIGNALED(status)) {
-		host->signal = WTERMSIG(status);
-		log_error("a command was killed by %s", proc_signal_name(host->signal));
+	if (signal != 0 && (command->request || signal != SIGTERM)) {
+		host->signal = signal;
+		log_error("a command was killed by %s", proc_signal_name(signal));
 		event_base_loopbreak(host->base);
 	} else if (command->request) {
 		answer_code(command->request, WEXITSTATUS(status));

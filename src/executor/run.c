@@ -84,6 +84,7 @@ struct environment *run_prepare(const struct run *run, struct str_list *commands
 		.cluster_file = path,
 		.metrics_file = settings->metrics_file,
 		.preempted_file = settings->preempted_file,
+		.files_socket = run->files_socket,
 		.token_file = settings->token_file,
 		.secret_file = secret,
 		.agent = settings->agent,

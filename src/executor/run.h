@@ -12,6 +12,7 @@ struct run {
 	const json_t *cluster; /* as ordered; docs/rest.md */
 	int restart, am_attempt;
 	const char *am_address;
+	const char *files_socket; /* NULL: none */
 	int ui_port;
 	int guardian; /* pid of the executor's; 0: none */
 };

@@ -337,7 +337,7 @@ json_t *stacks_take(pid_t executor)
 	size_t count;
 
 	proc_scan_take(&scan);
-	const struct proc_entry **found = proc_scan_descendants(&scan, executor, &count);
+	const struct proc_entry **found = proc_scan_descendants(&scan, executor, NULL, &count);
 	count = leave_outsiders_out(found, count);
 	qsort(found, count, sizeof(const struct proc_entry *), busiest_first);
 	for (size_t i = 0; i < count && i < PROCESSES_MAX; i++)

@@ -25,6 +25,7 @@
 #include "executor/spawn.h"
 #include "framework/framework.h"
 #include "net/tunnel.h"
+#include "store/file_server.h"
 
 enum {
 	BEAT_NUMBERS_BYTES = 128 << 10,
@@ -445,6 +446,7 @@ static int start_program(struct supervisor *supervisor, struct err *err)
 		.am_attempt = supervisor->am_attempt,
 		.am_address = supervisor->relay ? tunnel_address(supervisor->relay)
 						: supervisor->am_address,
+		.files_socket = supervisor->files_socket,
 		.ui_port = supervisor->ui_port.number,
 		.guardian = supervisor->guard ? (int)supervisor->guard->guardian : 0,
 	};
@@ -667,22 +669,40 @@ static int connect_link(struct supervisor *supervisor, struct err *err)
 	return supervisor->logs ? 0 : err_wrap(err, "TONY_AM_ADDRESS");
 }
 
-/* Programs find the AM by plain HTTP on this machine, and no other user's comes through. */
+/* Programs find the AM by plain HTTP on this machine, and no other user's comes through. The next
+ * AM is found in the same way, wherever it is. */
 static int open_relay(struct supervisor *supervisor, struct err *err)
 {
 	const struct settings *settings = supervisor->settings;
+	bool is_sealed = settings->job->tls;
 	const struct tunnel_options options = {
 		.base = supervisor->base,
 		.listen = "127.0.0.1:0",
 		.target = settings->am_address,
-		.secret = settings->token,
+		.secret = is_sealed ? settings->token : NULL,
 		.user = geteuid(),
 	};
 
-	if (!settings->job->tls)
+	if (!is_sealed && !settings->scheduler->traits->restarts_am)
 		return 0;
 	supervisor->relay = tunnel_create(&options, err);
 	return supervisor->relay ? 0 : -1;
+}
+
+/* A program that reads no file of HDFS does not miss it. */
+static void open_files(struct supervisor *supervisor)
+{
+	const struct settings *settings = supervisor->settings;
+	char *path cleanup_free = fs_join(settings->container_dir, "files.sock");
+	struct err err cleanup_err = {0};
+
+	if (!file_server_is_wanted(settings->job->stores))
+		return;
+	supervisor->files = file_server_open(supervisor->base, path, settings->job->stores, &err);
+	if (supervisor->files)
+		supervisor->files_socket = mem_steal(&path);
+	else
+		log_error("programs cannot read HDFS by TONY_FILES: %s", err_message(&err));
 }
 
 /* Without it the task lives as long as its AM. */
@@ -805,6 +825,8 @@ static void finish(struct supervisor *supervisor)
 	supervisor_forget_ui(supervisor);
 	log_send_destroy(supervisor->logs);
 	tunnel_destroy(supervisor->relay);
+	file_server_close(supervisor->files);
+	free(supervisor->files_socket);
 	door_close(supervisor->door);
 	mirrors_destroy(supervisor->mirrors);
 	link_destroy(supervisor->link);
@@ -838,6 +860,7 @@ int supervisor_run(const struct settings *settings, const struct guard *guard, s
 	    open_relay(&supervisor, err) == 0 &&
 	    mirrors_open(settings, supervisor.base, &supervisor.mirrors, err) == 0) {
 		watch(&supervisor);
+		open_files(&supervisor);
 		open_door(&supervisor);
 		localize(&supervisor);
 		enter(&supervisor);

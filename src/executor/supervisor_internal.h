@@ -37,9 +37,11 @@ struct supervisor {
 	const struct guard *guard; /* NULL: none */
 	struct event_base *base;
 	struct link *link;
-	struct door *door;     /* NULL: an AM that follows has the same address */
-	char *am_address;      /* HOST:PORT, now */
-	struct tunnel *relay;  /* to that, for programs; NULL: they speak as it does */
+	struct door *door;	   /* NULL: an AM that follows has the same address */
+	char *am_address;	   /* HOST:PORT, now */
+	struct file_server *files; /* of the job's HDFS, for programs; NULL: there are none */
+	char *files_socket;
+	struct tunnel *relay;  /* to that, for programs; NULL: they need none */
 	struct log_send *logs; /* that people who are elsewhere look at */
 	struct port port, ui_port;
 	bool ui_is_served;	      /* by this user, over HTTP: what people may be told */

@@ -7,6 +7,7 @@
 #include "base/xml.h"
 #include "framework/rank.h"
 #include "framework/variables.h"
+#include "job/policy_table.h"
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
@@ -68,6 +69,17 @@ static int read_choice(const struct reader *reader, const struct xml_node *node,
 	return 0;
 }
 
+static int check_type_name(const struct reader *reader, const struct xml_node *node,
+			   const char *name)
+{
+	return job_is_type_name(name)
+		       ? 0
+		       : refuse_taken(reader, node,
+				      mem_printf("<%s>: \"%s\" is no task type's name, which has "
+						 "small letters, digits, - and _",
+						 node->name, name));
+}
+
 static int read_chief(struct reader *reader, const struct xml_node *node)
 {
 	static const char *const known[] = {"types", NULL};
@@ -76,6 +88,9 @@ static int read_chief(struct reader *reader, const struct xml_node *node)
 	if (check_attributes(reader, node, known) < 0 || need(reader, node, "types", &types) < 0)
 		return -1;
 	str_split(&reader->out->chief, types, ' ');
+	for (size_t i = 0; i < reader->out->chief.count; i++)
+		if (check_type_name(reader, node, reader->out->chief.items[i]) < 0)
+			return -1;
 	return 0;
 }
 
@@ -92,7 +107,7 @@ static int read_type(struct reader *reader, const struct xml_node *node)
 	struct definition *out = reader->out;
 	const char *type, *role = xml_attribute(node, "role");
 
-	if (need(reader, node, "name", &type) < 0)
+	if (need(reader, node, "name", &type) < 0 || check_type_name(reader, node, type) < 0)
 		return -1;
 	if (str_list_has(&out->types, type))
 		return refuse_taken(reader, node,
@@ -136,27 +151,101 @@ static int read_tasks(struct reader *reader, const struct xml_node *node)
 				      mem_printf("<tasks>: exactly=\"%s\" is no number", text));
 }
 
+/* Each says what follows a text among a program's last words. */
+static const struct {
+	const char *name;
+	struct policy_row row;
+} consequences[] = {
+	{"retry", {AGAIN}},	    {"blame-peer", {PEERS_FAULT}},
+	{"elsewhere", {ELSEWHERE}}, {"blame-machine", {MACHINES_FAULT}},
+	{"fail", {NEVER}},
+};
+
+static int read_consequence(const struct reader *reader, const struct xml_node *node,
+			    struct policy_row *row)
+{
+	const char *name = xml_attribute(node, "then");
+	struct str_list names cleanup_str_list = {0};
+
+	for (size_t i = 0; i < array_length(consequences); i++) {
+		if (str_equal(consequences[i].name, name ? name : "retry")) {
+			*row = consequences[i].row;
+			return 0;
+		}
+		str_list_add(&names, consequences[i].name);
+	}
+	char *all cleanup_free = str_list_join(&names, ", ");
+	return refuse_taken(reader, node,
+			    mem_printf("<failure>: then=\"%s\" is none of %s", name, all));
+}
+
+/* Lines of output are made printable, and cut, before anything is looked for in them. */
+static int check_phrase(const struct reader *reader, const struct xml_node *node, const char *name,
+			const char *text)
+{
+	size_t length = text ? strlen(text) : 0;
+
+	if (length > DEFINITION_PHRASE_CAP)
+		return refuse_taken(reader, node,
+				    mem_printf("<failure>: %s has more than %d bytes", name,
+					       DEFINITION_PHRASE_CAP));
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			return refuse_taken(
+				reader, node,
+				mem_printf("<failure>: %s is not of one line that can be printed",
+					   name));
+	return 0;
+}
+
+static int read_text(struct reader *reader, const struct xml_node *node)
+{
+	static const char *const known[] = {"text", "then", "why", NULL};
+	struct definition *out = reader->out;
+	const char *text, *why = xml_attribute(node, "why");
+	struct policy_row row;
+
+	if (check_attributes(reader, node, known) < 0 || need(reader, node, "text", &text) < 0 ||
+	    check_phrase(reader, node, "text", text) < 0 ||
+	    check_phrase(reader, node, "why", why) < 0 || read_consequence(reader, node, &row) < 0)
+		return -1;
+	row.says[0] = mem_strdup(text);
+	row.why = why && *why ? mem_strdup(why) : mem_printf("it says \"%s\"", text);
+	out->failures =
+		mem_realloc_array(out->failures, out->failure_count + 2, sizeof(*out->failures));
+	out->failures[out->failure_count++] = row;
+	out->failures[out->failure_count] = (struct policy_row){0};
+	return 0;
+}
+
+/* Of all failures, or of those whose program says a text. */
 static int read_failure(struct reader *reader, const struct xml_node *node)
 {
 	static const char *const known[] = {"others", NULL};
-	const char *others;
 
-	return check_attributes(reader, node, known) < 0 ||
-			       need(reader, node, "others", &others) < 0 ||
-			       read_choice(reader, node, "others", "stop", "go-on",
-					   &reader->out->stops_others) < 0
-		       ? -1
-		       : 0;
+	if (xml_attribute(node, "text"))
+		return read_text(reader, node);
+	if (check_attributes(reader, node, known) < 0)
+		return -1;
+	if (!xml_attribute(node, "others"))
+		return refuse(reader, node, "<failure> needs the attribute \"others\" or \"text\"");
+	return read_choice(reader, node, "others", "stop", "go-on", &reader->out->stops_others);
 }
 
 /* ---- variables ---------------------------------------------------------------------------- */
 
-static bool is_name(const char *name)
+/* How long the name at its beginning is; 0: there is none. */
+static size_t skip_name(const char *text)
 {
 	static const char letters[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
 
-	return *name && name[strspn(name, letters)] == '\0' && !(*name >= '0' && *name <= '9');
+	return *text >= '0' && *text <= '9' ? 0 : strspn(text, letters);
+}
+
+static bool is_name(const char *name)
+{
+	return *name && name[skip_name(name)] == '\0';
 }
 
 static int read_value(const struct reader *reader, const struct xml_node *node,
@@ -207,6 +296,22 @@ static int read_variable(struct reader *reader, const struct xml_node *node,
 	return is_spec ? 0 : read_value(reader, node, variable);
 }
 
+/* Where `when` differs the later one is a case of its own. */
+static int check_new(const struct reader *reader, const struct xml_node *first,
+		     const struct xml_node *node)
+{
+	const char *name = xml_attribute(node, "name"), *when = xml_attribute(node, "when");
+
+	for (const struct xml_node *earlier = first; earlier != node; earlier = earlier->next)
+		if (str_equal(earlier->name, node->name) &&
+		    str_equal(xml_attribute(earlier, "name"), name) &&
+		    str_equal(xml_attribute(earlier, "when"), when))
+			return refuse_taken(reader, node,
+					    mem_printf("<%s>: %s is there twice", node->name,
+						       name ? name : "it"));
+	return 0;
+}
+
 static int read_environment(struct reader *reader, const struct xml_node *node)
 {
 	static const char *const known[] = {"of", NULL};
@@ -218,7 +323,9 @@ static int read_environment(struct reader *reader, const struct xml_node *node)
 		str_split(&of.types, text, ' ');
 	for (const struct xml_node *child = node->children; child && result == 0;
 	     child = child->next)
-		result = read_variable(reader, child, &of);
+		result = check_new(reader, node->children, child) < 0
+				 ? -1
+				 : read_variable(reader, child, &of);
 	str_list_finish(&of.types);
 	return result;
 }
@@ -228,39 +335,83 @@ static int read_environment(struct reader *reader, const struct xml_node *node)
 static const struct {
 	const char *name;
 	int (*read)(struct reader *reader, const struct xml_node *node);
+	bool is_single;
 } elements[] = {
-	{"chief", read_chief}, {"type", read_type},	  {"ranks", read_ranks},
-	{"tasks", read_tasks}, {"failure", read_failure}, {"environment", read_environment},
+	{"chief", read_chief, true}, {"type", read_type},	{"ranks", read_ranks, true},
+	{"tasks", read_tasks, true}, {"failure", read_failure}, {"environment", read_environment},
 };
+
+static const struct xml_node *find_earlier(const struct xml_node *node)
+{
+	const struct xml_node *earlier = node->parent->children;
+
+	while (!str_equal(earlier->name, node->name))
+		earlier = earlier->next;
+	return earlier == node ? NULL : earlier;
+}
 
 static int read_element(struct reader *reader, const struct xml_node *node)
 {
-	for (size_t i = 0; i < array_length(elements); i++)
-		if (str_equal(elements[i].name, node->name))
-			return elements[i].read(reader, node);
+	for (size_t i = 0; i < array_length(elements); i++) {
+		if (!str_equal(elements[i].name, node->name))
+			continue;
+		if (elements[i].is_single && find_earlier(node))
+			return refuse_taken(reader, node,
+					    mem_printf("<%s> is there twice, first in line %d",
+						       node->name, find_earlier(node)->line));
+		return elements[i].read(reader, node);
+	}
 	return refuse_taken(reader, node,
 			    mem_printf("<%s> is no element of <framework>; known are chief, type, "
 				       "ranks, tasks, failure, environment",
 				       node->name));
 }
 
-/* The types that are named elsewhere are those of the file, if it names any. */
-static int check_types(const struct reader *reader, const struct xml_node *root,
-		       const struct str_list *names, const char *what)
+/* Types that are named elsewhere are those of the file. One without <type> knows its chiefs. */
+static int check_types(const struct reader *reader, const struct xml_node *node, const char *names)
 {
-	for (size_t i = 0; reader->out->types.count > 0 && i < names->count; i++)
-		if (!str_list_has(&reader->out->types, names->items[i]))
-			return refuse_taken(reader, root,
-					    mem_printf("%s \"%s\": there is no <type> of that name",
-						       what, names->items[i]));
+	const struct definition *out = reader->out;
+	const struct str_list *types = out->types.count > 0 ? &out->types : &out->chief;
+	struct str_list named cleanup_str_list = {0};
+
+	str_split(&named, names, ' ');
+	for (size_t i = 0; i < named.count; i++)
+		if (!str_list_has(types, named.items[i]))
+			return refuse_taken(
+				reader, node,
+				mem_printf("<%s>: there is no <type> of the name \"%s\"",
+					   node->name, named.items[i]));
 	return 0;
+}
+
+static int check_references(const struct reader *reader, const struct xml_node *root)
+{
+	for (const struct xml_node *node = root->children; node; node = node->next) {
+		const char *names = str_equal(node->name, "chief") ? xml_attribute(node, "types")
+				    : str_equal(node->name, "environment")
+					    ? xml_attribute(node, "of")
+					    : NULL;
+		if (names && !str_equal(names, "ranks") && check_types(reader, node, names) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* As Python writes it: "torch", "ray.train". */
+static bool is_module(const char *name)
+{
+	size_t length;
+
+	while ((length = skip_name(name)) > 0 && name[length] == '.')
+		name += length + 1;
+	return is_name(name);
 }
 
 static int read_root(struct reader *reader, const struct xml_node *root)
 {
 	static const char *const known[] = {"name", "module", NULL};
 	struct definition *out = reader->out;
-	const char *name;
+	const char *name, *module = xml_attribute(root, "module");
 
 	if (!str_equal(root->name, "framework"))
 		return refuse_taken(reader, root,
@@ -274,7 +425,10 @@ static int read_root(struct reader *reader, const struct xml_node *root)
 					       "_, 63 at most",
 					       name));
 	out->name = mem_strdup(name);
-	out->module = mem_strdup(xml_attribute(root, "module"));
+	if (module && !is_module(module))
+		return refuse_taken(reader, root,
+				    mem_printf("module=\"%s\" is no module's name", module));
+	out->module = mem_strdup(module);
 	for (const struct xml_node *node = root->children; node; node = node->next)
 		if (read_element(reader, node) < 0)
 			return -1;
@@ -282,12 +436,7 @@ static int read_root(struct reader *reader, const struct xml_node *root)
 		return refuse(reader, root,
 			      "<chief> is missing; write <chief types=\"TYPE\"/>, whose first task "
 			      "is rank 0 and has TB_PORT");
-	if (check_types(reader, root, &out->chief, "chief") < 0)
-		return -1;
-	for (size_t i = 0; i < out->variable_count; i++)
-		if (check_types(reader, root, &out->variables[i].types, "environment of") < 0)
-			return -1;
-	return 0;
+	return check_references(reader, root);
 }
 
 struct definition *definition_parse(const char *text, const char *place, struct err *err)
@@ -320,6 +469,7 @@ void definition_free(struct definition *definition)
 	for (size_t i = 0; i < definition->setting_count; i++)
 		free(definition->settings[i].pair);
 	free(definition->settings);
+	policy_rows_free(definition->failures);
 	free(definition->variables);
 	free(definition->place);
 	free(definition->name);

@@ -7,8 +7,10 @@
 
 #include "framework/environment.h"
 #include "framework/framework.h"
+#include "job/policy.h"
 
-#define DEFINITION_CAP (256 << 10) /* bytes of a file */
+#define DEFINITION_CAP	      (256 << 10) /* bytes of a file */
+#define DEFINITION_PHRASE_CAP 200	  /* of a text of <failure>, and of its reason */
 
 struct definition_variable {
 	char *name;  /* NULL: the cluster spec */
@@ -36,6 +38,8 @@ struct definition {
 	char *ranks;	     /* who has ranks ("JAX's processes"); NULL: nobody needs them */
 	int64_t exact_tasks; /* 0: any number */
 	bool stops_others;   /* a failure ends the formation at once */
+	struct policy_row *failures; /* framework_ops.failures; NULL: none */
+	size_t failure_count;
 	struct definition_variable *variables;
 	size_t variable_count;
 };

@@ -8,6 +8,7 @@
 #include "framework/environment.h"
 #include "framework/implementations.h"
 #include "framework/variables.h"
+#include "job/policy.h"
 
 static const struct framework_ops *const table[] = {
 	&framework_tensorflow, &framework_pytorch, &framework_torchrun, &framework_horovod,
@@ -52,8 +53,9 @@ static struct definition *definition_of(const struct job *job, struct err *err)
 {
 	const struct framework_ops *ops = ops_of(job);
 	const char *text = job->framework_file ? job->framework_file : ops->definition;
+	const char *place = job->framework_place ? job->framework_place : job->framework;
 
-	return text ? definition_parse(text, job->framework, err) : NULL;
+	return text ? definition_parse(text, place, err) : NULL;
 }
 
 void framework_defaults(const struct framework_ops *ops, const char *file,
@@ -178,11 +180,14 @@ const char *const *framework_noise(const struct job *job)
 	return ops_of(job)->noise;
 }
 
-const struct policy_row *framework_failures(const struct job *job)
+struct policy_row *framework_failures(const struct job *job)
 {
 	const struct framework_ops *ops = framework_of(job);
 
-	return ops ? ops->failures : NULL;
+	if (!ops)
+		return NULL;
+	struct definition *definition cleanup_definition = definition_of(job, NULL);
+	return policy_rows_copy(definition ? definition->failures : ops->failures);
 }
 
 bool framework_sets_identity(const struct job *job, const struct job_type *type, const char *name)

@@ -60,6 +60,7 @@ struct framework_task {
 	const char *preempted_file; /* there once the container is taken back */
 	const char *progress_file;  /* where this process may tell how far it is */
 	const char *metrics_file;   /* where the program may tell numbers; NULL: nowhere */
+	const char *files_socket;   /* where the job's HDFS is served; NULL: nowhere */
 	const char *token_file;	    /* path of the job's token */
 	const char *secret_file;    /* of framework_ops.secret */
 	const char *agent;	    /* path of the tony-agent that runs the executor */
@@ -161,8 +162,9 @@ bool framework_owns_tensorboard(const struct job *job, size_t type, int slot);
 const char *framework_ui_name(const struct job *job);
 
 const char *const *framework_noise(const struct job *job); /* framework_ops.noise */
-/* framework_ops.failures; NULL also of a framework that this tony does not know. */
-const struct policy_row *framework_failures(const struct job *job);
+/* A copy of framework_ops.failures; NULL also of a framework that this tony does not know. The
+ * caller frees with policy_rows_free(). */
+struct policy_row *framework_failures(const struct job *job);
 
 /* True when the configuration names no task type at all: the command runs as the only task. */
 bool framework_is_single_node(const struct job *job);

@@ -236,6 +236,8 @@ static const struct policy_row failures[] = {
 	{SAYS("ORTE daemon has unexpectedly failed", "PRTE daemon has unexpectedly failed",
 	      "lost communication with", "daemon did not report back"), CLUSTERS_FAULT,
 		.why = "mpirun lost one of its machines"},
+	{SAYS("communication peer process has unexpectedly disconnected"), PEERS_FAULT,
+		.why = "one of its peers is gone"},
 	{SAYS("unable to launch the specified application", "could not access or execute an executable"),
 		NEVER,
 		.why = "mpirun could not find or execute the program"},

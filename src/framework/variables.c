@@ -36,6 +36,10 @@ void variables_add_tony(const struct framework_task *task, struct environment *e
 		environment_set_format(environment, "TONY_ARRAY_TASK_ID", "%lld",
 				       (long long)job->array_index);
 	}
+	if (job->sweep && !job_is_sweep(job)) {
+		environment_set(environment, "TONY_SWEEP", job->sweep);
+		environment_set_format(environment, "TONY_TRIAL", "%lld", (long long)job->trial);
+	}
 	set_text(environment, "TONY_CHECKPOINT_DIR", job->checkpoint_dir);
 	set_text(environment, "TONY_OUTPUT_DIR", job->output_dir);
 	set_text(environment, "TONY_CLUSTER_FILE", task->cluster_file);
@@ -43,6 +47,7 @@ void variables_add_tony(const struct framework_task *task, struct environment *e
 	set_text(environment, "TONY_PROGRESS_FILE", task->progress_file);
 	set_text(environment, "TONY_PREEMPTED", task->preempted_file);
 	set_text(environment, "TONY_AM_URL", task->am_url);
+	set_text(environment, "TONY_FILES", task->files_socket);
 	set_text(environment, "TONY_TOKEN_FILE", task->token_file);
 	set_text(environment, "TONY_AGENT", task->agent);
 	if (address) {
@@ -51,24 +56,30 @@ void variables_add_tony(const struct framework_task *task, struct environment *e
 	}
 }
 
+static const char *const names[] = {
+	"TONY_AGENT",	       "TONY_AM_URL",	    "TONY_ARRAY_ID",	 "TONY_ARRAY_TASK_ID",
+	"TONY_CHECKPOINT_DIR", "TONY_CLUSTER_FILE", "TONY_CONTAINER",	 "TONY_EPOCH",
+	"TONY_FILES",	       "TONY_FRAMEWORK",    "TONY_GUARDIAN_PID", "TONY_HOST",
+	"TONY_JOB_ID",	       "TONY_JOB_NAME",	    "TONY_METRICS_FILE", "TONY_OUTPUT_DIR",
+	"TONY_PORT",	       "TONY_PREEMPTED",    "TONY_PROCESS",	 "TONY_PROCESS_COUNT",
+	"TONY_PROGRESS_FILE",  "TONY_RESTART",	    "TONY_SWEEP",	 "TONY_TRIAL",
+	"TONY_TASK",	       "TONY_TASK_ATTEMPT", "TONY_TASK_COUNT",	 "TONY_TASK_INDEX",
+	"TONY_TASK_TYPE",      "TONY_TOKEN_FILE",
+};
+
 bool variables_is_tonys(const char *name)
 {
-	static const char *const names[] = {
-		"TONY_AGENT",	      "TONY_AM_URL",	     "TONY_ARRAY_ID",
-		"TONY_ARRAY_TASK_ID", "TONY_CHECKPOINT_DIR", "TONY_CLUSTER_FILE",
-		"TONY_CONTAINER",     "TONY_EPOCH",	     "TONY_FRAMEWORK",
-		"TONY_GUARDIAN_PID",  "TONY_HOST",	     "TONY_JOB_ID",
-		"TONY_JOB_NAME",      "TONY_METRICS_FILE",   "TONY_OUTPUT_DIR",
-		"TONY_PORT",	      "TONY_PREEMPTED",	     "TONY_PROCESS",
-		"TONY_PROCESS_COUNT", "TONY_PROGRESS_FILE",  "TONY_RESTART",
-		"TONY_TASK",	      "TONY_TASK_ATTEMPT",   "TONY_TASK_COUNT",
-		"TONY_TASK_INDEX",    "TONY_TASK_TYPE",	     "TONY_TOKEN_FILE",
-	};
-
 	for (size_t i = 0; i < array_length(names); i++)
 		if (str_equal(names[i], name))
 			return true;
 	return false;
+}
+
+void variables_unset(void)
+{
+	for (size_t i = 0; i < array_length(names); i++)
+		if (!str_equal(names[i], "TONY_CONTAINER"))
+			unsetenv(names[i]);
 }
 
 /* AM_HOST and AM_PORT from "http://host:port". */

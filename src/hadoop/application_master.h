@@ -30,7 +30,10 @@ struct container_kind {
 	const struct hadoop_amount *amounts; /* of further resource types */
 	size_t amount_count;
 	const char *node_label; /* expression; NULL: the application's own */
-	bool is_opportunistic;	/* may be taken away for a guaranteed one at any time */
+	/* Nodes that are to be preferred, and their racks; NULL or empty: any will do. Not with a
+	 * label. */
+	const struct str_list *near_nodes, *near_racks;
+	bool is_opportunistic; /* may be taken away for a guaranteed one at any time */
 	/* With either of these, each container is a SchedulingRequest (Hadoop 3.1). */
 	const Hadoop__PlacementConstraintProto *placement; /* NULL: none */
 	const struct str_list *tags;			   /* allocation tags; NULL: none */

@@ -39,33 +39,43 @@ static bool is_avoided(const struct asks *asks, const char *host)
 	return avoidance && avoidance->wanted;
 }
 
+static bool has_near_nodes(const struct kind *kind)
+{
+	return kind->is->near_nodes && kind->is->near_nodes->count > 0;
+}
+
 /* `count`: of each rack; each node gets its share of it. */
 static void add_nodes(const struct asks *asks, Hadoop__AllocateRequestProto *request,
 		      struct kind *kind, size_t number, int32_t count)
 {
+	bool near = has_near_nodes(kind);
+	const struct str_list *nodes = near ? kind->is->near_nodes : asks->nodes;
+	const struct str_list *racks = near ? kind->is->near_racks : asks->racks;
 	int32_t usable = 0;
 
-	for (size_t i = 0; i < asks->nodes->count; i++)
-		usable += !is_avoided(asks, asks->nodes->items[i]);
+	for (size_t i = 0; i < nodes->count; i++)
+		usable += !is_avoided(asks, nodes->items[i]);
 	int32_t share = usable > 0 ? (count + usable - 1) / usable : 0;
-	for (size_t i = 0; i < asks->nodes->count; i++) {
-		const char *host = asks->nodes->items[i];
+	for (size_t i = 0; i < nodes->count; i++) {
+		const char *host = nodes->items[i];
 		add_ask(request, kind, number, host, is_avoided(asks, host) ? 0 : share);
 	}
-	for (size_t i = 0; i < asks->racks->count; i++)
-		add_ask(request, kind, number, asks->racks->items[i], count);
+	for (size_t i = 0; i < racks->count; i++)
+		add_ask(request, kind, number, racks->items[i], count);
 }
 
 /*
  * A CapacityScheduler gives one container for each heartbeat of a node to an ask for any node; what
  * is asked of a node by its name comes all at once. So with more containers than nodes each node is
- * asked for its share: that is one round of heartbeats, and as even. Only an ask for any node may
- * have a label.
+ * asked for its share: that is one round of heartbeats, and as even. Nodes near the data are named
+ * always, and for as long as something is wanted: the scheduler waits for them as long as it is set
+ * up to, and then takes others. Only an ask for any node may have a label.
  */
 static void add_asks(const struct asks *asks, Hadoop__AllocateRequestProto *request,
 		     struct kind *kind, size_t number)
 {
-	bool names = asks->names_nodes && !kind->is->node_label && kind->wanted > 0;
+	bool names = (asks->names_nodes || has_near_nodes(kind)) && !kind->is->node_label &&
+		     kind->wanted > 0;
 
 	if (names || kind->named)
 		add_nodes(asks, request, kind, number, names ? kind->wanted : 0);
@@ -155,7 +165,8 @@ void asks_fill(struct asks *asks, Hadoop__AllocateRequestProto *request)
 		struct kind *kind = &asks->kinds[i];
 		if (kind->is_single)
 			add_singles(request, kind, i);
-		else if (kind->wanted != kind->told || (kind->named && !asks->names_nodes))
+		else if (kind->wanted != kind->told ||
+			 (kind->named && !asks->names_nodes && !has_near_nodes(kind)))
 			add_asks(asks, request, kind, i);
 	}
 	add_releases(asks, request);

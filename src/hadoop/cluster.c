@@ -79,6 +79,8 @@ static void finish_type(struct hadoop_cluster_type *type)
 	str_list_finish(&type->environment);
 	free(type->placement);
 	str_list_finish(&type->allocation_tags);
+	str_list_finish(&type->near_nodes);
+	str_list_finish(&type->near_racks);
 }
 
 void hadoop_cluster_destroy(struct hadoop_cluster *cluster)
@@ -128,6 +130,10 @@ static json_t *type_to_json(const struct hadoop_cluster_type *type)
 	json_set_list(object, "environment", &type->environment);
 	json_set_text(object, "placement", type->placement);
 	json_set_list(object, "allocation_tags", &type->allocation_tags);
+	if (type->near_nodes.count > 0) {
+		json_set_list(object, "near_nodes", &type->near_nodes);
+		json_set_list(object, "near_racks", &type->near_racks);
+	}
 	if (type->is_opportunistic)
 		json_set_bool(object, "opportunistic", true);
 	return object;
@@ -277,8 +283,12 @@ static int read_type(const struct hadoop_cluster *cluster, const json_t *object,
 	    json_read_list(object, "environment", &type->environment, err) < 0 ||
 	    json_read_text(object, "placement", &type->placement, err) < 0 ||
 	    json_read_list(object, "allocation_tags", &type->allocation_tags, err) < 0 ||
+	    json_read_list(object, "near_nodes", &type->near_nodes, err) < 0 ||
+	    json_read_list(object, "near_racks", &type->near_racks, err) < 0 ||
 	    json_read_bool(object, "opportunistic", &type->is_opportunistic, err) < 0 ||
 	    field_check_list("allocation_tags", &type->allocation_tags, LIST_CAP, err) < 0 ||
+	    field_check_list("near_nodes", &type->near_nodes, FIELD_LIST_CAP, err) < 0 ||
+	    field_check_list("near_racks", &type->near_racks, FIELD_LIST_CAP, err) < 0 ||
 	    (type->placement && field_check_text("placement", type->placement, err) < 0))
 		return -1;
 	return check_environment(type, err);

@@ -309,6 +309,11 @@ bool hadoop_site_has_yarn(void)
 	       holds_yarn(directory_of("HADOOP_CONF_DIR"));
 }
 
+bool hadoop_site_is_there(void)
+{
+	return named_directory() || hadoop_site_has_yarn();
+}
+
 /* `yarn`: of the yarn-site.xml alone; NULL: the same. */
 static int read_directory(struct hadoop_site *site, const char *directory, const char *yarn,
 			  struct err *err)

@@ -28,6 +28,8 @@ struct hadoop_site_files {
 
 /* Does HADOOP_CONF_DIR or YARN_CONF_DIR hold a yarn-site.xml, or else hadoop_site_found() one? */
 bool hadoop_site_has_yarn(void);
+/* Is there a directory with that, or one that a variable names? */
+bool hadoop_site_is_there(void);
 /* The directory that no variable names and whose yarn-site.xml names a ResourceManager; NULL: there
  * is none or, with `err`, it cannot be read. The caller frees. */
 char *hadoop_site_found(struct err *err);

@@ -74,6 +74,17 @@ struct webhdfs_file {
 void webhdfs_file_finish(struct webhdfs_file *file);
 #define cleanup_webhdfs_file __attribute__((cleanup(webhdfs_file_finish)))
 
+/* A part of a file, and the DataNodes that have it. */
+struct webhdfs_block {
+	int64_t offset, length;
+	struct webhdfs_place {
+		const char *host;			  /* by its name */
+		const char *ip;				  /* NULL: not told, as the ports */
+		int64_t xfer_port, http_port, https_port; /* the first is HDFS's own */
+	} * places;
+	size_t place_count;
+};
+
 struct webhdfs_create {
 	unsigned permission; /* of a new file: the DataNode's umask (022) is taken off; 0: 0644 */
 	/* Replaces an existing file. Only then a try that failed half-way is repeated: without, it
@@ -93,6 +104,9 @@ struct webhdfs_progress {
 enum webhdfs_op {
 	WEBHDFS_GETFILESTATUS,
 	WEBHDFS_LISTSTATUS,
+	WEBHDFS_LISTSTATUS_BATCH,
+	WEBHDFS_GET_BLOCK_LOCATIONS,   /* of NameNodes */
+	WEBHDFS_GETFILEBLOCKLOCATIONS, /* the same of gateways */
 	WEBHDFS_OPEN,
 	WEBHDFS_MKDIRS,
 	WEBHDFS_CREATE,
@@ -151,6 +165,15 @@ int webhdfs_answer_file(const struct webhdfs_question *question, const char *bod
 int webhdfs_answer_list(const struct webhdfs_question *question, const char *body, size_t length,
 			void (*visit)(void *data, const struct webhdfs_file *file), void *data,
 			struct err *err);
+/* Of LISTSTATUS_BATCH: the same, and *left: how many entries come behind these. */
+int webhdfs_answer_batch(const struct webhdfs_question *question, const char *body, size_t length,
+			 void (*visit)(void *data, const struct webhdfs_file *file), void *data,
+			 int64_t *left, struct err *err);
+/* Of GET_BLOCK_LOCATIONS; of GETFILEBLOCKLOCATIONS, which knows places by their hosts alone. Each
+ * block has its places, in the order in which they are to be preferred. */
+int webhdfs_answer_blocks(const struct webhdfs_question *question, const char *body, size_t length,
+			  void (*visit)(void *data, const struct webhdfs_block *block), void *data,
+			  struct err *err);
 /* `value` in hex, as "0x6f6e65". */
 int webhdfs_answer_attributes(const struct webhdfs_question *question, const char *body,
 			      size_t length,

@@ -59,6 +59,7 @@ static const struct meaning {
 	{"ConnectTimeoutException", WEBHDFS_BROKEN, ERR_UNREACHABLE},
 	{"FileNotFoundException", WEBHDFS_REFUSED, ERR_NOT_FOUND},
 	{"AccessControlException", WEBHDFS_REFUSED, ERR_DENIED},
+	{"ParentNotDirectoryException", WEBHDFS_REFUSED, ERR_DENIED}, /* a file is in the way */
 	{"AuthorizationException", WEBHDFS_REFUSED, ERR_DENIED},
 	{"AuthenticationException", WEBHDFS_REFUSED, ERR_DENIED},
 	{"SecurityException", WEBHDFS_REFUSED, ERR_DENIED},
@@ -224,25 +225,116 @@ static int visit_file(const json_t *object, size_t count,
 	return 0;
 }
 
+static int visit_files(const json_t *list,
+		       void (*visit)(void *data, const struct webhdfs_file *file), void *data,
+		       struct err *err)
+{
+	if (!json_is_array(list))
+		return err_set(err, ERR_INPUT, "FileStatuses.FileStatus: is not a list");
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (visit_file(json_array_get(list, i), json_array_size(list), visit, data, err) <
+		    0)
+			return -1;
+	return 0;
+}
+
+static const json_t *list_of(const json_t *parent)
+{
+	return json_object_get(json_object_get(parent, "FileStatuses"), "FileStatus");
+}
+
 int webhdfs_answer_list(const struct webhdfs_question *question, const char *body, size_t length,
 			void (*visit)(void *data, const struct webhdfs_file *file), void *data,
 			struct err *err)
 {
 	json_t *answer cleanup_json = json_parse(body, length, err);
 
+	if (!answer || visit_files(list_of(answer), visit, data, err) < 0)
+		return err_answer(question, err);
+	return 0;
+}
+
+int webhdfs_answer_batch(const struct webhdfs_question *question, const char *body, size_t length,
+			 void (*visit)(void *data, const struct webhdfs_file *file), void *data,
+			 int64_t *left, struct err *err)
+{
+	json_t *answer cleanup_json = json_parse(body, length, err);
+	const json_t *listing = json_object_get(answer, "DirectoryListing");
+
+	if (!answer || json_need_int(listing, "remainingEntries", 0, INT64_MAX, left, err) < 0 ||
+	    visit_files(list_of(json_object_get(listing, "partialListing")), visit, data, err) < 0)
+		return err_answer(question, err);
+	return 0;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------- */
+
+/* Either {"hostName": "dn1", "ipAddr": "10.0.0.1", "xferPort": 9866, ...} or "dn1". */
+static int read_place(const json_t *json, struct webhdfs_place *place, struct err *err)
+{
+	const json_t *name = json_is_string(json) ? json : json_object_get(json, "hostName");
+
+	place->host = json_string_value(name);
+	if (!place->host)
+		return err_set(err, ERR_INPUT, "hostName: is missing");
+	if (name == json)
+		return 0;
+	place->ip = json_string_value(json_object_get(json, "ipAddr"));
+	return json_read_int(json, "xferPort", 0, 65535, &place->xfer_port, err) < 0 ||
+			       json_read_int(json, "infoPort", 0, 65535, &place->http_port, err) <
+				       0 ||
+			       json_read_int(json, "infoSecurePort", 0, 65535, &place->https_port,
+					     err) < 0
+		       ? -1
+		       : 0;
+}
+
+static int visit_block(const json_t *json, bool is_of_gateway,
+		       void (*visit)(void *data, const struct webhdfs_block *block), void *data,
+		       struct err *err)
+{
+	const json_t *places = json_object_get(json, is_of_gateway ? "hosts" : "locations");
+	struct webhdfs_place *read cleanup_free =
+		mem_alloc_array(json_array_size(places) + 1, sizeof(*read));
+	struct webhdfs_block block = {.places = read, .place_count = json_array_size(places)};
+
+	for (size_t i = 0; i < block.place_count; i++)
+		if (read_place(json_array_get(places, i), &read[i], err) < 0)
+			return -1;
+	const json_t *length = is_of_gateway ? json : json_object_get(json, "block");
+	if (json_need_int(json, is_of_gateway ? "offset" : "startOffset", 0, INT64_MAX,
+			  &block.offset, err) < 0 ||
+	    json_need_int(length, is_of_gateway ? "length" : "numBytes", 0, INT64_MAX,
+			  &block.length, err) < 0)
+		return -1;
+	visit(data, &block);
+	return 0;
+}
+
+int webhdfs_answer_blocks(const struct webhdfs_question *question, const char *body, size_t length,
+			  void (*visit)(void *data, const struct webhdfs_block *block), void *data,
+			  struct err *err)
+{
+	json_t *answer cleanup_json = json_parse(body, length, err);
+	bool is_of_gateway = question->op == WEBHDFS_GETFILEBLOCKLOCATIONS;
+	const json_t *top =
+		json_object_get(answer, is_of_gateway ? "BlockLocations" : "LocatedBlocks");
+	const json_t *list =
+		json_object_get(top, is_of_gateway ? "BlockLocation" : "locatedBlocks");
+
 	if (!answer)
 		return err_answer(question, err);
-	const json_t *list = json_object_get(json_object_get(answer, "FileStatuses"), "FileStatus");
 	if (!json_is_array(list)) {
-		err_set(err, ERR_INPUT, "FileStatuses.FileStatus: is not a list");
+		err_set(err, ERR_INPUT, "locatedBlocks: is not a list");
 		return err_answer(question, err);
 	}
 	for (size_t i = 0; i < json_array_size(list); i++)
-		if (visit_file(json_array_get(list, i), json_array_size(list), visit, data, err) <
-		    0)
+		if (visit_block(json_array_get(list, i), is_of_gateway, visit, data, err) < 0)
 			return err_answer(question, err);
 	return 0;
 }
+
+/* ---- the rest ----------------------------------------------------------------------------- */
 
 int webhdfs_answer_attributes(const struct webhdfs_question *question, const char *body,
 			      size_t length,

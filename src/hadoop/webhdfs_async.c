@@ -14,6 +14,7 @@
 #include "base/timer.h"
 #include "hadoop/hdfs_token.h"
 #include "hadoop/webhdfs_call.h"
+#include "net/address.h"
 #include "net/http_client.h"
 #include "net/tls.h"
 
@@ -58,6 +59,9 @@ void webhdfs_call_cancel(struct webhdfs_call *call)
 	webhdfs_tries_finish(&call->tries);
 	net_url_finish(&call->place);
 	err_finish(&call->flaw);
+	err_finish(&call->lost);
+	str_list_finish(&call->excluded);
+	free(call->last);
 	str_finish(&call->parameters);
 	str_finish(&call->body);
 	free(call->path);
@@ -131,6 +135,38 @@ static void exchange(struct webhdfs_call *call, enum stage stage)
 	start_exchange(call);
 }
 
+static void begin_try(struct webhdfs_call *call)
+{
+	exchange(call, call->to && call->client->options.http_fs ? STAGE_SOURCE : STAGE_ASK);
+}
+
+static void try_again(struct webhdfs_call *call, enum webhdfs_verdict verdict, struct err *failure)
+{
+	char *why cleanup_free = mem_strdup(err_message(failure));
+	int64_t pause = webhdfs_tries_next(&call->tries, verdict, clock_monotonic_ms(),
+					   random_u64(), failure);
+
+	if (pause > 0 && is_long_wait(call, pause))
+		tell_wait(call, why, "trying again", call->client->options.max_wait_ms);
+	if (pause >= 0)
+		timer_start(&call->timer, pause);
+	else
+		tell(call, NULL, call->flaw.message ? &call->flaw : failure);
+}
+
+/* A NameNode names a DataNode that is gone for minutes on end, the one of this machine first. */
+static bool may_be_elsewhere(const struct webhdfs_call *call, enum webhdfs_verdict verdict)
+{
+	return call->stage == STAGE_CONTENT && verdict == WEBHDFS_NOT_NOW &&
+	       call->question.op == WEBHDFS_OPEN;
+}
+
+static bool is_unknown_list(const struct webhdfs_call *call, const struct err *err)
+{
+	return call->question.op == WEBHDFS_LISTSTATUS_BATCH &&
+	       strstr(err_message(err), ": UnsupportedOperationException");
+}
+
 /* `err` is set, and freed here. */
 static void fail(struct webhdfs_call *call, enum webhdfs_verdict verdict, struct err *err)
 {
@@ -140,6 +176,22 @@ static void fail(struct webhdfs_call *call, enum webhdfs_verdict verdict, struct
 	if (call->has_progressed)
 		webhdfs_tries_progress(&call->tries, clock_monotonic_ms());
 	call->has_progressed = false;
+	if (is_unknown_list(call, &failure)) {
+		call->client->lists_whole = true;
+		call->question.op = WEBHDFS_LISTSTATUS;
+		begin_try(call);
+		return;
+	}
+	if (may_be_elsewhere(call, verdict)) {
+		call->lost = failure;
+		failure = (struct err){0};
+		exchange(call, STAGE_REPLICAS);
+		return;
+	}
+	if (verdict == WEBHDFS_REFUSED && failure.kind == ERR_FAILED && call->excluded.count > 0) {
+		str_list_finish(&call->excluded); /* there is no other any more */
+		verdict = WEBHDFS_NOT_NOW;
+	}
 	/* The source is gone: by a try of ours that seemed to fail? */
 	if (call->to && call->tries.is_unsure && failure.kind == ERR_NOT_FOUND &&
 	    (call->stage == STAGE_ASK || call->stage == STAGE_SOURCE)) {
@@ -153,15 +205,7 @@ static void fail(struct webhdfs_call *call, enum webhdfs_verdict verdict, struct
 		exchange(call, STAGE_ROOM);
 		return;
 	}
-	char *why cleanup_free = mem_strdup(err_message(&failure));
-	int64_t pause = webhdfs_tries_next(&call->tries, verdict, clock_monotonic_ms(),
-					   random_u64(), &failure);
-	if (pause > 0 && is_long_wait(call, pause))
-		tell_wait(call, why, "trying again", call->client->options.max_wait_ms);
-	if (pause >= 0)
-		timer_start(&call->timer, pause);
-	else
-		tell(call, NULL, call->flaw.message ? &call->flaw : &failure);
+	try_again(call, verdict, &failure);
 }
 
 /* The server takes the token no longer, and did nothing. False: it may have done something, or
@@ -179,11 +223,6 @@ static bool renews_token(struct webhdfs_call *call, struct err *err)
 	char *said cleanup_free = mem_strdup(err_message(err));
 	err_set(err, ERR_EXPIRED, "%s; %s", said, err_message(&why));
 	return false;
-}
-
-static void begin_try(struct webhdfs_call *call)
-{
-	exchange(call, call->to && call->client->options.http_fs ? STAGE_SOURCE : STAGE_ASK);
 }
 
 static void refuse(struct webhdfs_call *call, struct err *err)
@@ -235,6 +274,48 @@ static void take_list(struct webhdfs_call *call, const char *body, size_t length
 	struct err err cleanup_err = {0};
 
 	if (webhdfs_answer_list(&call->question, body, length, call->visit, call->data, &err) < 0)
+		refuse(call, &err);
+	else
+		succeed(call, &(struct webhdfs_result){0});
+}
+
+static void visit_of_batch(void *data, const struct webhdfs_file *file)
+{
+	struct webhdfs_call *call = data;
+
+	mem_replace(&call->last, mem_strdup(file->name));
+	call->visit(call->data, file);
+}
+
+static void take_batch(struct webhdfs_call *call, const char *body, size_t length)
+{
+	struct err err cleanup_err = {0};
+	char *before cleanup_free = mem_strdup(call->last);
+	int64_t left = 0;
+
+	if (webhdfs_answer_batch(&call->question, body, length, visit_of_batch, call, &left, &err) <
+	    0) {
+		refuse(call, &err);
+	} else if (left == 0) {
+		succeed(call, &(struct webhdfs_result){0});
+	} else if (str_equal(before, call->last)) {
+		err_set(&err, ERR_INPUT, "%s: %s %s: the list does not go on",
+			call->question.server, webhdfs_op_name(call->question.op), call->path);
+		refuse(call, &err);
+	} else {
+		webhdfs_tries_progress(&call->tries, clock_monotonic_ms());
+		call->is_waiting = call->is_paused;
+		if (!call->is_waiting)
+			begin_try(call);
+	}
+}
+
+static void take_blocks(struct webhdfs_call *call, const char *body, size_t length)
+{
+	struct err err cleanup_err = {0};
+
+	if (webhdfs_answer_blocks(&call->question, body, length, call->visit_block, call->data,
+				  &err) < 0)
 		refuse(call, &err);
 	else
 		succeed(call, &(struct webhdfs_result){0});
@@ -317,6 +398,10 @@ static void take_answer(struct webhdfs_call *call, const struct http_response *r
 		take_file(call, response->body, response->length);
 	else if (call->question.op == WEBHDFS_LISTSTATUS)
 		take_list(call, response->body, response->length);
+	else if (call->question.op == WEBHDFS_LISTSTATUS_BATCH)
+		take_batch(call, response->body, response->length);
+	else if (call->visit_block)
+		take_blocks(call, response->body, response->length);
 	else if (call->question.op == WEBHDFS_GETXATTRS)
 		take_attributes(call, response->body, response->length);
 	else if (call->question.op == WEBHDFS_OPEN)
@@ -387,6 +472,74 @@ static void take_room(struct webhdfs_call *call, const struct http_response *res
 	tell(call, NULL, &call->flaw);
 }
 
+/* ---- other DataNodes ---------------------------------------------------------------------- */
+
+struct replicas {
+	const struct webhdfs_call *call;
+	char *host; /* of the DataNode that failed */
+	int port;
+	char *lost; /* "10.0.0.1:9866", as NameNodes take it; NULL: it has no replica */
+	size_t left;
+};
+
+static bool is_same(const struct replicas *replicas, const struct webhdfs_place *place)
+{
+	return (str_equal_nocase(place->host, replicas->host) ||
+		str_equal(place->ip, replicas->host)) &&
+	       (place->http_port == replicas->port || place->https_port == replicas->port);
+}
+
+static void on_replicas(void *data, const struct webhdfs_block *block)
+{
+	struct replicas *replicas = data;
+
+	for (size_t i = 0; i < block->place_count; i++) {
+		const struct webhdfs_place *place = &block->places[i];
+		char *name cleanup_free = mem_printf("%s:%lld", place->ip ? place->ip : place->host,
+						     (long long)place->xfer_port);
+		if (str_list_has(&replicas->call->excluded, name))
+			continue;
+		if (is_same(replicas, place))
+			mem_replace(&replicas->lost, mem_steal(&name));
+		else
+			replicas->left++;
+	}
+}
+
+/* Another DataNode has what this one failed to send: the NameNode is not to name it again. */
+static bool exclude(struct webhdfs_call *call, const struct http_response *response)
+{
+	const struct webhdfs_question question = {.op = WEBHDFS_GET_BLOCK_LOCATIONS,
+						  .server = call->question.server,
+						  .path = call->path};
+	struct replicas replicas = {.call = call};
+
+	bool is_told =
+		response && response->status == 200 &&
+		net_address_split(call->place.address, &replicas.host, &replicas.port, NULL) == 0 &&
+		webhdfs_answer_blocks(&question, response->body, response->length, on_replicas,
+				      &replicas, NULL) == 0;
+	free(replicas.host);
+	if (is_told && replicas.lost && replicas.left > 0) {
+		str_list_take(&call->excluded, replicas.lost);
+		return true;
+	}
+	free(replicas.lost);
+	str_list_finish(&call->excluded);
+	return false;
+}
+
+static void take_replicas(struct webhdfs_call *call, const struct http_response *response)
+{
+	struct err failure cleanup_err = call->lost;
+
+	call->lost = (struct err){0};
+	if (exclude(call, response))
+		begin_try(call);
+	else
+		try_again(call, WEBHDFS_NOT_NOW, &failure);
+}
+
 /* Whether this is an answer to what is asked before a gateway's rename. */
 static bool is_prepared(const struct webhdfs_call *call, enum webhdfs_verdict verdict,
 			enum err_kind kind)
@@ -448,6 +601,11 @@ static void on_answer(void *data, const struct http_response *response, const st
 		http_client_destroy(http);
 		return;
 	}
+	if (call->stage == STAGE_REPLICAS) {
+		take_replicas(call, response);
+		http_client_destroy(http);
+		return;
+	}
 	if (!response) {
 		on_no_answer(call, http_client_reach(http), why);
 		http_client_destroy(http);
@@ -476,10 +634,13 @@ static void on_answer(void *data, const struct http_response *response, const st
 /* Questions about a rename are others than the call's. */
 static void append_target(const struct webhdfs_call *call, struct str *target)
 {
+	bool is_about_replicas = call->stage == STAGE_REPLICAS;
 	const struct webhdfs_question other = {
-		.op = call->stage == STAGE_CLEAR ? WEBHDFS_DELETE : WEBHDFS_GETFILESTATUS,
+		.op = is_about_replicas		   ? WEBHDFS_GET_BLOCK_LOCATIONS
+		      : call->stage == STAGE_CLEAR ? WEBHDFS_DELETE
+						   : WEBHDFS_GETFILESTATUS,
 		.server = call->question.server,
-		.path = call->stage == STAGE_SOURCE ? call->path : call->to,
+		.path = is_about_replicas || call->stage == STAGE_SOURCE ? call->path : call->to,
 	};
 
 	if (call->stage == STAGE_CONTENT) {
@@ -492,6 +653,8 @@ static void append_target(const struct webhdfs_call *call, struct str *target)
 	}
 	if (call->stage != STAGE_ASK) {
 		webhdfs_target(target, &call->client->options, &other);
+		if (is_about_replicas)
+			str_append_format(target, "&offset=%lld&length=1", (long long)call->offset);
 		return;
 	}
 	webhdfs_target(target, &call->client->options, &call->question);
@@ -499,6 +662,11 @@ static void append_target(const struct webhdfs_call *call, struct str *target)
 	if (call->on_bytes)
 		str_append_format(target, "&offset=%lld&length=%lld", (long long)call->offset,
 				  (long long)call->left);
+	if (call->last)
+		webhdfs_target_add(target, "startAfter", call->last);
+	for (size_t i = 0; i < call->excluded.count; i++)
+		str_append_format(target, "%s%s", i == 0 ? "&excludedatanodes=" : ",",
+				  call->excluded.items[i]);
 	if (call->client->options.http_fs && webhdfs_op_sends(call->question.op))
 		str_append(target, "&data=true");
 	else if (asks_for_place(call) && !call->client->takes_redirects)
@@ -692,6 +860,23 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
 	}
 	call->question.server = webhdfs_tries_server(&call->tries);
 	begin_try(call);
+}
+
+void webhdfs_call_pause(struct webhdfs_call *call)
+{
+	call->is_paused = true;
+	if (call->http)
+		http_client_pause(call->http);
+}
+
+void webhdfs_call_resume(struct webhdfs_call *call)
+{
+	call->is_paused = false;
+	if (call->http)
+		http_client_resume(call->http);
+	if (call->is_waiting)
+		timer_start(&call->timer, 0);
+	call->is_waiting = false;
 }
 
 struct webhdfs_call *webhdfs_call_start(struct webhdfs_async *client, enum webhdfs_op op,

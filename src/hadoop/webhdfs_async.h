@@ -63,6 +63,17 @@ struct webhdfs_call *webhdfs_async_remove(struct webhdfs_async *client, const ch
 struct webhdfs_call *webhdfs_async_list(struct webhdfs_async *client, const char *path,
 					void (*visit)(void *data, const struct webhdfs_file *file),
 					webhdfs_done *done, void *data);
+/* The same of a directory of any size: the entries come by the thousand or so, sorted by name; of a
+ * router, which cannot do that, all at once. */
+struct webhdfs_call *webhdfs_async_list_long(struct webhdfs_async *client, const char *path,
+					     void (*visit)(void *data,
+							   const struct webhdfs_file *file),
+					     webhdfs_done *done, void *data);
+/* `visit` is called for each block of a file, before `done`. */
+struct webhdfs_call *webhdfs_async_blocks(struct webhdfs_async *client, const char *path,
+					  void (*visit)(void *data,
+							const struct webhdfs_block *block),
+					  webhdfs_done *done, void *data);
 /* -1: the time stays as it is. */
 struct webhdfs_call *webhdfs_async_set_times(struct webhdfs_async *client, const char *path,
 					     int64_t modified_ms, int64_t accessed_ms,
@@ -91,7 +102,7 @@ struct webhdfs_call *webhdfs_async_download(struct webhdfs_async *client, const 
 					    webhdfs_done *done, void *data);
 /* Bytes from `offset` on, `length` of them or fewer if the file ends before, in pieces as they
  * come; on_bytes() ends the call by false, which is a success. When a connection breaks in the
- * middle the rest is asked for. */
+ * middle the rest is asked for, of another DataNode where one has it. */
 struct webhdfs_call *
 webhdfs_async_stream(struct webhdfs_async *client, const char *path, int64_t offset, int64_t length,
 		     bool (*on_bytes)(void *data, const char *bytes, size_t length),
@@ -102,6 +113,11 @@ webhdfs_async_stream(struct webhdfs_async *client, const char *path, int64_t off
 struct webhdfs_call *webhdfs_async_rename(struct webhdfs_async *client, const char *from,
 					  const char *to, bool overwrite, webhdfs_done *done,
 					  void *data);
+
+/* For on_bytes() of a stream and visit() of a long list, and fine at any time until `done`: no more
+ * for now. Little that is on its way comes all the same. */
+void webhdfs_call_pause(struct webhdfs_call *call);
+void webhdfs_call_resume(struct webhdfs_call *call);
 
 /* `done` will not be called; what the server makes of it is not known. Not after `done`. */
 void webhdfs_call_cancel(struct webhdfs_call *call);

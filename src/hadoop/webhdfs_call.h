@@ -21,9 +21,10 @@ enum stage {
 	STAGE_TARGET,
 	STAGE_CLEAR,
 	STAGE_ASK,
-	STAGE_CONTENT, /* with the DataNode */
-	STAGE_LOOK,    /* whether a rename that broke off, and cannot be repeated, was done */
-	STAGE_ROOM,    /* with the NameNode: what is free, for a failure that is told then */
+	STAGE_CONTENT,	/* with the DataNode */
+	STAGE_LOOK,	/* whether a rename that broke off, and cannot be repeated, was done */
+	STAGE_ROOM,	/* with the NameNode: what is free, for a failure that is told then */
+	STAGE_REPLICAS, /* with the NameNode: who else has what a DataNode failed to send */
 };
 
 struct webhdfs_call {
@@ -48,6 +49,14 @@ struct webhdfs_call {
 	bool is_stopped; /* by `progress` */
 	void (*visit)(void *data, const struct webhdfs_file *file);
 	void (*visit_attribute)(void *data, const char *name, const char *value);
+	void (*visit_block)(void *data, const struct webhdfs_block *block);
+	char *last; /* of the entries of a long list so far; NULL: none has come */
+	/* By webhdfs_call_pause(); and then it waits with its next question. */
+	bool is_paused, is_waiting;
+	/* DataNodes that failed to send content, as NameNodes take them, and the last failure while
+	 * it is asked for others. */
+	struct str_list excluded;
+	struct err lost;
 	struct err flaw; /* of the call itself: there is no other try */
 	webhdfs_done *done;
 	void *data;
@@ -72,6 +81,7 @@ struct webhdfs_async {
 	 * they have got, and understand nothing but a redirect: with noredirect=true they answer
 	 * {"Location": null}. */
 	bool takes_redirects;
+	bool lists_whole; /* routers know no LISTSTATUS_BATCH */
 	/* The connection by which it did, for questions that may be repeated; NULL: none. */
 	struct http_client *kept;
 	const char *kept_server; /* of the options */

@@ -121,6 +121,34 @@ struct webhdfs_call *webhdfs_async_list(struct webhdfs_async *client, const char
 	return call;
 }
 
+struct webhdfs_call *webhdfs_async_list_long(struct webhdfs_async *client, const char *path,
+					     void (*visit)(void *data,
+							   const struct webhdfs_file *file),
+					     webhdfs_done *done, void *data)
+{
+	struct webhdfs_call *call = webhdfs_call_start(
+		client, client->lists_whole ? WEBHDFS_LISTSTATUS : WEBHDFS_LISTSTATUS_BATCH, path,
+		done, data);
+
+	call->visit = visit;
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_blocks(struct webhdfs_async *client, const char *path,
+					  void (*visit)(void *data,
+							const struct webhdfs_block *block),
+					  webhdfs_done *done, void *data)
+{
+	struct webhdfs_call *call =
+		webhdfs_call_start(client,
+				   client->options.http_fs ? WEBHDFS_GETFILEBLOCKLOCATIONS
+							   : WEBHDFS_GET_BLOCK_LOCATIONS,
+				   path, done, data);
+
+	call->visit_block = visit;
+	return call;
+}
+
 struct webhdfs_call *webhdfs_async_set_times(struct webhdfs_async *client, const char *path,
 					     int64_t modified_ms, int64_t accessed_ms,
 					     webhdfs_done *done, void *data)

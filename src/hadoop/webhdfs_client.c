@@ -47,6 +47,7 @@ struct wait {
 	struct err *err;
 	struct webhdfs_file *file; /* NULL: not wanted */
 	void (*visit)(void *data, const struct webhdfs_file *file);
+	void (*on_block)(void *data, const struct webhdfs_block *block);
 	bool (*on_bytes)(void *data, const char *bytes, size_t length);
 	void *data;
 };
@@ -71,6 +72,13 @@ static void on_file(void *data, const struct webhdfs_file *file)
 	const struct wait *wait = data;
 
 	wait->visit(wait->data, file);
+}
+
+static void on_block(void *data, const struct webhdfs_block *block)
+{
+	const struct wait *wait = data;
+
+	wait->on_block(wait->data, block);
 }
 
 static bool on_bytes(void *data, const char *bytes, size_t length)
@@ -105,6 +113,15 @@ int webhdfs_list(struct webhdfs_client *client, const char *path,
 	struct wait wait = {.client = client, .err = err, .visit = visit, .data = data};
 
 	return run(&wait, webhdfs_async_list(client->async, path, on_file, on_done, &wait));
+}
+
+int webhdfs_blocks(struct webhdfs_client *client, const char *path,
+		   void (*visit)(void *data, const struct webhdfs_block *block), void *data,
+		   struct err *err)
+{
+	struct wait wait = {.client = client, .err = err, .on_block = visit, .data = data};
+
+	return run(&wait, webhdfs_async_blocks(client->async, path, on_block, on_done, &wait));
 }
 
 /* ---- content ------------------------------------------------------------------------------ */

@@ -22,6 +22,11 @@ int webhdfs_list(struct webhdfs_client *client, const char *path,
 		 void (*visit)(void *data, const struct webhdfs_file *file), void *data,
 		 struct err *err);
 
+/* The blocks of a file. */
+int webhdfs_blocks(struct webhdfs_client *client, const char *path,
+		   void (*visit)(void *data, const struct webhdfs_block *block), void *data,
+		   struct err *err);
+
 /* Bytes from `offset` on, `length` of them or fewer if the file ends before. They come in pieces;
  * on_bytes() ends the call by false, which is no error. When a connection breaks in the middle the
  * rest is asked for. */

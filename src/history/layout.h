@@ -6,6 +6,7 @@
  *     tony-final.xml    its effective configuration, in Hadoop's form
  *     events.jsonl      its journal, whole
  *     metrics.jsonl     one line for each attempt of a task; absent: none were taken
+ *     sweep.json        of a sweep: its table of trials
  *     source.diff       how its code differed from the commit in job.json; absent: not, or not
  * known logs/<type>-<index>/<log>    the ends of its tasks' logs, with a head (pack.h) summary.json
  * how it ended (summary.h); a directory without it is no job's
@@ -27,10 +28,12 @@
 #define HISTORY_EVENTS	"events.jsonl"
 #define HISTORY_METRICS "metrics.jsonl"
 #define HISTORY_DIFF	"source.diff"
+#define HISTORY_SWEEP	"sweep.json" /* in the checkpoint directory of a sweep, too */
 #define HISTORY_LOGS	"logs"
 #define HISTORY_SUMMARY "summary.json"
 
 #define HISTORY_DIFF_CAP  (256 << 10)		      /* bytes of source.diff */
+#define HISTORY_SWEEP_CAP (64 << 20)		      /* bytes of sweep.json */
 #define HISTORY_DIFF_TYPE "text/plain; charset=utf-8" /* to browsers */
 #define HISTORY_ID_CAP	  255			      /* bytes of a job's id */
 #define HISTORY_DAY_MS	  (86400000LL)

@@ -51,6 +51,15 @@ static int pack_diff(const struct history_pack *pack, const char *directory, str
 	return copy(pack->diff, directory, HISTORY_DIFF, err);
 }
 
+/* A sweep that never began has none. */
+static int pack_sweep(const struct job *job, const char *directory, struct err *err)
+{
+	char *table cleanup_free =
+		job_is_sweep(job) ? fs_join(job->checkpoint_dir, HISTORY_SWEEP) : NULL;
+
+	return table && fs_exists(table) ? copy(table, directory, HISTORY_SWEEP, err) : 0;
+}
+
 /* ---- summary ------------------------------------------------------------------------------ */
 
 /* Of all files below the directory. */
@@ -158,7 +167,7 @@ static int pack_all(const struct history_pack *pack, const struct job_view *view
 	    write_text(directory, HISTORY_CONFIG, configuration, err) < 0 ||
 	    copy(pack->journal, directory, HISTORY_EVENTS, err) < 0 ||
 	    pack_metrics(pack, directory, err) < 0 || pack_diff(pack, directory, err) < 0 ||
-	    pack_logs(pack, view, directory, err) < 0)
+	    pack_sweep(pack->job, directory, err) < 0 || pack_logs(pack, view, directory, err) < 0)
 		return -1;
 	return pack_summary(pack, view, directory, err);
 }

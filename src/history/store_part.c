@@ -15,7 +15,8 @@ struct marks {
 static void on_mark(void *data, const struct store_item *item)
 {
 	static const char *const names[] = {HISTORY_JOB,     HISTORY_CONFIG, HISTORY_EVENTS,
-					    HISTORY_METRICS, HISTORY_DIFF,   HISTORY_LOGS};
+					    HISTORY_METRICS, HISTORY_DIFF,   HISTORY_LOGS,
+					    HISTORY_SWEEP};
 	struct marks *marks = data;
 	bool is_own = false;
 

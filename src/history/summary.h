@@ -2,7 +2,8 @@
  * What lists, searches and comparisons know of a finished job: summary.json, some 2 KiB.
  *
  *   {"format": 1, "id", "name", "user", "framework", "scheduler", "queue", "tags": [],
- *    "submitted_ms", "begun_ms", "running_ms", "ended_ms", "state": "succeeded|failed|killed",
+ *    "submitted_ms", "begun_ms", "forming_ms", "running_ms", "ended_ms",
+ *    "state": "succeeded|failed|killed",
  *    "epoch", "retries", "infrastructure_retries", "am_attempt", "message",
  *    "cause": {...} (job/cause_json.h), "cause_task": "worker:0", "task_count": N, "bytes": N,
  *    "types": [{"name", "instances", "memory_mib", "vcores", "gpus", "max_rss_bytes",
@@ -48,6 +49,7 @@ struct history_summary {
 	char *scheduler, *queue; /* NULL: none */
 	struct str_list tags;
 	int64_t submitted_ms, begun_ms, running_ms, ended_ms; /* 0: never */
+	int64_t forming_ms;   /* it asked for containers; 0: not known */
 	enum job_state state; /* final; of a job of TonY's that has not ended: JOB_RUNNING */
 	int epoch, retries, infrastructure_retries, am_attempt;
 	char *message;	    /* one line; NULL: none */

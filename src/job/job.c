@@ -18,6 +18,16 @@ static void finish_type(struct job_type *type)
 	free(type->dependencies);
 }
 
+bool job_is_sweep(const struct job *job)
+{
+	return job->sweep && str_equal(job->sweep, job->id);
+}
+
+char *job_sweep_mark(const struct job *job)
+{
+	return job_is_sweep(job) ? mem_printf("TONY_SWEEP=%s", job->id) : NULL;
+}
+
 bool job_has_notices(const struct job *job)
 {
 	return job->on_end_webhook || job->on_end_command || job->tracking_uri;

@@ -67,7 +67,7 @@ struct job_type {
 	 * of a GANG job and no sidecar. Both 0: it is none. */
 	int min_instances, max_instances;
 	int processes;	/* per task, >= 1: ranks that share a container */
-	int64_t memory; /* MiB, of the whole task */
+	int64_t memory; /* MiB, of the whole task; 0: as much as it takes (a sweep's own) */
 	int vcores;
 	int gpus;
 	char *command; /* for `bash -c` */
@@ -110,14 +110,16 @@ struct job {
 	char *id;   /* "tony-20261121-061400-1f3a09c4"; unique, sorts by time, safe in a path */
 	char *name; /* tony.application.name */
 	char *user;
-	char *framework;      /* lower case: a name that framework_find() knows */
-	char *framework_file; /* text of framework/definition.h: a framework of the user's own,
-				 whose name `framework` is; NULL: it is one of tony's */
-	char *chief;	      /* likewise: the type of the chief; NULL: as job_is_chief() has it */
-	char *scheduler;      /* a name that scheduler_find() knows; NULL: the local one */
+	char *framework;       /* lower case: a name that framework_find() knows */
+	char *framework_file;  /* text of framework/definition.h: a framework of the user's own,
+				  whose name `framework` is; NULL: it is one of tony's */
+	char *framework_place; /* that file's path, for messages; NULL likewise */
+	char *chief;	       /* likewise: the type of the chief; NULL: as job_is_chief() has it */
+	char *scheduler;       /* a name that scheduler_find() knows; NULL: the local one */
 	char *queue;
 	char *rerun_of; /* the id of the job that this one repeats; NULL: none */
 	struct str_list tags;
+	struct str_list uses; /* of a pipeline's: "NODE=JOB", whose results stay while it lives */
 	enum job_mode mode;
 	int64_t submitted_ms; /* wall clock */
 
@@ -131,6 +133,11 @@ struct job {
 	int64_t array_index;	       /* the job's number in it */
 	int64_t array_limit;	       /* how many of it may run at a time; 0: all */
 	struct str_list array_earlier; /* with a limit: those before it, as `after` has them */
+
+	/* A sweep is a job whose only task submits others, its trials (client/sweep_run.h). Types
+	 * of trials have no instances in the sweep itself. */
+	char *sweep;   /* its id; of the sweep its own; NULL: the job has nothing to do with one */
+	int64_t trial; /* the job's number in it */
 
 	struct job_type *types;
 	size_t type_count;
@@ -201,6 +208,12 @@ struct job {
 
 void job_destroy(struct job *job); /* NULL is fine */
 
+/* The job is a sweep, and no trial of one. */
+bool job_is_sweep(const struct job *job);
+/* "TONY_SWEEP=...": what a sweep's trials carry in their environment, by which they outlive a
+ * process of the sweep, though not its container. NULL: the job is no sweep. The caller frees. */
+char *job_sweep_mark(const struct job *job);
+
 /* Somebody is to be told of its end. */
 bool job_has_notices(const struct job *job);
 
@@ -253,6 +266,7 @@ const char *job_experiment(const struct job *job);
 /* The name of a task's directory below output_dir: "worker-0". The caller frees. */
 char *job_output_name(const struct job *job, size_t type, int index);
 
+bool job_is_type_name(const char *name);
 /* "worker:0". The caller frees. */
 char *job_task_name(const struct job *job, size_t type, int index);
 /* "worker:0" -> its number, counting over all types in order, or -1. */

@@ -12,7 +12,7 @@
 
 /* ---- small checks ------------------------------------------------------------------------- */
 
-static bool is_type_name(const char *name)
+bool job_is_type_name(const char *name)
 {
 	if (*name < 'a' || *name > 'z')
 		return false;
@@ -164,7 +164,7 @@ static int check_type(const struct job *job, size_t index, struct err *err)
 {
 	const struct job_type *type = &job->types[index];
 
-	if (!is_type_name(type->name))
+	if (!job_is_type_name(type->name))
 		return err_set(err, ERR_INPUT, "name: is not of the form [a-z][a-z0-9_-]*");
 	if ((size_t)job_find_type(job, type->name) != index)
 		return err_set(err, ERR_INPUT, "name: \"%s\" is there twice", type->name);

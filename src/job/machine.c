@@ -370,8 +370,9 @@ void machine_set_one_host(struct machine *machine)
 	machine->one_host = true;
 }
 
-void machine_set_failures(struct machine *machine, const struct policy_row *failures)
+void machine_set_failures(struct machine *machine, struct policy_row *failures)
 {
+	policy_rows_free(machine->failures);
 	machine->failures = failures;
 }
 
@@ -390,6 +391,7 @@ void machine_destroy(struct machine *m)
 		cause_finish(&m->tasks[i].cause);
 	}
 	cause_finish(&m->cause);
+	policy_rows_free(m->failures);
 	free(m->waiting);
 	free(m->tasks);
 	free(m->types);

@@ -166,7 +166,7 @@ enum machine_event_kind {
 	EVENT_PREEMPTED,       /* task, attempt, cause: the scheduler wants the container back */
 	EVENT_TICK,	       /* time passed: at or after machine_deadline() */
 	EVENT_KILL,	       /* the user (or the AM itself: cause) ends the job */
-	EVENT_RESTART_TASK,    /* the user restarts one task's process */
+	EVENT_RESTART_TASK,    /* the user, or another one (cause: by name), restarts one process */
 	EVENT_SCALE,	       /* type, count: how many of an elastic type are wanted from now on */
 	EVENT_KIND_COUNT
 };
@@ -241,8 +241,8 @@ struct machine *machine_create(const struct job *job, uint64_t seed);
 void machine_destroy(struct machine *machine);
 /* All containers are on one machine: what only another one could help is not tried again. */
 void machine_set_one_host(struct machine *machine);
-/* The rows of its framework (policy_find()), which outlive the machine. */
-void machine_set_failures(struct machine *machine, const struct policy_row *failures);
+/* The rows of its framework (policy_find()). It takes them. */
+void machine_set_failures(struct machine *machine, struct policy_row *failures);
 /* The scheduler's words on what the job waits for ("waits for 1 of 4 containers"): it knows what it
  * holds for a gang, and the machine does not. NULL: for nothing. */
 void machine_set_waiting(struct machine *machine, const char *text);

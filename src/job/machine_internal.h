@@ -56,10 +56,10 @@ struct machine {
 	int64_t look_at; /* all tasks: one of them may have been silent for too long by then */
 	int epoch;
 	int retries_used, infrastructure_retries_used;
-	int streak;			   /* re-formations in quick succession */
-	bool one_host;			   /* machine_set_one_host() */
-	const struct policy_row *failures; /* machine_set_failures() */
-	char *waiting;			   /* machine_set_waiting() */
+	int streak;		     /* re-formations in quick succession */
+	bool one_host;		     /* machine_set_one_host() */
+	struct policy_row *failures; /* machine_set_failures() */
+	char *waiting;		     /* machine_set_waiting() */
 	bool unrecorded; /* counters, back-off or cause changed in the event in hand ... */
 	bool recorded;	 /* ... and there is an ACTION_JOB_CHANGED that will tell */
 	struct task *tasks;

@@ -261,8 +261,8 @@ bool task_restart(struct machine *m, size_t task, const struct machine_event *ev
 	t->restart++;
 	machine_tell(m, task);
 	machine_act(m, ACTION_ORDER, task);
-	machine_note(m, task, "%s:%d is restarted by the user", m->job->types[t->type].name,
-		     t->index);
+	machine_note(m, task, "%s:%d is restarted by %s", m->job->types[t->type].name, t->index,
+		     event->cause ? event->cause->text : "the user");
 	return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -228,6 +229,39 @@ const struct policy_row *policy_find(const struct cause *cause, const struct pol
 		if (row_fits(row, cause))
 			return row;
 	return last;
+}
+
+struct policy_row *policy_rows_copy(const struct policy_row *rows)
+{
+	size_t count = 0;
+
+	while (rows && rows[count].says[0])
+		count++;
+	if (count == 0)
+		return NULL;
+	struct policy_row *copy = mem_alloc_array(count + 1, sizeof(*copy));
+	for (size_t i = 0; i < count; i++) {
+		copy[i] = rows[i];
+		copy[i].why = mem_strdup(rows[i].why);
+		for (size_t k = 0; k < POLICY_SAYS_MAX; k++)
+			copy[i].says[k] = mem_strdup(rows[i].says[k]);
+	}
+	return copy;
+}
+
+void policy_rows_free(struct policy_row *rows)
+{
+	for (struct policy_row *row = rows; row && row->says[0]; row++) {
+		free((char *)row->why);
+		for (size_t k = 0; k < POLICY_SAYS_MAX; k++)
+			free((char *)row->says[k]);
+	}
+	free(rows);
+}
+
+void policy_rows_cleanup(struct policy_row **rows)
+{
+	policy_rows_free(*rows);
 }
 
 struct policy policy_judge(const struct job_type *type, const struct cause *cause,

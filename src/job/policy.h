@@ -41,6 +41,12 @@ struct policy_row {
  * one; NULL: there are none. They come after what names a machine, a module or memory. */
 const struct policy_row *policy_find(const struct cause *cause, const struct policy_row *framework);
 
+/* A copy, with its texts, of rows that end with an empty one; NULL: of none. */
+struct policy_row *policy_rows_copy(const struct policy_row *rows);
+void policy_rows_free(struct policy_row *rows); /* NULL is fine */
+void policy_rows_cleanup(struct policy_row **rows);
+#define cleanup_policy_rows __attribute__((cleanup(policy_rows_cleanup)))
+
 /* ENOSPC, EDQUOT: what the table takes this line of a program's for; 0: neither. */
 int policy_errno_of_room(const char *line);
 

@@ -10,8 +10,8 @@
 #define LOG_LINE_WORK 64
 
 /* For an event loop: what it returns takes turns. In one of them a text is looked for in LOG_TURN
- * bytes, several in so much less. Takes `source`, and returns it where nothing is searched for;
- * copies `search`. */
+ * bytes, several in so much less. Takes `source`, and returns it where nothing is searched for,
+ * or what counts its lines; copies `search`. */
 struct log_source *log_filter_open(struct log_source *source, const struct log_search *search);
 
 #endif

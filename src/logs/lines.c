@@ -39,6 +39,13 @@ static bool tell_begun(struct log_lines *lines, bool has_newline, struct log_lin
 	return tell_line(lines, lines->line, lines->length, has_newline, line);
 }
 
+static bool tell_open(struct log_lines *lines, struct log_line *line)
+{
+	tell_begun(lines, false, line);
+	line->is_open = lines->source->ops->grows;
+	return true;
+}
+
 /* Adds bytes to the line that was begun. */
 static void add_bytes(struct log_lines *lines, size_t length)
 {
@@ -90,8 +97,8 @@ bool log_lines_next(struct log_lines *lines, bool to_the_end, struct log_line *l
 	for (;;) {
 		if (lines->span.length == 0 &&
 		    !log_source_next(source, LOG_SPAN_MAX, &lines->span)) {
-			bool is_end = to_the_end || !source->ops->grows;
-			return is_end && lines->length > 0 && tell_begun(lines, false, line);
+			bool is_end = (to_the_end || !source->ops->grows) && !source->is_busy;
+			return is_end && lines->length > 0 && tell_open(lines, line);
 		}
 		/* The part gets no more, or a search goes on further below: the line that was begun
 		 * has no newline. */

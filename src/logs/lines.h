@@ -12,7 +12,8 @@ struct log_line {
 	const char *text;
 	size_t length;
 	bool has_newline; /* false: a piece of a longer line, or the last one of a part */
-	int64_t time_ms;  /* of its first byte, as in struct log_span, and so are these: */
+	bool is_open;	 /* it stands at the present end of a log that grows: more of it may come */
+	int64_t time_ms; /* of its first byte, as in struct log_span, and so are these: */
 	uint64_t part;
 	int64_t offset;
 };

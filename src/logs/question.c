@@ -40,10 +40,18 @@ static int read_from(struct http_request *request, struct log_question *question
 static int read_search(struct http_request *request, struct log_question *question)
 {
 	const char *match = http_request_query(request, "match");
-	int64_t any_case = 0;
+	int64_t any_case = 0, counts = 0;
 
-	if (http_request_query_int(request, "ignore_case", 0, 1, &any_case) < 0)
+	if (http_request_query_int(request, "ignore_case", 0, 1, &any_case) < 0 ||
+	    http_request_query_int(request, "count_lines", 0, 1, &counts) < 0)
 		return -1;
+	if (counts && (match || question->follows || !question->is_framed)) {
+		http_answer_error(request, 400, "bad-request",
+				  "count_lines: it goes with frames=1, and without match and "
+				  "follow");
+		return -1;
+	}
+	question->search.counts = counts;
 	if (match && !log_search_is_valid(match)) {
 		http_answer_error(request, 400, "bad-request",
 				  "match: not a text, or several in lines of their own, none of "
@@ -70,9 +78,9 @@ int log_question_read(struct http_request *request, struct log_question *questio
 	    http_request_query_int(request, "attempt", 1, INT32_MAX, &attempt) < 0)
 		return -1;
 	question->follows = follows;
+	question->is_framed = frames;
 	if (read_search(request, question) < 0)
 		return -1;
-	question->is_framed = frames;
 	question->attempt = (int)attempt;
 	question->log = mem_strdup(http_request_parameter(request, "log"));
 	question->file = log_file_name(question->log);
@@ -120,6 +128,16 @@ bool log_question_send(struct log_question *question, struct http_stream *stream
 	if (part.length > 0)
 		http_stream_write(stream, part.bytes, part.length);
 	return span || question->is_framed;
+}
+
+struct log_span log_question_place(const struct log_question *question, const char *position)
+{
+	struct log_position at;
+
+	if (!question->search.text || log_position_parse(position, &at) < 0 ||
+	    at.kind != LOG_AT_PART)
+		return (struct log_span){0};
+	return (struct log_span){.part = at.part, .offset = at.number};
 }
 
 void log_list_add(json_t *list, const char *log, int attempt, int64_t bytes, int64_t cut)

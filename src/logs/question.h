@@ -37,6 +37,10 @@ const char *log_question_type(const struct log_question *question);
 bool log_question_send(struct log_question *question, struct http_stream *stream,
 		       const struct log_span *span);
 
+/* Where a search that has come to this position goes on, as a span without bytes; all 0 where
+ * nothing is searched for, or it is not known. */
+struct log_span log_question_place(const struct log_question *question, const char *position);
+
 /* Adds a log to the answer that lists them. `bytes` -1: known only where it is. `cut`: bytes that
  * stood before these. */
 void log_list_add(json_t *list, const char *log, int attempt, int64_t bytes, int64_t cut);

@@ -33,7 +33,7 @@ bool log_search_is_valid(const char *text)
 bool log_search_is_same(const struct log_search *left, const struct log_search *right)
 {
 	return str_equal(left->text, right->text) && left->any_case == right->any_case &&
-	       left->takes_begun == right->takes_begun;
+	       left->takes_begun == right->takes_begun && left->counts == right->counts;
 }
 
 static void fold(const char *text, size_t length, char *folded)
@@ -69,19 +69,25 @@ static bool has_one(const char *text, const char *line, size_t length)
 	}
 }
 
-bool log_search_finds(const struct log_search *search, const char *line, size_t length)
+/* Apart from those that need no copy: room of this size on the stack costs more than a search. */
+static __attribute__((noinline)) bool finds_in_copy(const struct log_search *search,
+						    const char *line, size_t length)
 {
 	char copy[LOG_LINE_CAP];
 
-	if (search->any_case) {
+	if (search->any_case)
 		fold(line, length, copy);
-		line = copy;
-	}
-	if (has_one(search->text, line, length))
-		return true;
-	if (!memchr(line, '\x1b', length))
-		return false;
-	if (line != copy)
+	else
 		memcpy(copy, line, length);
-	return has_one(search->text, copy, escape_strip(copy, length));
+	return (search->any_case && has_one(search->text, copy, length)) ||
+	       (memchr(copy, '\x1b', length) &&
+		has_one(search->text, copy, escape_strip(copy, length)));
+}
+
+bool log_search_finds(const struct log_search *search, const char *line, size_t length)
+{
+	if (search->any_case)
+		return finds_in_copy(search, line, length);
+	return has_one(search->text, line, length) ||
+	       (memchr(line, '\x1b', length) && finds_in_copy(search, line, length));
 }

@@ -16,6 +16,7 @@ struct log_search {
 	char *text;	  /* or several, one a line, any of which is enough; NULL: all lines */
 	bool any_case;	  /* ASCII letters match in upper and lower case */
 	bool takes_begun; /* a line without a newline at the present end counts as one */
+	bool counts;	  /* no lines, but how many they are (logs/count.h); without `text` */
 };
 struct log_search log_search_copy(const struct log_search *search);
 void log_search_finish(struct log_search *search);

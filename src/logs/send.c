@@ -20,6 +20,17 @@ static void finish(void *data)
 	free(sending);
 }
 
+static void send_end(struct sending *sending, struct http_stream *stream)
+{
+	char position[LOG_POSITION_SIZE];
+
+	log_source_tell(sending->log, position);
+	const struct log_span end = sending->log->problem
+					    ? (struct log_span){.part = LOG_FRAME_CUT}
+					    : log_question_place(&sending->question, position);
+	log_question_send(&sending->question, stream, &end);
+}
+
 static void on_room(void *data, struct http_stream *stream)
 {
 	struct sending *sending = data;
@@ -36,9 +47,8 @@ static void on_room(void *data, struct http_stream *stream)
 		http_stream_yield(stream);
 		return;
 	}
-	bool is_cut = left > 0 && sending->log->problem;
-	log_question_send(&sending->question, stream,
-			  is_cut ? &(struct log_span){.part = LOG_FRAME_CUT} : NULL);
+	if (left > 0)
+		send_end(sending, stream);
 	finish(sending);
 	http_stream_end(stream);
 }

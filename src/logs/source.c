@@ -32,7 +32,9 @@ int log_source_seek(struct log_source *source, const char *text)
 
 void log_source_tell(const struct log_source *source, char *position)
 {
-	source->ops->tell(source, position);
+	*position = '\0';
+	if (source->ops->tell)
+		source->ops->tell(source, position);
 }
 
 int64_t log_source_length(struct log_source *source)

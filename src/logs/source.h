@@ -37,7 +37,10 @@ struct log_source {
 	bool takes_turns; /* set by its reader, an event loop, which looks at this: */
 	bool is_busy;	  /* nothing came, but there may be more now: it has had its turn */
 	/* Of a filter (logs/filter.h), set by its reader. */
-	bool takes_begun; /* a line without a newline at the present end counts as one */
+	bool takes_begun; /* a line without a newline at the present end counts as one: it is the
+			     last until the reader goes elsewhere, and the place that is told
+			     stands before it, since it counts once more when it is whole */
+	bool is_over;	  /* told by it: that line was the last one */
 };
 
 struct log_source_ops {
@@ -45,7 +48,7 @@ struct log_source_ops {
 	/* As log_source_next() and log_source_go(). */
 	bool (*next)(struct log_source *source, size_t most, struct log_span *span);
 	void (*go)(struct log_source *source, const struct log_position *position);
-	/* NULL: nobody asks. */
+	/* NULL: it is not known. */
 	void (*tell)(const struct log_source *source, char *position);
 	/* NULL: it is known elsewhere only. */
 	int64_t (*length)(struct log_source *source);
@@ -62,7 +65,8 @@ bool log_source_next(struct log_source *source, size_t most, struct log_span *sp
 void log_source_go(struct log_source *source, const struct log_position *position);
 /* -1: no such position. */
 int log_source_seek(struct log_source *source, const char *position);
-/* Where reading goes on, in a buffer of LOG_POSITION_SIZE: of a file, and of a filter of one. */
+/* Where reading goes on, in a buffer of LOG_POSITION_SIZE: of a file, and of a filter of one; an
+ * empty text where it is not known. */
 void log_source_tell(const struct log_source *source, char *position);
 
 /* Bytes of all parts that are there now; -1: it is not known here. */

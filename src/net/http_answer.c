@@ -29,6 +29,7 @@ const char *http_status_reason(int status)
 		{500, "Internal Server Error"},
 		{502, "Bad Gateway"},
 		{503, "Service Unavailable"},
+		{504, "Gateway Timeout"},
 	};
 
 	for (size_t i = 0; i < array_length(reasons); i++) {
@@ -200,6 +201,21 @@ void http_stream_write(struct http_stream *stream, const void *bytes, size_t len
 		evbuffer_add(output, "\r\n", 2);
 }
 
+void http_stream_move(struct http_stream *stream, struct evbuffer *bytes)
+{
+	struct evbuffer *output = stream->connection->wire.output;
+	size_t length = evbuffer_get_length(bytes);
+
+	if (length == 0)
+		return;
+	stream->connection->stream_wrote = true;
+	if (stream->is_chunked)
+		evbuffer_add_printf(output, "%zx\r\n", length);
+	evbuffer_add_buffer(output, bytes);
+	if (stream->is_chunked)
+		evbuffer_add(output, "\r\n", 2);
+}
+
 void http_stream_wake(struct http_stream *stream)
 {
 	http_connection_wake(stream->connection);
@@ -208,6 +224,15 @@ void http_stream_wake(struct http_stream *stream)
 void http_stream_yield(struct http_stream *stream)
 {
 	http_connection_yield(stream->connection);
+}
+
+void http_stream_break(struct http_stream *stream)
+{
+	struct http_connection *connection = stream->connection;
+
+	connection->stream = NULL;
+	free(stream);
+	http_connection_free(connection);
 }
 
 void http_stream_end(struct http_stream *stream)

@@ -574,8 +574,13 @@ static void on_next(evutil_socket_t fd, short what, void *data)
 static void on_timeout(evutil_socket_t fd, short what, void *data)
 {
 	struct http_call *call = data;
+	struct http_client *client = call->client;
 	/* The loop's clock may be some ms behind. */
 	bool is_end = call->question.silence_ms <= 0 || clock_monotonic_ms() >= call->end_ms;
+	if (!is_end && client->is_paused && call == TAILQ_FIRST(&client->calls)) {
+		start_timer(call); /* the silence is ours */
+		return;
+	}
 	char *waited cleanup_free =
 		str_format_duration(is_end ? call->question.timeout_ms : call->question.silence_ms);
 	char *text cleanup_free = mem_printf("no answer within %s", waited);

@@ -134,7 +134,7 @@ void http_client_resume(struct http_client *client);
 
 /* 0 for a 2xx; else sets `err` to the message of the body's "error" object (or the status) with a
  * kind by status: 400 ERR_INPUT, 401 and 403 ERR_DENIED, 404 and 410 ERR_NOT_FOUND, 409 ERR_STALE
- * when its code is "stale", 503 ERR_UNREACHABLE, else ERR_FAILED. */
+ * when its code is "stale" (ERR_NOT_FOUND: "no-program"), 503 ERR_UNREACHABLE, else ERR_FAILED. */
 int http_response_check(int status, const char *body, size_t length, struct err *err);
 
 /* ---- synchronous: a signal may cut them (interrupt.h) -------------------------------------- */

@@ -73,8 +73,10 @@ struct http_limits {
 struct http_server_config {
 	const char *address; /* "127.0.0.1:0": port 0 is any; copied */
 	bool shares_port;    /* another process of this user's holds it with SO_REUSEPORT */
-	int listener;	   /* net_listen()'s, in place of `address`, for several in turn; 0: none */
-	const char *token; /* copied; NULL: there is none to show */
+	/* net_listen()'s, in place of `address`, for several in turn; or net_listen_path()'s, which
+	 * has no address to be told. 0: none. */
+	int listener;
+	const char *token;	 /* copied; NULL: there is none to show */
 	const char *token_owner; /* for words of refusal; NULL: "the job" */
 	/* It speaks TLS, by which both ends prove that they know the token (tls.h), and answers
 	 * nothing that comes without. The token is to be shown all the same. */
@@ -219,10 +221,15 @@ struct http_stream_source {
 struct http_stream *http_answer_stream(struct http_request *request, const char *content_type,
 				       const struct http_stream_source *source);
 void http_stream_write(struct http_stream *stream, const void *bytes, size_t length);
+/* The same of all that is in `bytes`, which is empty afterwards; nothing is copied. */
+void http_stream_move(struct http_stream *stream, struct evbuffer *bytes);
 void http_stream_wake(struct http_stream *stream);
 /* From within `fill`: that was much to do for one time, and it is called again when others have had
  * their turn. */
 void http_stream_yield(struct http_stream *stream);
+/* Not from within `fill`: the rest of the answer cannot be had. The connection is closed, by which
+ * the client knows. `closed` is not called. */
+void http_stream_break(struct http_stream *stream);
 void http_stream_end(struct http_stream *stream); /* delivers what was written; stream is gone */
 
 #endif

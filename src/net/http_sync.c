@@ -154,7 +154,9 @@ static enum err_kind kind_of(int status, const char *code)
 	case 410:
 		return ERR_NOT_FOUND;
 	case 409:
-		return str_equal(code, "stale") ? ERR_STALE : ERR_FAILED;
+		return str_equal(code, "stale")	       ? ERR_STALE
+		       : str_equal(code, "no-program") ? ERR_NOT_FOUND
+						       : ERR_FAILED;
 	case 503:
 		return ERR_UNREACHABLE;
 	default:

@@ -1,10 +1,15 @@
 #include "net/listen.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "net/address.h"
 
@@ -46,6 +51,44 @@ int net_listen(const char *text, bool shares_port, struct err *err)
 	    bind(fd, (struct sockaddr *)&address.storage, address.length) < 0 ||
 	    listen(fd, BACKLOG) < 0)
 		return explain(text, err);
+	return mem_steal_fd(&fd);
+}
+
+/* By a descriptor of its directory, which is short. -1: errno. */
+static int open_directory(const char *path, struct sockaddr_un *address)
+{
+	char *directory cleanup_free = fs_dirname(path);
+	int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%s", fd,
+		 fs_basename(path));
+	return fd;
+}
+
+int net_listen_path(const char *path, struct err *err)
+{
+	struct sockaddr_un address;
+	int directory cleanup_close = open_directory(path, &address);
+	int fd cleanup_close = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	/* The file gets the socket's mode. */
+	if (directory < 0 || fd < 0 || fchmod(fd, 0600) < 0 ||
+	    (unlink(path) < 0 && errno != ENOENT) ||
+	    bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(fd, BACKLOG) < 0)
+		return err_set_errno(err, "%s: cannot listen", path);
+	return mem_steal_fd(&fd);
+}
+
+int net_connect_path(const char *path)
+{
+	struct sockaddr_un address;
+	int directory cleanup_close = open_directory(path, &address);
+	int fd cleanup_close = directory < 0 ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		return -1;
 	return mem_steal_fd(&fd);
 }
 

@@ -15,7 +15,7 @@
 #include "portal/index_internal.h"
 
 enum {
-	VERSION = 6,
+	VERSION = 7,
 	BUSY_MS = 10000,
 	TEXT_MESSAGE = 300, /* bytes of a message that are looked through */
 };
@@ -29,7 +29,8 @@ static const char schema[] =
 	" modified_ms INTEGER NOT NULL, UNIQUE (location, path));"
 	"CREATE TABLE jobs (submitted_ms INTEGER NOT NULL, id TEXT NOT NULL, name TEXT, user TEXT,"
 	" framework TEXT, queue TEXT, state TEXT, tags TEXT, types TEXT, task_count INTEGER,"
-	" begun_ms INTEGER, ended_ms INTEGER, view_acl TEXT, folder INTEGER NOT NULL,"
+	" begun_ms INTEGER, ended_ms INTEGER, view_acl TEXT, modify_acl TEXT,"
+	" folder INTEGER NOT NULL,"
 	" modified_ms INTEGER NOT NULL, text TEXT,"
 	" PRIMARY KEY (submitted_ms DESC, id, user)) WITHOUT ROWID;"
 	"CREATE UNIQUE INDEX jobs_id ON jobs (id, user);"
@@ -39,7 +40,7 @@ static const char schema[] =
 	" WITHOUT ROWID;"
 	"CREATE TABLE age (ms INTEGER NOT NULL);"
 	"INSERT INTO age VALUES (0);"
-	"PRAGMA user_version = 6;";
+	"PRAGMA user_version = 7;";
 
 static const char settings[] = "PRAGMA synchronous = OFF; PRAGMA cache_size = -4096;"
 			       "PRAGMA temp_store = MEMORY;";
@@ -392,23 +393,36 @@ static char *text_of(const struct history_summary *summary, const char *state, c
 	return str_steal(&text);
 }
 
-/* That of a job in folder 0; NULL: it is not known, "": it has none. The caller frees. */
-static char *known_acl(struct portal_index *index, const char *id)
+/* NULL: not known, "": there is none. */
+struct acls {
+	char *view, *modify;
+};
+
+static void acls_finish(struct acls *acls)
+{
+	free(acls->view);
+	free(acls->modify);
+}
+#define cleanup_acls __attribute__((cleanup(acls_finish)))
+
+/* Of a job in folder 0. */
+static void find_acls(struct portal_index *index, const char *id, struct acls *acls)
 {
 	sqlite3_stmt *find cleanup_statement = index_prepare(
-		index, "SELECT view_acl FROM jobs WHERE id = :id AND folder = 0", NULL);
+		index, "SELECT view_acl, modify_acl FROM jobs WHERE id = :id AND folder = 0", NULL);
 
 	if (!find)
-		return NULL;
+		return;
 	index_bind(find, ":id", id);
-	return sqlite3_step(find) == SQLITE_ROW
-		       ? mem_strdup((const char *)sqlite3_column_text(find, 0))
-		       : NULL;
+	if (sqlite3_step(find) != SQLITE_ROW)
+		return;
+	acls->view = mem_strdup((const char *)sqlite3_column_text(find, 0));
+	acls->modify = mem_strdup((const char *)sqlite3_column_text(find, 1));
 }
 
 static int insert_job(struct portal_index *index, const struct history_summary *summary,
-		      const char *state, const char *view_acl, int64_t folder, int64_t modified_ms,
-		      struct err *err)
+		      const char *state, const struct acls *acls, int64_t folder,
+		      int64_t modified_ms, struct err *err)
 {
 	char *tags cleanup_free = str_list_join(&summary->tags, " ");
 	char *types cleanup_free = types_of(summary);
@@ -418,8 +432,8 @@ static int insert_job(struct portal_index *index, const struct history_summary *
 	sqlite3_stmt *insert cleanup_statement = index_prepare(
 		index,
 		"INSERT INTO jobs VALUES (:submitted, :id, :name, :user, :framework, :queue, "
-		":state, :tags, :types, :task_count, :begun, :ended, :acl, :folder, :modified, "
-		":text)",
+		":state, :tags, :types, :task_count, :begun, :ended, :acl, :modify, :folder, "
+		":modified, :text)",
 		err);
 
 	if (!insert)
@@ -437,7 +451,8 @@ static int insert_job(struct portal_index *index, const struct history_summary *
 	index_bind_int(insert, ":begun", begun_ms);
 	index_bind_int(insert, ":ended",
 		       has_ended && summary->ended_ms == 0 ? begun_ms : summary->ended_ms);
-	index_bind(insert, ":acl", view_acl);
+	index_bind(insert, ":acl", acls->view);
+	index_bind(insert, ":modify", acls->modify);
 	index_bind_int(insert, ":folder", folder);
 	index_bind_int(insert, ":modified", modified_ms);
 	index_bind(insert, ":text", text);
@@ -511,14 +526,17 @@ static bool is_known(struct portal_index *index, const char *which, const char *
 static int put(struct portal_index *index, const struct history_summary *summary, const char *state,
 	       int64_t folder, int64_t modified_ms, struct err *err)
 {
-	char *view_acl cleanup_free =
-		folder == 0 ? known_acl(index, summary->id) : mem_strdup(summary->view_acl);
+	struct acls acls cleanup_acls = {0};
 
+	if (folder == 0)
+		find_acls(index, summary->id, &acls);
+	else
+		acls.view = mem_strdup(summary->view_acl);
 	if (forget(index,
 		   "(user = :user OR folder = :folder OR state = '" PORTAL_DAMAGED "' OR "
 		   "(folder = 0 AND :user = :me))",
 		   summary->id, summary->user ? summary->user : "", folder, err) < 0 ||
-	    insert_job(index, summary, state, view_acl, folder, modified_ms, err) < 0)
+	    insert_job(index, summary, state, &acls, folder, modified_ms, err) < 0)
 		return -1;
 	return insert_summary(index, summary, state, err);
 }
@@ -546,9 +564,9 @@ static int find_live(struct portal_index *index, const char *sql, struct str_lis
 	return got == SQLITE_DONE ? 0 : index_fail(index, err);
 }
 
-/* An order that speaks of :id and :value. */
+/* An order that speaks of :id, :value and :other. */
 static int update_live(struct portal_index *index, const char *sql, const char *id,
-		       const char *value, struct err *err)
+		       const char *value, const char *other, struct err *err)
 {
 	sqlite3_stmt *update cleanup_statement = index_prepare(index, sql, err);
 
@@ -556,20 +574,23 @@ static int update_live(struct portal_index *index, const char *sql, const char *
 		return -1;
 	index_bind(update, ":id", id);
 	index_bind(update, ":value", value);
+	index_bind(update, ":other", other);
 	return run(index, update, err);
 }
 
-int portal_index_without_acl(struct portal_index *index, struct str_list *ids, struct err *err)
+int portal_index_without_acls(struct portal_index *index, struct str_list *ids, struct err *err)
 {
 	return find_live(index, "SELECT id FROM jobs WHERE folder = 0 AND view_acl IS NULL", ids,
 			 err);
 }
 
-int portal_index_set_acl(struct portal_index *index, const char *id, const char *view_acl,
-			 struct err *err)
+int portal_index_set_acls(struct portal_index *index, const char *id, const char *view_acl,
+			  const char *modify_acl, struct err *err)
 {
-	return update_live(index, "UPDATE jobs SET view_acl = :value WHERE id = :id AND folder = 0",
-			   id, view_acl ? view_acl : "", err);
+	return update_live(index,
+			   "UPDATE jobs SET view_acl = :value, modify_acl = :other "
+			   "WHERE id = :id AND folder = 0",
+			   id, view_acl ? view_acl : "", modify_acl ? modify_acl : "", err);
 }
 
 int portal_index_running(struct portal_index *index, struct str_list *ids, struct err *err)
@@ -585,7 +606,7 @@ int portal_index_set_work(struct portal_index *index, const char *id, const char
 			   "UPDATE summaries SET json = json_set(json, '$.work', json(:value)) "
 			   "WHERE id = :id AND user IN "
 			   "(SELECT user FROM jobs WHERE id = :id AND folder = 0)",
-			   id, work, err);
+			   id, work, NULL, err);
 }
 
 int portal_index_put_damaged(struct portal_index *index, const char *id, const char *reason,

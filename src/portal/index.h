@@ -57,11 +57,11 @@ int portal_index_visit(struct portal_index *index, int64_t folder,
  * anybody may give it to an entry of his: each user's stands beside the others'. */
 int portal_index_put(struct portal_index *index, const struct history_summary *summary,
 		     int64_t folder, int64_t modified_ms, struct err *err);
-/* The view ACL of a job in folder 0 is told apart, once (NULL: it has none), and stays with it:
- * until then its user alone may see the job, and administrators. Adds the ids of those to `ids`. */
-int portal_index_without_acl(struct portal_index *index, struct str_list *ids, struct err *err);
-int portal_index_set_acl(struct portal_index *index, const char *id, const char *view_acl,
-			 struct err *err);
+/* The ACLs of a job in folder 0 are told apart, once (NULL: it has none), and stay with it: until
+ * then its user alone may see the job, and administrators. Adds the ids of those to `ids`. */
+int portal_index_without_acls(struct portal_index *index, struct str_list *ids, struct err *err);
+int portal_index_set_acls(struct portal_index *index, const char *id, const char *view_acl,
+			  const char *modify_acl, struct err *err);
 
 /* How far programs are is told apart, too, of those in folder 0 that run: adds their ids to `ids`.
  * `work` is JSON, which becomes the member "work" of the summary. */
@@ -117,6 +117,7 @@ int portal_index_words(struct portal_index *index, const struct portal_query *qu
 
 struct portal_job {
 	char *user, *view_acl;
+	char *modify_acl;      /* of one that goes on */
 	char *summary;	       /* JSON */
 	char *location, *path; /* NULL: only its scheduler knows it */
 };

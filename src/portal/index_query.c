@@ -323,6 +323,7 @@ void portal_job_finish(struct portal_job *job)
 {
 	mem_replace(&job->user, NULL);
 	mem_replace(&job->view_acl, NULL);
+	mem_replace(&job->modify_acl, NULL);
 	mem_replace(&job->summary, NULL);
 	mem_replace(&job->location, NULL);
 	mem_replace(&job->path, NULL);
@@ -341,7 +342,8 @@ int portal_index_find(struct portal_index *index, const char *id,
 	*job = (struct portal_job){0};
 	index->viewer = viewer;
 	str_append(&sql,
-		   "SELECT jobs.user, view_acl, json, location, path || '/' || jobs.id FROM jobs "
+		   "SELECT jobs.user, view_acl, json, location, path || '/' || jobs.id, modify_acl "
+		   "FROM jobs "
 		   "JOIN summaries ON summaries.id = jobs.id AND summaries.user = jobs.user "
 		   "LEFT JOIN folders ON folders.number = jobs.folder WHERE jobs.id = :id");
 	if (viewer)
@@ -364,6 +366,7 @@ int portal_index_find(struct portal_index *index, const char *id,
 	job->summary = text_at(find, 2);
 	job->location = text_at(find, 3);
 	job->path = text_at(find, 4);
+	job->modify_acl = text_at(find, 5);
 	return 0;
 }
 

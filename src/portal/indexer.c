@@ -322,9 +322,8 @@ static int learn_work(struct portal_index *index, const struct indexer *indexer,
 	return 0;
 }
 
-/* Of a job that goes on, as its description has it, which nobody writes again. -1: it is not known
- * yet. */
-static int find_acl(const struct indexer *indexer, const char *id, char **view_acl)
+/* Of a job that goes on: its description, which nobody writes again. NULL: it is not known yet. */
+static struct job *find_description(const struct indexer *indexer, const char *id)
 {
 	struct job_door door = {0};
 	struct err why cleanup_err = {0};
@@ -335,14 +334,10 @@ static int find_acl(const struct indexer *indexer, const char *id, char **view_a
 		char *path cleanup_free = fs_join(door.job_dir, "job.json");
 		job = job_read_file(path, &why);
 	}
-	if (job)
-		*view_acl = mem_strdup(job_view_acl(job));
-	else
+	if (!job)
 		log_debug("who may see %s: %s", id, err_message(&why));
 	job_door_finish(&door);
-	int result = job ? 0 : -1;
-	job_destroy(job);
-	return result;
+	return job;
 }
 
 static int learn_acls(struct portal_index *index, const struct indexer *indexer, struct err *err)
@@ -350,12 +345,15 @@ static int learn_acls(struct portal_index *index, const struct indexer *indexer,
 	struct str_list ids cleanup_str_list = {0};
 	int64_t until = clock_monotonic_ms() + LEARN_MS;
 
-	if (portal_index_without_acl(index, &ids, err) < 0)
+	if (portal_index_without_acls(index, &ids, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ids.count && clock_monotonic_ms() < until; i++) {
-		char *view_acl cleanup_free = NULL;
-		if (find_acl(indexer, ids.items[i], &view_acl) == 0 &&
-		    portal_index_set_acl(index, ids.items[i], view_acl, err) < 0)
+		struct job *job = find_description(indexer, ids.items[i]);
+		int told = job ? portal_index_set_acls(index, ids.items[i], job_view_acl(job),
+						       job_modify_acl(job), err)
+			       : 0;
+		job_destroy(job);
+		if (told < 0)
 			return -1;
 	}
 	return 0;

@@ -3,14 +3,10 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/listener.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -19,34 +15,24 @@
 #include "base/str.h"
 #include "net/listen.h"
 
-enum { BACKLOG = 16, LINE_CAP = 256, ANSWER_S = 10 };
+enum { LINE_CAP = 256, ANSWER_S = 10 };
 
 struct link_socket {
 	struct evconnlistener *listener;
-	int folder;
-	char *name;
+	char *path;
 	char *(*make_link)(void *data);
 	void *data;
 };
 
 /* One for each portal, of each machine that shares the folder. The caller frees. */
-static char *name_of(const char *address)
+static char *path_of(const char *folder, const char *address)
 {
 	char host[256] = "";
 
 	gethostname(host, sizeof(host) - 1);
 	char *place cleanup_free = mem_printf("%s %s", host, address);
 	char *mark cleanup_free = secret_hash(place);
-	return mem_printf("link-%.16s.sock", mark);
-}
-
-/* An address of a Unix socket has room for 107 bytes, which the folder's own path may exceed. */
-static struct sockaddr_un address_in(int folder, const char *name)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", folder, name);
-	return address;
+	return mem_printf("%s/link-%.16s.sock", folder, mark);
 }
 
 /* ---- the portal --------------------------------------------------------------------------- */
@@ -62,89 +48,52 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 	close(fd);
 }
 
-/* A socket that is there already is of a portal that was killed: this one has its port. */
-static int listen_in(struct link_socket *link, struct event_base *base, struct err *err)
-{
-	const struct sockaddr_un address = address_in(link->folder, link->name);
-	int fd cleanup_close = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	/* The file gets the socket's mode. */
-	if (fd < 0 || fchmod(fd, 0600) < 0 ||
-	    (unlinkat(link->folder, link->name, 0) < 0 && errno != ENOENT) ||
-	    bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-		return err_set_errno(err, "%s", link->name);
-	link->listener = evconnlistener_new(
-		base, on_accept, link, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, BACKLOG, fd);
-	if (!link->listener)
-		return err_set_errno(err, "%s", link->name);
-	(void)mem_steal_fd(&fd);
-	return 0;
-}
-
-static int open_folder(const char *folder, struct err *err)
-{
-	int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	return fd < 0 ? err_set_errno(err, "%s", folder) : fd;
-}
-
 struct link_socket *link_socket_open(struct event_base *base, const char *folder,
 				     const char *address, char *(*make_link)(void *data),
 				     void *data, struct err *err)
 {
-	int opened = open_folder(folder, err);
+	char *path cleanup_free = path_of(folder, address);
+	int fd = net_listen_path(path, err);
 
-	if (opened < 0)
+	if (fd < 0)
 		return NULL;
 	struct link_socket *link = mem_alloc(sizeof(*link));
-	link->folder = opened;
-	link->name = name_of(address);
+	link->path = mem_steal(&path);
 	link->make_link = make_link;
 	link->data = data;
-	if (listen_in(link, base, err) == 0)
-		return link;
-	err_wrap(err, "%s", folder);
-	link_socket_close(link);
-	return NULL;
+	link->listener = evconnlistener_new(base, on_accept, link,
+					    LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+	return link;
 }
 
 void link_socket_close(struct link_socket *link)
 {
 	if (!link)
 		return;
-	if (link->listener) {
-		evconnlistener_free(link->listener);
-		unlinkat(link->folder, link->name, 0);
-	}
-	close(link->folder);
-	free(link->name);
+	evconnlistener_free(link->listener);
+	unlink(link->path);
+	free(link->path);
 	free(link);
 }
 
 /* ---- who asks ----------------------------------------------------------------------------- */
 
-static int tell_why(const char *folder, const char *name, struct err *err)
+static int tell_why(const char *path, struct err *err)
 {
 	return errno == ENOENT || errno == ECONNREFUSED
 		       ? err_set(err, ERR_UNREACHABLE,
 				 "nobody listens: start it with tony portal, or name where it does "
 				 "with --listen")
-		       : err_set_errno(err, "%s/%s", folder, name);
+		       : err_set_errno(err, "%s", path);
 }
 
-static int connect_in(const char *folder, const char *name, struct err *err)
+static int connect_to(const char *path, struct err *err)
 {
 	const struct timeval limit = {.tv_sec = ANSWER_S};
-	int opened cleanup_close = open_folder(folder, NULL);
+	int fd cleanup_close = net_connect_path(path);
 
-	if (opened < 0)
-		return tell_why(folder, name, err);
-	const struct sockaddr_un address = address_in(opened, name);
-	int fd cleanup_close = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0 ||
-	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-		return tell_why(folder, name, err);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) < 0)
+		return tell_why(path, err);
 	return mem_steal_fd(&fd);
 }
 
@@ -167,8 +116,8 @@ static bool is_link(const char *line, size_t length, const char *address)
 
 char *link_socket_ask(const char *folder, const char *address, struct err *err)
 {
-	char *name cleanup_free = name_of(address);
-	int fd cleanup_close = connect_in(folder, name, err);
+	char *path cleanup_free = path_of(folder, address);
+	int fd cleanup_close = connect_to(path, err);
 	char line[LINE_CAP + 1] = "";
 	size_t length = 0;
 	ssize_t got = 1;

@@ -140,54 +140,6 @@ static void handle_login(void *data, struct http_request *request)
 
 /* ---- a job -------------------------------------------------------------------------------- */
 
-/* For somebody else. */
-static bool is_there(struct portal *portal, const char *id)
-{
-	struct portal_job job cleanup_portal_job = {0};
-
-	return portal_index_find(portal->index, id, NULL, &job, NULL) == 0;
-}
-
-/* What may not be seen is not there. */
-static int find_job(struct portal *portal, struct http_request *request, const char *id,
-		    struct portal_job *job)
-{
-	struct portal_viewer viewer;
-	bool is_named = portal_find_viewer(portal, request, &viewer);
-	struct err err cleanup_err = {0};
-
-	if (!portal->index)
-		err_set(&err, ERR_FAILED, "the index of jobs is made anew");
-	else if (portal_index_find(portal->index, id, is_named ? &viewer : NULL, job, &err) == 0)
-		return 0;
-	if (err.kind == ERR_NOT_FOUND && is_named && is_there(portal, id))
-		portal_audit_job(portal, request, &viewer, id, true);
-	http_answer_error(request, err.kind == ERR_NOT_FOUND ? 404 : 500,
-			  err.kind == ERR_NOT_FOUND ? "not-found" : "failed", "%s",
-			  err_message(&err));
-	return -1;
-}
-
-/* The job of a path that begins with `prefix`, which ends in its id. */
-static int find_job_of_path(struct portal *portal, struct http_request *request, const char *prefix,
-			    struct portal_job *job)
-{
-	/* An id that has to be encoded is none. */
-	if (str_starts_with(http_request_head(request)->target, prefix))
-		return find_job(portal, request, http_request_parameter(request, "id"), job);
-	http_answer_error(request, 404, "not-found", "there is no such job");
-	return -1;
-}
-
-/* Of a TensorBoard: nothing else is changed here. */
-static void audit_start(struct portal *portal, const struct http_request *request, const char *id)
-{
-	struct portal_viewer viewer;
-	bool is_named = portal_find_viewer(portal, request, &viewer);
-
-	portal_audit_job(portal, request, is_named ? &viewer : NULL, id, false);
-}
-
 /* To look at a job is not to use its programs: a notebook runs what it is told. False: refused. */
 static bool may_use_programs(struct portal *portal, struct http_request *request, const char *id,
 			     const struct portal_job *job)
@@ -197,7 +149,7 @@ static bool may_use_programs(struct portal *portal, struct http_request *request
 	if (job->location || !portal_find_viewer(portal, request, &viewer) ||
 	    str_equal(viewer.user.name, job->user))
 		return true;
-	portal_audit_job(portal, request, &viewer, id, true);
+	portal_audit_job(portal, request, id, "view", true);
 	http_answer_error(request, 403, "owner-only",
 			  "While a job goes on, the pages of its programs are for its owner alone, "
 			  "here %s.",
@@ -213,13 +165,13 @@ static void pass(struct portal *portal, struct http_request *request, const char
 	struct portal_job job cleanup_portal_job = {0};
 
 	bool is_program = str_equal(place, "/ui");
-	if (find_job_of_path(portal, request, prefix, &job) < 0 ||
+	if (portal_find_job_of_path(portal, request, prefix, &job) < 0 ||
 	    (is_program && !may_use_programs(portal, request, id, &job)))
 		return;
 	if (job.location && str_equal(http_request_head(request)->method, "PUT") &&
 	    str_equal(http_request_head(request)->target + strlen(prefix), "/tensorboard"))
-		audit_start(portal, request, id);
-	readers_pass(portal->readers, request, id, &job, prefix, base);
+		portal_audit_job(portal, request, id, "tensorboard", false);
+	readers_pass(portal->readers, request, id, &job, prefix, base, NULL);
 }
 
 static void handle_job(void *data, struct http_request *request)
@@ -237,7 +189,7 @@ static void lead_to_door(struct portal *portal, struct http_request *request)
 	struct portal_job job cleanup_portal_job = {0};
 	struct err err cleanup_err = {0};
 
-	if (find_job_of_path(portal, request, prefix, &job) < 0 ||
+	if (portal_find_job_of_path(portal, request, prefix, &job) < 0 ||
 	    !may_use_programs(portal, request, id, &job))
 		return;
 	struct ui_door *door = readers_open_door(portal->readers, id, &job,
@@ -275,7 +227,7 @@ static int find_sides(struct portal *portal, struct http_request *request,
 	struct err err cleanup_err = {0};
 
 	for (size_t i = 0; i < ids->count; i++) {
-		if (find_job(portal, request, ids->items[i], &jobs[i]) < 0)
+		if (portal_find_job(portal, request, ids->items[i], &jobs[i]) < 0)
 			return -1;
 		sides[i].summary = jobs[i].summary;
 		sides[i].address = readers_find(portal->readers, ids->items[i], &jobs[i], &err);
@@ -330,6 +282,11 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/words", portal_handle_words, READERS},
 	{"GET", "/v1/compare", handle_compare, READERS},
 	{"PUT", "/v1/jobs/{id}/tensorboard", handle_job, READERS, .raw = true},
+	{"GET", "/v1/jobs/{id}/orders", portal_handle_orders, READERS},
+	{"POST", "/v1/jobs/{id}/job/kill", portal_handle_order, READERS, .raw = true},
+	{"POST", "/v1/jobs/{id}/job/scale", portal_handle_order, READERS, .raw = true},
+	{"POST", "/v1/jobs/{id}/job/release", portal_handle_order, READERS, .raw = true},
+	{"POST", "/v1/jobs/{id}/tasks/{task}/restart", portal_handle_order, READERS, .raw = true},
 	{"GET", "/v1/jobs/{id}/{path*}", handle_job, READERS, .raw = true},
 	{"GET", "/ui/", handle_ui_home, EVERYBODY},
 	{"*", "/ui/{id}/{path*}", handle_ui, READERS, .raw = true},

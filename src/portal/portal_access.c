@@ -127,21 +127,23 @@ char *portal_audit_refusal(void *data, const struct http_request *request)
 	return NULL;
 }
 
-void portal_audit_job(struct portal *portal, const struct http_request *request,
-		      const struct portal_viewer *viewer, const char *job, bool refused)
+void portal_audit_job(struct portal *portal, const struct http_request *request, const char *job,
+		      const char *action, bool refused)
 {
 	const struct http_head *head = http_request_head(request);
+	struct portal_viewer viewer;
+	bool is_named = portal_find_viewer(portal, request, &viewer);
 	char *address cleanup_free = http_request_peer(request);
 	char *detail cleanup_free =
 		mem_printf("%s %.*s", head->method, (int)strcspn(head->target, "?"), head->target);
 	const struct audit_line line = {
-		.user = viewer ? viewer->user.name : portal->options->user,
+		.user = is_named ? viewer.user.name : portal->options->user,
 		.address = address,
 		.proof = http_request_access(request) == HTTP_ACCESS_ALL ? "token"
-			 : !viewer					 ? "session"
+			 : !is_named					 ? "session"
 			 : web_login_user(portal->sessions, request)	 ? "ticket"
 									 : "proxy",
-		.action = web_request_looks(request) ? "view" : "tensorboard",
+		.action = action,
 		.job = job,
 		.outcome = refused ? "refused" : "done",
 		.detail = detail,
@@ -151,4 +153,45 @@ void portal_audit_job(struct portal *portal, const struct http_request *request,
 		audit_refuse(portal->refusals, &line, clock_monotonic_ms());
 	else
 		audit_write(&line);
+}
+
+/* ---- jobs --------------------------------------------------------------------------------- */
+
+/* For somebody else. */
+static bool is_there(struct portal *portal, const char *id)
+{
+	struct portal_job job cleanup_portal_job = {0};
+
+	return portal_index_find(portal->index, id, NULL, &job, NULL) == 0;
+}
+
+/* What may not be seen is not there. */
+int portal_find_job(struct portal *portal, struct http_request *request, const char *id,
+		    struct portal_job *job)
+{
+	struct portal_viewer viewer;
+	bool is_named = portal_find_viewer(portal, request, &viewer);
+	struct err err cleanup_err = {0};
+
+	if (!portal->index)
+		err_set(&err, ERR_FAILED, "the index of jobs is made anew");
+	else if (portal_index_find(portal->index, id, is_named ? &viewer : NULL, job, &err) == 0)
+		return 0;
+	if (err.kind == ERR_NOT_FOUND && is_named && is_there(portal, id))
+		portal_audit_job(portal, request, id, "view", true);
+	http_answer_error(request, err.kind == ERR_NOT_FOUND ? 404 : 500,
+			  err.kind == ERR_NOT_FOUND ? "not-found" : "failed", "%s",
+			  err_message(&err));
+	return -1;
+}
+
+/* The job of a path that begins with `prefix`, which ends in its id. */
+int portal_find_job_of_path(struct portal *portal, struct http_request *request, const char *prefix,
+			    struct portal_job *job)
+{
+	/* An id that has to be encoded is none. */
+	if (str_starts_with(http_request_head(request)->target, prefix))
+		return portal_find_job(portal, request, http_request_parameter(request, "id"), job);
+	http_answer_error(request, 404, "not-found", "there is no such job");
+	return -1;
 }

@@ -45,11 +45,21 @@ bool portal_knows_host(void *data, const struct http_request *request, const cha
 bool portal_find_viewer(struct portal *portal, const struct http_request *request,
 			struct portal_viewer *viewer);
 
-/* Audit lines (web/audit.h): of a request that is nobody's; of one for a job, `viewer` as of
- * portal_find_viewer(), NULL: all is for him. */
+/* Audit lines (web/audit.h): of a request that is nobody's, and of one for a job. */
 char *portal_audit_refusal(void *data, const struct http_request *request);
-void portal_audit_job(struct portal *portal, const struct http_request *request,
-		      const struct portal_viewer *viewer, const char *job, bool refused);
+void portal_audit_job(struct portal *portal, const struct http_request *request, const char *job,
+		      const char *action, bool refused);
+
+/* A job that the caller may not see is not there. -1: that is answered. */
+int portal_find_job(struct portal *portal, struct http_request *request, const char *id,
+		    struct portal_job *job);
+/* The job of a path that begins with `prefix`, which ends in its id. */
+int portal_find_job_of_path(struct portal *portal, struct http_request *request, const char *prefix,
+			    struct portal_job *job);
+
+/* portal_orders.c: what a user may order whom a job's modify ACL names. */
+void portal_handle_orders(void *data, struct http_request *request);
+void portal_handle_order(void *data, struct http_request *request);
 
 /* portal_negotiate.c */
 void portal_handle_kerberos(void *data, struct http_request *request);

@@ -43,13 +43,15 @@ static void ask_am(struct reader *reader, struct http_request *request,
 	if (find_am(reader, &err) < 0) {
 		reader_answer_failure(request, &err);
 	} else if (reader->door.address) {
-		const struct ui_place place = {.prefix = "",
-					       .address = reader->door.address,
-					       .keep_path = true,
-					       .token = reader->door.token,
-					       .is_sealed = reader->door.is_sealed,
-					       .identity = reader->door.identity,
-					       .owner = reader->door.owner};
+		const struct ui_place place = {
+			.prefix = "",
+			.address = reader->door.address,
+			.keep_path = true,
+			.token = reader->door.token,
+			.is_sealed = reader->door.is_sealed,
+			.identity = reader->door.identity,
+			.orderer = http_request_header(request, UI_ORDERER_HEADER),
+			.owner = reader->door.owner};
 		ui_proxy_start(reader->base, request, &place, &reader->passed);
 	} else if (away) {
 		reader_answer_away(reader, request, away);
@@ -79,6 +81,7 @@ LIVE(attempts)
 LIVE(events)
 LIVE(config)
 LIVE(diff)
+LIVE(sweep)
 LIVE(cluster)
 LIVE(environment)
 
@@ -96,6 +99,7 @@ static const struct http_route stored_routes[] = {
 	{"GET", "/v1/advice", reader_handle_advice},
 	{"GET", "/v1/config", reader_handle_config},
 	{"GET", "/v1/diff", reader_handle_diff},
+	{"GET", "/v1/sweep", reader_handle_sweep},
 	{"GET", "/v1/cluster", reader_handle_cluster},
 	{"GET", "/v1/environment", reader_handle_environment},
 	{"GET", "/v1/tensorboard", reader_handle_tensorboard},
@@ -104,7 +108,7 @@ static const struct http_route stored_routes[] = {
 	{"*", "/ui/tensorboard/{path*}", reader_handle_tensorboard_ui, .raw = true},
 };
 
-/* What those may ask who only look: the AM is shown the token. */
+/* The AM is shown the token: the portal passes on what its users may ask, and order. */
 static const struct http_route live_routes[] = {
 	{"GET", "/v1/job", handle_live_job, .raw = true},
 	{"GET", "/v1/tasks", handle_live_tasks, .raw = true},
@@ -119,8 +123,13 @@ static const struct http_route live_routes[] = {
 	{"GET", "/v1/advice", handle_live, .raw = true},
 	{"GET", "/v1/config", handle_live_config, .raw = true},
 	{"GET", "/v1/diff", handle_live_diff, .raw = true},
+	{"GET", "/v1/sweep", handle_live_sweep, .raw = true},
 	{"GET", "/v1/cluster", handle_live_cluster, .raw = true},
 	{"GET", "/v1/environment", handle_live_environment, .raw = true},
+	{"POST", "/v1/job/kill", handle_live, .raw = true},
+	{"POST", "/v1/job/scale", handle_live, .raw = true},
+	{"POST", "/v1/job/release", handle_live, .raw = true},
+	{"POST", "/v1/tasks/{task}/restart", handle_live, .raw = true},
 	{"*", "/ui/{path*}", handle_live, .raw = true},
 };
 

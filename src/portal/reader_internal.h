@@ -72,6 +72,7 @@ void reader_handle_task(void *data, struct http_request *request);
 void reader_handle_attempts(void *data, struct http_request *request);
 void reader_handle_config(void *data, struct http_request *request);
 void reader_handle_diff(void *data, struct http_request *request);
+void reader_handle_sweep(void *data, struct http_request *request);
 void reader_handle_cluster(void *data, struct http_request *request);
 void reader_handle_environment(void *data, struct http_request *request);
 void reader_handle_events(void *data, struct http_request *request);

@@ -74,14 +74,25 @@ void reader_handle_config(void *data, struct http_request *request)
 	http_answer_json(request, 200, config ? json_incref(config) : json_object());
 }
 
-/* Out of the store, or of the folder of a job whose AM is not there. */
-static char *read_diff(struct reader *reader, size_t *length, struct err *err)
+/* Out of the store, or of a folder of a job whose AM is not there. */
+static char *read_kept(struct reader *reader, const char *folder, const char *name, size_t cap,
+		       size_t *length, struct err *err)
 {
 	if (reader->store)
-		return history_store_read_file(reader->store, reader->path, HISTORY_DIFF,
-					       HISTORY_DIFF_CAP, length, err);
-	char *path cleanup_free = fs_join(reader->door.job_dir, HISTORY_DIFF);
-	return fs_exists(path) ? fs_read_file(path, HISTORY_DIFF_CAP, length, err) : NULL;
+		return history_store_read_file(reader->store, reader->path, name, cap, length, err);
+	char *path cleanup_free = fs_join(folder, name);
+	return fs_exists(path) ? fs_read_file(path, cap, length, err) : NULL;
+}
+
+static void answer_kept(struct http_request *request, const char *type, const char *bytes,
+			size_t length, const char *missing, const struct err *err)
+{
+	if (bytes)
+		http_answer_bytes(request, 200, type, bytes, length);
+	else if (err->kind == ERR_NONE || err->kind == ERR_NOT_FOUND)
+		http_answer_error(request, 404, "not-found", "%s", missing);
+	else
+		reader_answer_failure(request, err);
 }
 
 void reader_handle_diff(void *data, struct http_request *request)
@@ -92,14 +103,27 @@ void reader_handle_diff(void *data, struct http_request *request)
 
 	if (!reader_open(reader, request))
 		return;
-	char *diff cleanup_free = read_diff(reader, &length, &err);
-	if (diff)
-		http_answer_bytes(request, 200, HISTORY_DIFF_TYPE, diff, length);
-	else if (err.kind == ERR_NONE || err.kind == ERR_NOT_FOUND)
-		http_answer_error(request, 404, "not-found",
-				  "no difference of this job's code is kept");
-	else
-		reader_answer_failure(request, &err);
+	char *diff cleanup_free = read_kept(reader, reader->door.job_dir, HISTORY_DIFF,
+					    HISTORY_DIFF_CAP, &length, &err);
+	answer_kept(request, HISTORY_DIFF_TYPE, diff, length,
+		    "no difference of this job's code is kept", &err);
+}
+
+void reader_handle_sweep(void *data, struct http_request *request)
+{
+	struct reader *reader = data;
+	struct err err cleanup_err = {0};
+	size_t length = 0;
+
+	if (!reader_open(reader, request))
+		return;
+	char *table cleanup_free =
+		job_is_sweep(reader->job)
+			? read_kept(reader, reader->job->checkpoint_dir, HISTORY_SWEEP,
+				    HISTORY_SWEEP_CAP, &length, &err)
+			: NULL;
+	answer_kept(request, "application/json", table, length, "no table of a sweep is kept",
+		    &err);
 }
 
 /* Of the last epoch. */

@@ -122,13 +122,13 @@ void reader_stop_tensorboard(struct reader *reader)
 static bool has_event_files(const char *directory)
 {
 	char *const roots[] = {(char *)directory, NULL};
-	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR | FTS_NOSTAT, NULL);
+	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
 	const FTSENT *entry = NULL;
 	bool found = false;
 	int looks = 0;
 
 	while (!found && looks++ < LOOKS_MAX && tree && (entry = fts_read(tree)))
-		found = entry->fts_level > 0 && strstr(entry->fts_name, "tfevents");
+		found = entry->fts_level > 0 && strstr(strrchr(entry->fts_path, '/'), "tfevents");
 	if (tree)
 		fts_close(tree);
 	return found || looks > LOOKS_MAX;

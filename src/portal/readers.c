@@ -300,26 +300,28 @@ const char *readers_find(struct readers *readers, const char *id, const struct p
 }
 
 static void pass(struct running *running, struct http_request *request, const char *prefix,
-		 const char *base)
+		 const char *base, const char *orderer)
 {
 	struct readers *readers = running->readers;
 	const struct ui_place place = {.prefix = prefix,
 				       .address = running->address,
 				       .base = base,
 				       .token = readers->setup->token,
+				       .orderer = orderer,
 				       .owner = geteuid()};
 
 	ui_proxy_start(readers->base, request, &place, &running->requests);
 }
 
 void readers_pass(struct readers *readers, struct http_request *request, const char *id,
-		  const struct portal_job *job, const char *prefix, const char *base)
+		  const struct portal_job *job, const char *prefix, const char *base,
+		  const char *orderer)
 {
 	struct err err cleanup_err = {0};
 	struct running *running = use(readers, id, job, &err);
 
 	if (running)
-		pass(running, request, prefix, base);
+		pass(running, request, prefix, base, orderer);
 	else
 		http_answer_error(request, 500, "failed", "%s", err_message(&err));
 }
@@ -339,7 +341,7 @@ static void pass_at_door(void *data, struct http_request *request)
 		return;
 	}
 	touch(running);
-	pass(running, request, prefix, "/ui");
+	pass(running, request, prefix, "/ui", NULL);
 }
 
 struct ui_door *readers_open_door(struct readers *readers, const char *id,

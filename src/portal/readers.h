@@ -32,9 +32,10 @@ const char *readers_find(struct readers *readers, const char *id, const struct p
 			 struct err *err);
 
 /* Passes the request of a raw route on to the job's reader, with `base` before its path in place of
- * `prefix`. */
+ * `prefix`. `orderer`: ui_place.orderer. */
 void readers_pass(struct readers *readers, struct http_request *request, const char *id,
-		  const struct portal_job *job, const char *prefix, const char *base);
+		  const struct portal_job *job, const char *prefix, const char *base,
+		  const char *orderer);
 
 /* The door to what the job's program serves: that of its reader, with which it is closed. `beside`:
  * where the portal listens. NULL: `err`. */

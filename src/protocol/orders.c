@@ -35,6 +35,7 @@ static const struct job_field log_fields[] = {
 	MESSAGE_FIELD(log_order, "match", search.text, FIELD_OPTIONAL_TEXT, LOG_SEARCH_MAX),
 	MESSAGE_FIELD(log_order, "ignore_case", search.any_case, FIELD_OPTIONAL_BOOL, 0),
 	MESSAGE_FIELD(log_order, "begun", search.takes_begun, FIELD_OPTIONAL_BOOL, 0),
+	MESSAGE_FIELD(log_order, "count_lines", search.counts, FIELD_OPTIONAL_BOOL, 0),
 };
 
 static void append_logs(const struct orders *orders, struct str *text)

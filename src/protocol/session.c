@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "protocol/message.h"
 
-enum { SIZE_MAX_CELLS = 10000, TERMINAL_MAX = 64, WORDS_MAX = 1000 };
+enum { SIZE_MAX_CELLS = 10000, TERMINAL_MAX = 64 };
 
 static const struct job_field size_fields[] = {
 	MESSAGE_FIELD(session_size, "rows", rows, FIELD_INT, SIZE_MAX_CELLS),
@@ -52,9 +52,9 @@ char *session_command_encode(const struct session_command *command)
 
 static int read_words(struct session_command *command, const json_t *words, struct err *err)
 {
-	if (!json_is_array(words) || json_array_size(words) > WORDS_MAX)
+	if (!json_is_array(words) || json_array_size(words) > SESSION_WORDS_MAX)
 		return err_set(err, ERR_INPUT, "command: is no list of at most %d words",
-			       WORDS_MAX);
+			       SESSION_WORDS_MAX);
 	for (size_t i = 0; i < json_array_size(words); i++) {
 		const char *word = json_string_value(json_array_get(words, i));
 		if (!word)

@@ -29,6 +29,7 @@ enum session_frame {
 
 /* How much SESSION_INPUT may be on the way. */
 enum { SESSION_INPUT_MAX = 128 * 1024 };
+enum { SESSION_WORDS_MAX = 1000 }; /* of a command */
 
 struct session_size {
 	int rows, columns;

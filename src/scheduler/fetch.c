@@ -62,3 +62,30 @@ int fetch_text(const char *url, size_t cap, struct str *bytes, struct err *err)
 	store_close(store);
 	return result;
 }
+
+static int measure_place(struct store *store, struct fetch_measure *measure, struct err *err)
+{
+	struct store_item item cleanup_store_item = {0};
+	struct store_measure all = {0};
+	bool has_objects = store_traits(store)->holds_objects;
+
+	if ((has_objects ? find_objects(store, err) : store_look(store, "", &item, err)) < 0)
+		return -1;
+	*measure = (struct fetch_measure){item.length, item.modified_ms};
+	if (!has_objects && !item.is_directory)
+		return 0;
+	if (store_measure(store, "", &all, err) < 0)
+		return -1;
+	*measure = (struct fetch_measure){all.bytes, all.newest_ms};
+	return 0;
+}
+
+int fetch_measure(const struct job *job, const char *url, struct fetch_measure *measure,
+		  struct err *err)
+{
+	struct store *store = job_stores_open_place(job, url, err);
+	int result = store ? measure_place(store, measure, err) : -1;
+
+	store_close(store);
+	return result;
+}

@@ -26,6 +26,14 @@ int fetch_keep(const struct job *job, const char *url, struct err *err);
 /* A file of at most `cap` bytes, appended to `bytes`. */
 int fetch_text(const char *url, size_t cap, struct str *bytes, struct err *err);
 
+/* How much is there, "file://" and a path of this machine or a URL, and how new: of a directory the
+ * newest in it counts. ERR_NOT_FOUND: nothing is there. */
+struct fetch_measure {
+	int64_t bytes, newest_ms;
+};
+int fetch_measure(const struct job *job, const char *url, struct fetch_measure *measure,
+		  struct err *err);
+
 struct fetch_results_watch {
 	/* Whether the file `name`, "worker-0/model", need not be fetched. */
 	bool (*is_there)(void *data, const char *name, int64_t length, int64_t modified_ms);

@@ -433,9 +433,7 @@ static int note_hdfs(struct job *job, const char *url, struct err *err)
 
 	if (!found)
 		return -1;
-	if (!job->stores)
-		job->stores = json_object();
-	hdfs_access_write(&cluster->hdfs, job->stores);
+	yarn_cluster_note_hdfs(cluster, job);
 	return 0;
 }
 
@@ -520,10 +518,20 @@ int job_stores_prepare(struct job *job, struct err *err)
 	if (prepare_copied(job, "tony.application.checkpoint-dir", job->checkpoint_dir, err) < 0 ||
 	    prepare_copied(job, "tony.application.output-dir", job->results_dir, err) < 0)
 		return -1;
-	if (!text)
-		return 0;
-	if (store_location_parse(text, &location, err) < 0 ||
-	    note_place(job, &location, text, err) < 0)
+	if (text && (store_location_parse(text, &location, err) < 0 ||
+		     note_place(job, &location, text, err) < 0))
 		return err_wrap(err, "tony.history.location");
 	return 0;
+}
+
+void job_stores_offer_hdfs(struct job *job)
+{
+	const char *path = job_config(job, "tony.application.hdfs-conf-path");
+	bool is_named = path || hadoop_site_is_there();
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
+		is_named && !json_object_get(job->stores, "hdfs") ? yarn_cluster_find(job, NULL)
+								  : NULL;
+
+	if (cluster && hadoop_cluster_has_hdfs(cluster))
+		yarn_cluster_note_hdfs(cluster, job);
 }

@@ -71,6 +71,11 @@ struct store *job_stores_open_place(const struct job *job, const char *place, st
  * go and, when that is remote, notes in job->stores how it is reached. */
 int job_stores_prepare(struct job *job, struct err *err);
 
+/* Notes in job->stores how the HDFS is reached, if any, that this machine's site files describe, or
+ * the job's keys: programs may read files of it. Whatever is wrong with it a program is told that
+ * does. */
+void job_stores_offer_hdfs(struct job *job);
+
 /* Removes this user's entry of an ended job from these stores, and the copy in <state>/kept that
  * was made of it. Another user's entry stays, and what is away: both are noted. Nothing there is
  * fine. */

@@ -22,6 +22,13 @@ int job_tokens_get(const struct hdfs_access *access, const struct job *job, stru
 		       : 0;
 }
 
+int job_tokens_get_default(const struct hdfs_access *access, struct err *err)
+{
+	struct hdfs_token *token = hdfs_access_webhdfs(access).token;
+
+	return token ? hdfs_token_get(token, HDFS_TOKEN_PATIENCE_MS, err) : 0;
+}
+
 static int try_one(const struct hdfs_access *access, const char *fs, struct err *err)
 {
 	char *root cleanup_free = mem_printf("%s/", fs);

@@ -9,6 +9,9 @@
  * there. */
 int job_tokens_get(const struct hdfs_access *access, const struct job *job, struct err *err);
 
+/* Of the default file system, of which programs may read (TONY_FILES). */
+int job_tokens_get_default(const struct hdfs_access *access, struct err *err);
+
 /* Asks each file system for something by the token that was found or got of it. -1: `err`, one of
  * them does not take it; whether it answers is of no matter. */
 int job_tokens_try(const struct hdfs_access *access, struct err *err);

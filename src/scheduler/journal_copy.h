@@ -3,9 +3,10 @@
  *
  *   journal-<AM attempt>.jsonl
  *
- * and beside it the metrics so far, for the history of a job whose AMs are lost:
+ * and beside it files that change as a whole: the metrics so far, which are for the history of a
+ * job whose AMs are lost, too, and queues of splits
  *
- *   metrics.jsonl
+ *   metrics.jsonl splits.list splits.state
  */
 #ifndef TONY_SCHEDULER_JOURNAL_COPY_H
 #define TONY_SCHEDULER_JOURNAL_COPY_H
@@ -56,26 +57,31 @@ void journal_copy_appended(struct journal_copy *copy, int64_t sequence);
 void journal_copy_finish(struct journal_copy *copy, void (*done)(void *data), void *data);
 
 /* Brings the newest whole journal of the AMs before to place->journal; none: nothing. And the
- * metrics so far to `job_dir`, if that can be done. Waits, as `store` is for: what cannot be read
+ * other files to `job_dir`, if that can be done. Waits, as `store` is for: what cannot be read
  * is tried again for some minutes. */
 int journal_recover(struct store *store, const char *job_dir, const struct scheduler_place *place,
 		    struct err *err);
 
-/* ---- metrics_copy.c ----------------------------------------------------------------------- */
+/* ---- file_copy.c -------------------------------------------------------------------------- */
 
-struct metrics_copy;
+enum { KEPT_FILE_COUNT = 3 };
+extern const struct kept_file {
+	const char *name, *what;
+	int64_t cap; /* bytes; more is not kept */
+} kept_files[KEPT_FILE_COUNT];
+
+struct file_copies;
 
 /* Borrows the store. `troubled`: as that of journal_copy_options. */
-struct metrics_copy *metrics_copy_create(struct store *store, const struct journal_writer *writer,
-					 void (*troubled)(void *data, const char *text),
-					 void *data);
+struct file_copies *file_copies_create(struct store *store, const struct journal_writer *writer,
+				       void (*troubled)(void *data, const char *text), void *data);
 /* As journal_copy_destroy(). */
-void metrics_copy_destroy(struct metrics_copy *copy);
+void file_copies_destroy(struct file_copies *copies);
 
-/* The file at `path` has more of them than before. */
-void metrics_copy_written(struct metrics_copy *copy, const char *path);
+/* The file at `path`, which has one of these names, has changed. */
+void file_copies_written(struct file_copies *copies, const char *path);
 
 /* Writes no more. False: a write is under way, after which `done` is called. */
-bool metrics_copy_finish(struct metrics_copy *copy, void (*done)(void *data), void *data);
+bool file_copies_finish(struct file_copies *copies, void (*done)(void *data), void *data);
 
 #endif

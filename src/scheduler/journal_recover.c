@@ -4,6 +4,7 @@
  */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -11,7 +12,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
-#include "history/layout.h"
 #include "net/backoff.h"
 #include "scheduler/journal_copy.h"
 #include "scheduler/journal_note.h"
@@ -29,8 +29,8 @@ struct recovery {
 	struct store *store;
 	const struct scheduler_place *place;
 	struct journal_found found;
-	int refusals;		/* of the directory's notes */
-	int64_t metrics_length; /* 0: there are none */
+	int refusals;			  /* of the directory's notes */
+	int64_t lengths[KEPT_FILE_COUNT]; /* of kept_files; 0: there is none */
 	int fd;
 };
 
@@ -45,10 +45,10 @@ static void on_item(void *data, const struct store_item *item)
 {
 	struct recovery *recovery = data;
 
-	if (str_equal(item->name, HISTORY_METRICS))
-		recovery->metrics_length = item->length;
-	else
-		journal_found_file(&recovery->found, item);
+	for (size_t i = 0; i < KEPT_FILE_COUNT; i++)
+		if (str_equal(item->name, kept_files[i].name))
+			recovery->lengths[i] = item->length;
+	journal_found_file(&recovery->found, item);
 }
 
 /* Of a cluster that keeps none there is nothing but the file. */
@@ -71,7 +71,7 @@ static int find(struct recovery *recovery, struct err *err)
 
 	journal_found_finish(&recovery->found);
 	recovery->found = (struct journal_found){.before = recovery->place->am_attempt};
-	recovery->metrics_length = 0;
+	memset(recovery->lengths, 0, sizeof(recovery->lengths));
 	if (find_notes(recovery, err) < 0)
 		return -1;
 	return store_run(recovery->store, store_list("", NULL, on_item, recovery), &missing) < 0 &&
@@ -129,25 +129,24 @@ static int bring_patiently(struct recovery *recovery, struct err *err)
 	}
 }
 
-/* Without them the job goes on as well. */
-static void bring_metrics(const struct recovery *recovery, const char *job_dir)
+/* Without it the job goes on as well. */
+static void bring_file(const struct recovery *recovery, size_t which, const char *job_dir)
 {
-	char *metrics cleanup_free = fs_join(job_dir, HISTORY_METRICS);
-	char *part cleanup_free = mem_printf("%s.part", metrics);
+	const struct kept_file *file = &kept_files[which];
+	int64_t length = recovery->lengths[which];
+	char *path cleanup_free = fs_join(job_dir, file->name);
+	char *part cleanup_free = mem_printf("%s.part", path);
 	struct err err cleanup_err = {0};
 
-	if (recovery->found.attempt == 0 || recovery->metrics_length == 0 ||
-	    recovery->metrics_length > METRICS_COPY_CAP)
+	if (recovery->found.attempt == 0 || length == 0 || length > file->cap)
 		return;
 	int fd cleanup_close = open(part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
-	if (store_run(recovery->store,
-		      store_download(HISTORY_METRICS, NULL, fd, 0, recovery->metrics_length),
-		      &err) < 0)
-		log_warning("the metrics of the application master before are lost: %s",
+	if (store_run(recovery->store, store_download(file->name, NULL, fd, 0, length), &err) < 0)
+		log_warning("%s of the application master before are lost: %s", file->what,
 			    err_message(&err));
-	else if (rename(part, metrics) < 0)
+	else if (rename(part, path) < 0)
 		log_warning("%s cannot be put in its place", part);
 	unlink(part);
 }
@@ -161,9 +160,9 @@ int journal_recover(struct store *store, const char *job_dir, const struct sched
 	if (fd < 0)
 		return err_set_errno(err, "%s", place->journal);
 	int result = bring_patiently(&recovery, err);
-	if (result == 0)
-		bring_metrics(&recovery, job_dir);
-	else
+	for (size_t i = 0; result == 0 && i < KEPT_FILE_COUNT; i++)
+		bring_file(&recovery, i, job_dir);
+	if (result < 0)
 		unlink(place->journal);
 	journal_found_finish(&recovery.found);
 	return result < 0 ? err_wrap(err, "the journal of the application master before") : 0;

@@ -85,6 +85,18 @@ static int get_tokens(const struct job *job, struct err *err)
 	return job_tokens_get(&access, job, err) < 0 ? -1 : job_tokens_try(&access, err);
 }
 
+/* Programs may read HDFS, which a job need not: nothing is refused for it. */
+static void offer_files(struct job *job)
+{
+	struct hdfs_access access cleanup_hdfs_access = {0};
+
+	job_stores_offer_hdfs(job);
+	if (hdfs_access_read(&access, job->stores, NULL) < 0 || !access.needs_token)
+		return;
+	hdfs_ticket_trust(&access);
+	job_tokens_get_default(&access, NULL);
+}
+
 static int preflight(struct job *job, struct share *given, struct err *err)
 {
 	struct capacity capacity cleanup_capacity = {0};
@@ -94,6 +106,7 @@ static int preflight(struct job *job, struct share *given, struct err *err)
 	if (!agent || job_stores_prepare(job, err) < 0 || get_tokens(job, err) < 0 ||
 	    capacity_find("", job->config, &capacity, err) < 0)
 		return -1;
+	offer_files(job);
 	warn_of_ignored(job);
 	char *refusal cleanup_free = gang_refusal_of_job(job, &capacity, false);
 	if (refusal)
@@ -165,9 +178,15 @@ static int renew(const struct job *job, struct str *tokens, struct str_list *nam
 			       "%s has no delegation tokens: nothing of it goes to an HDFS that "
 			       "uses Kerberos",
 			       job->id);
-	if (result == 0)
-		job_tokens_encode(tokens, names);
-	return result;
+	if (result < 0)
+		return -1;
+	struct hdfs_access access cleanup_hdfs_access = {0};
+	struct err why cleanup_err = {0};
+	if (hdfs_access_read(&access, job->stores, err) < 0)
+		return -1;
+	job_tokens_get_default(&access, &why);
+	job_tokens_encode(tokens, names);
+	return names->count > 0 ? 0 : err_copy(err, &why);
 }
 
 const struct scheduler_client_ops local_scheduler_client = {

@@ -216,7 +216,7 @@ static void make_cgroup(struct container *container)
 	struct local *local = container->local;
 	struct err err cleanup_err = {0};
 
-	if (local->home.version == CGROUP_NONE)
+	if (local->home.version == CGROUP_NONE || type_of(container)->memory == 0)
 		return;
 	char *name cleanup_free = cgroup_name(local->job->id, container->name);
 	container->cgroup =

@@ -66,9 +66,13 @@ static int write_final(const char *job_dir, const struct ending *ending, struct 
 		journal_close(journal);
 		return -1;
 	}
+	/* An AM that was told to end the job said so, and was killed before it wrote the end. */
+	char *killed cleanup_free =
+		view->outcome == JOB_KILLED ? cause_sentence(&view->cause) : NULL;
+	const struct ending told = {JOB_KILLED, killed, NULL};
 	if (!view->is_final)
-		result = journal_append(journal, describe_final(job, ending), clock_wall_ms(), true,
-					err);
+		result = journal_append(journal, describe_final(job, killed ? &told : ending),
+					clock_wall_ms(), true, err);
 	journal_close(journal);
 	if (result == 0)
 		conclude(job, job_dir, view->is_final);

@@ -33,6 +33,29 @@ static void note_used(struct removal_use *use, const char *id, const char *path)
 	removal_note_use(use, id, real);
 }
 
+/* "NODE=JOB": a live pipeline's job takes the results of another. */
+static void note_source(struct removal_use *use, const struct job *job, const char *job_dir,
+			const char *text)
+{
+	const char *equals = strchr(text, '=');
+	char *jobs cleanup_free = fs_dirname(job_dir);
+	char *path cleanup_free = equals ? fs_join(jobs, equals + 1) : NULL;
+
+	if (equals && state_dir_is_job_id(equals + 1) && fs_is_directory(path))
+		note_used(use, job->id, path);
+}
+
+/* A sweep that goes on in the directory of others has trials of the one that it repeats. */
+static void note_resumed(struct removal_use *use, const struct job *job, const char *job_dir)
+{
+	char *jobs cleanup_free = fs_dirname(job_dir);
+	char *path cleanup_free = job->rerun_of ? fs_join(jobs, job->rerun_of) : NULL;
+
+	if (path && job_is_sweep(job) && job->checkpoint_dir &&
+	    !fs_is_below(job->checkpoint_dir, job_dir))
+		note_used(use, job->id, path);
+}
+
 /* One may go on with the checkpoints of another. */
 static void note_job(struct removal_use *use, const char *job_dir)
 {
@@ -46,6 +69,9 @@ static void note_job(struct removal_use *use, const char *job_dir)
 	for (size_t i = 0; i < array_length(paths); i++)
 		if (paths[i] && !fs_is_below(paths[i], job_dir))
 			note_used(use, job->id, paths[i]);
+	note_resumed(use, job, job_dir);
+	for (size_t i = 0; !use->of_ended && i < job->uses.count; i++)
+		note_source(use, job, job_dir, job->uses.items[i]);
 	job_destroy(job);
 }
 
@@ -87,6 +113,10 @@ int local_removal_check_unused(struct removal *removal, const char *job_dir, str
 	char *jobs cleanup_free = fs_dirname(job_dir), *real cleanup_free = resolve(job_dir);
 
 	look_at_jobs(removal, jobs);
+	if (removal_check_unused(removal, &removal->here, id, real, NULL) < 0) {
+		removal->here.looked_ms = 0; /* that job may have ended since, or be removed */
+		look_at_jobs(removal, jobs);
+	}
 	return removal_check_unused(removal, &removal->here, id, real, err) < 0
 		       ? -1
 		       : removal_check_unused(removal, &removal->kept_here, id, real, err);

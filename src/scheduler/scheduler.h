@@ -84,6 +84,10 @@ extern const struct scheduler_traits local_traits, yarn_traits;
 /* Of the job's engine; NULL: this program knows none of that name. */
 const struct scheduler_traits *scheduler_traits_of(const struct job *job);
 
+/* Files of an AM's directory, with the queues of splits for the one that follows. */
+#define SCHEDULER_SPLIT_LIST  "splits.list"
+#define SCHEDULER_SPLIT_STATE "splits.state"
+
 /* ---- the AM's side ------------------------------------------------------------------------ */
 
 /* A container for one attempt of one task. */
@@ -290,16 +294,17 @@ struct scheduler_ops {
 	/* All but the job of one that `job_dir` tells. */
 	int (*find_place)(const char *job_dir, struct scheduler_place *place, struct err *err);
 	/* Before the AM opens its journal: brings what earlier AMs of this job wrote to
-	 * place->journal, if there were any, and their metrics (metrics.jsonl) to `job_dir`. With
+	 * place->journal, if there were any, and the files of file_written() to `job_dir`. With
 	 * remote_am, as are the next two and await_files(). */
 	int (*recover)(const struct job *job, const char *job_dir,
 		       const struct scheduler_place *place, struct err *err);
 	/* Lines up to this one are in the journal: they are brought to where recover() finds them,
 	 * which journal_kept tells. */
 	void (*journal_appended)(struct scheduler *scheduler, int64_t sequence);
-	/* The metrics so far (metrics.jsonl) are in this file, which others will follow: they are
-	 * brought to where whoever finds the job dead looks for them. */
-	void (*metrics_written)(struct scheduler *scheduler, const char *path);
+	/* This file has changed: the metrics so far (metrics.jsonl), SCHEDULER_SPLIT_LIST or
+	 * SCHEDULER_SPLIT_STATE. It is brought to where recover(), and whoever finds the job dead,
+	 * look for it, some time after. */
+	void (*file_written)(struct scheduler *scheduler, const char *path);
 	struct scheduler *(*open)(const struct scheduler_setup *setup, struct err *err);
 	/* For an AM that goes on with the job of an earlier one: called once, after open() and
 	 * before all else, also with a count of 0. These containers are the AM's from now on, as if
@@ -478,7 +483,7 @@ struct scheduler_client_ops {
 	 * submitted, as far as the id tells. */
 	bool (*is_id)(const char *id, struct history_days *days);
 	/* Can this job ever run here? The refusal names the numbers. A cluster gives the job an id
-	 * of its own, its user's name there, job->engine and
+	 * of its own, unless it has one, its user's name there, job->engine and
 	 * job->stores. *given: what all tasks will get, preset to what they ask for. */
 	int (*preflight)(struct job *job, struct share *given, struct err *err);
 	/* Tells the job's owner what other users hold now of what it asks for, or that their jobs

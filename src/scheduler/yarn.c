@@ -311,7 +311,7 @@ static void close_yarn(struct scheduler *scheduler)
 
 	yarn_finish_destroy(yarn->finish);
 	journal_copy_destroy(yarn->journal);
-	metrics_copy_destroy(yarn->metrics);
+	file_copies_destroy(yarn->files);
 	store_close(yarn->store);
 	yarn_diff_destroy(yarn->diff);
 	free_container_lists(yarn);
@@ -404,6 +404,8 @@ static int describe_kind(struct yarn *yarn, size_t number, struct err *err)
 		.amounts = more->amounts,
 		.amount_count = more->amount_count,
 		.node_label = type->node_label,
+		.near_nodes = &more->near_nodes,
+		.near_racks = &more->near_racks,
 		.tags = &more->allocation_tags,
 	};
 	yarn->kinds[yarn->job->type_count + number] = yarn->kinds[number];
@@ -627,7 +629,7 @@ const struct scheduler_ops yarn_scheduler = {
 	.recover = yarn_recover,
 	.adopt = yarn_adopt,
 	.journal_appended = yarn_append_journal,
-	.metrics_written = yarn_metrics_written,
+	.file_written = yarn_file_written,
 	.open = open_yarn,
 	.request = request_containers,
 	.cancel = cancel,

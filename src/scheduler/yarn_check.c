@@ -9,6 +9,7 @@
 #include "hadoop/methods.h"
 #include "hadoop/placement.h"
 #include "scheduler/yarn_client.h"
+#include "scheduler/yarn_near.h"
 
 #define MAX_TAGS      10 /* YARN's own limits */
 #define MAX_TAG_BYTES 100
@@ -291,10 +292,11 @@ static int check_tags(const struct job *job, struct err *err)
 	return 0;
 }
 
+/* A job that may have been submitted before has its id. */
 static void take_identity(struct hadoop_cluster *cluster, struct job *job,
 			  const Hadoop__ApplicationIdProto *id)
 {
-	char *text = hadoop_application_id_text(id);
+	char *text = yarn_is_id(job->id) ? mem_strdup(job->id) : hadoop_application_id_text(id);
 
 	cluster->job_dir = yarn_user_path(cluster, text);
 	mem_replace(&job->id, text);
@@ -322,6 +324,7 @@ int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct share
 	if (!made->application_id || !made->maximumcapability)
 		return err_set(err, ERR_INPUT, "the ResourceManager gives no application id");
 	if (check_tasks(cluster, job, made->maximumcapability, err) < 0 ||
+	    yarn_near_find(cluster, job, err) < 0 ||
 	    yarn_check_queue(cluster, job, made->maximumcapability, given, err) < 0)
 		return -1;
 	take_identity(cluster, job, made->application_id);

@@ -154,6 +154,10 @@ struct hadoop_cluster *yarn_cluster_of(const char *id, struct err *err);
 char *yarn_mirror_path(const char *id, struct err *err);
 char *yarn_mirror(const char *id, struct err *err);
 int yarn_mirror_write(const char *mirror, const char *name, const char *text, struct err *err);
+/* A mark in a mirror: the ResourceManager may never have heard of the job. */
+#define YARN_MIRROR_UNSENT "unsent"
+bool yarn_mirror_is_unsent(const char *mirror);
+void yarn_mirror_note_sent(const char *mirror);
 /* The ResourceManager has begun this attempt. Once its AM has come, the journal that is there is
  * forgotten when it is an earlier attempt's: each writes its own. */
 int yarn_mirror_begin(const char *mirror, int attempt, bool has_come, struct err *err);

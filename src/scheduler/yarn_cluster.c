@@ -309,15 +309,19 @@ void yarn_cluster_adopt(struct hadoop_cluster *cluster, const char *job_dir)
 	}
 }
 
+void yarn_cluster_note_hdfs(const struct hadoop_cluster *cluster, struct job *job)
+{
+	if (!job->stores)
+		job->stores = json_object();
+	hdfs_access_write(&cluster->hdfs, job->stores);
+}
+
 void yarn_cluster_note(const struct hadoop_cluster *cluster, struct job *job)
 {
 	json_decref(job->engine);
 	job->engine = hadoop_cluster_to_json(cluster);
-	if (!hadoop_cluster_has_hdfs(cluster))
-		return;
-	if (!job->stores)
-		job->stores = json_object();
-	hdfs_access_write(&cluster->hdfs, job->stores);
+	if (hadoop_cluster_has_hdfs(cluster))
+		yarn_cluster_note_hdfs(cluster, job);
 }
 
 void yarn_cluster_cleanup(struct hadoop_cluster **cluster)

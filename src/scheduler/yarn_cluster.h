@@ -33,6 +33,8 @@ struct hadoop_site *yarn_cluster_site(const struct job *job, struct err *err);
 void yarn_cluster_adopt(struct hadoop_cluster *cluster, const char *job_dir);
 /* Notes it in the job's description: job->engine, and its part of job->stores. */
 void yarn_cluster_note(const struct hadoop_cluster *cluster, struct job *job);
+/* The part that says how its HDFS is reached, which it has. */
+void yarn_cluster_note_hdfs(const struct hadoop_cluster *cluster, struct job *job);
 /* -1: jobs' files are in a directory in which somebody else has made this user's part. */
 int yarn_check_own_place(const struct hadoop_cluster *cluster, struct err *err);
 void yarn_cluster_cleanup(struct hadoop_cluster **cluster);

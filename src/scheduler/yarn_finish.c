@@ -113,7 +113,7 @@ static void on_published(void *data, const struct err *err)
 
 	if (err)
 		log_warning("the history is not published: %s", err_message(err));
-	/* A place that is another user's stays that. */
+	/* A place that is another user's, or a file, stays that. */
 	finish->is_due = err && err->kind != ERR_DENIED;
 	part_done(finish);
 }
@@ -159,7 +159,7 @@ bool yarn_finish(struct scheduler *scheduler, const struct scheduler_end *end,
 		finish->pending++;
 		journal_copy_finish(yarn->journal, on_written, finish);
 	}
-	if (yarn->metrics && !metrics_copy_finish(yarn->metrics, on_written, finish))
+	if (yarn->files && !file_copies_finish(yarn->files, on_written, finish))
 		finish->pending++;
 	if (end->history)
 		publish(finish, end->history);

@@ -104,8 +104,8 @@ struct yarn {
 	struct node_managers *nodes;
 	struct store *store;	      /* the job's directory in HDFS; NULL: it cannot be had */
 	struct journal_copy *journal; /* NULL: nothing can be kept */
-	struct metrics_copy *metrics; /* NULL: likewise */
-	bool journal_troubled, metrics_troubled;
+	struct file_copies *files;    /* NULL: likewise */
+	bool journal_troubled, files_troubled;
 	struct yarn_diff *diff; /* NULL: there is none, or it cannot be had */
 	bool is_registered;
 	Hadoop__RegisterApplicationMasterResponseProto *limits; /* NULL: not known */
@@ -248,7 +248,7 @@ enum scheduler_standing yarn_standing(const struct scheduler *scheduler);
 /* Without it the job runs on, and an AM that follows begins it anew. */
 void yarn_open_copies(struct yarn *yarn, const struct scheduler_place *place);
 void yarn_append_journal(struct scheduler *scheduler, int64_t sequence);
-void yarn_metrics_written(struct scheduler *scheduler, const char *path);
+void yarn_file_written(struct scheduler *scheduler, const char *path);
 int yarn_recover(const struct job *job, const char *job_dir, const struct scheduler_place *place,
 		 struct err *err);
 

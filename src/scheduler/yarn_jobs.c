@@ -244,6 +244,20 @@ static bool describe_others(const struct hadoop_cluster *cluster, const report_p
 	return result == 0;
 }
 
+/* A submission may have come no further than this machine. */
+static int check_sent(const char *mirror, const char *id, const report_proto *report,
+		      struct err *err)
+{
+	if (report)
+		yarn_mirror_note_sent(mirror);
+	return yarn_mirror_is_unsent(mirror)
+		       ? err_set(err, ERR_NOT_FOUND,
+				 "no job \"%s\": the ResourceManager does not know it; its "
+				 "submission was broken off, or is under way",
+				 id)
+		       : 0;
+}
+
 static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_door *door,
 		     struct err *err)
 {
@@ -262,8 +276,10 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 		return err_copy(err, &unknown);
 	yarn_take_place(cluster, id, report);
 	made.job_dir = yarn_mirror(id, err);
-	if (!made.job_dir)
+	if (!made.job_dir || check_sent(made.job_dir, id, report, err) < 0) {
+		job_door_finish(&made);
 		return -1;
+	}
 	yarn_cluster_adopt(cluster, made.job_dir);
 	struct err why cleanup_err = {0};
 	int attempt = yarn_am_attempt(report);

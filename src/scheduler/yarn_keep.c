@@ -1,4 +1,4 @@
-/* The copies in HDFS of an AM's journal and metrics, and what they are to its scheduler. */
+/* The copies in HDFS of an AM's journal and other files, and what they are to its scheduler. */
 #include "base/fs.h"
 #include "base/log.h"
 #include "scheduler/yarn_internal.h"
@@ -29,11 +29,11 @@ static void on_kept(void *data, int64_t sequence)
 	yarn->listener.journal_kept(yarn->listener.data, sequence);
 }
 
-/* The journal and the metrics fail and recover for themselves. */
+/* The journal and the other files fail and recover for themselves. */
 static void tell_trouble(struct yarn *yarn, bool *is_troubled, const char *text)
 {
 	*is_troubled = text != NULL;
-	if (text || !(yarn->journal_troubled || yarn->metrics_troubled))
+	if (text || !(yarn->journal_troubled || yarn->files_troubled))
 		yarn->listener.store_trouble(yarn->listener.data, text);
 }
 
@@ -44,11 +44,11 @@ static void on_journal_troubled(void *data, const char *text)
 	tell_trouble(yarn, &yarn->journal_troubled, text);
 }
 
-static void on_metrics_troubled(void *data, const char *text)
+static void on_files_troubled(void *data, const char *text)
 {
 	struct yarn *yarn = data;
 
-	tell_trouble(yarn, &yarn->metrics_troubled, text);
+	tell_trouble(yarn, &yarn->files_troubled, text);
 }
 
 void yarn_open_copies(struct yarn *yarn, const struct scheduler_place *place)
@@ -69,8 +69,7 @@ void yarn_open_copies(struct yarn *yarn, const struct scheduler_place *place)
 	};
 	yarn->journal = yarn->store ? journal_copy_create(&options, &err) : NULL;
 	if (yarn->store)
-		yarn->metrics =
-			metrics_copy_create(yarn->store, &writer, on_metrics_troubled, yarn);
+		yarn->files = file_copies_create(yarn->store, &writer, on_files_troubled, yarn);
 	if (!yarn->journal)
 		log_warning("the journal cannot be kept in HDFS: %s", err_message(&err));
 	on_kept(yarn, yarn->journal ? 0 : INT64_MAX);
@@ -84,12 +83,12 @@ void yarn_append_journal(struct scheduler *scheduler, int64_t sequence)
 		journal_copy_appended(yarn->journal, sequence);
 }
 
-void yarn_metrics_written(struct scheduler *scheduler, const char *path)
+void yarn_file_written(struct scheduler *scheduler, const char *path)
 {
 	struct yarn *yarn = (struct yarn *)scheduler;
 
-	if (yarn->metrics)
-		metrics_copy_written(yarn->metrics, path);
+	if (yarn->files)
+		file_copies_written(yarn->files, path);
 }
 
 int yarn_recover(const struct job *job, const char *job_dir, const struct scheduler_place *place,

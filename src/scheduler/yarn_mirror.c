@@ -52,6 +52,20 @@ int yarn_mirror_write(const char *mirror, const char *name, const char *text, st
 	return fs_write_file(path, text, strlen(text), 0600, err);
 }
 
+bool yarn_mirror_is_unsent(const char *mirror)
+{
+	char *mark cleanup_free = fs_join(mirror, YARN_MIRROR_UNSENT);
+
+	return fs_exists(mark);
+}
+
+void yarn_mirror_note_sent(const char *mirror)
+{
+	char *mark cleanup_free = fs_join(mirror, YARN_MIRROR_UNSENT);
+
+	unlink(mark);
+}
+
 static int lock(const char *mirror, struct err *err)
 {
 	char *path cleanup_free = fs_join(mirror, "lock");

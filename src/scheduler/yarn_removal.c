@@ -307,13 +307,15 @@ static void add_once(struct str_list *ids, const char *id)
 		str_list_add(ids, id);
 }
 
+/* A job that was never submitted has no journal. */
 static bool is_old_mirror(const char *mirror, int64_t until_ms)
 {
-	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
+	bool is_unsent = yarn_mirror_is_unsent(mirror);
+	char *last cleanup_free = fs_join(mirror, is_unsent ? YARN_MIRROR_UNSENT : "journal.jsonl");
 	struct stat info;
 
-	return lstat(journal, &info) == 0 && fs_modified_ms(&info) <= until_ms &&
-	       yarn_mirror_is_final(mirror);
+	return lstat(last, &info) == 0 && fs_modified_ms(&info) <= until_ms &&
+	       (is_unsent || yarn_mirror_is_final(mirror));
 }
 
 static void add_mirrors(int64_t until_ms, struct str_list *ids)

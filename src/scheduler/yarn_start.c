@@ -141,7 +141,8 @@ static int fill_mirror(const char *mirror, const char *token, const char *descri
 		       struct err *err)
 {
 	if (yarn_mirror_write(mirror, "token", token, err) < 0 ||
-	    yarn_mirror_write(mirror, YARN_END_SUBMITTED_HERE, "", err) < 0)
+	    yarn_mirror_write(mirror, YARN_END_SUBMITTED_HERE, "", err) < 0 ||
+	    yarn_mirror_write(mirror, YARN_MIRROR_UNSENT, "", err) < 0)
 		return -1;
 	return yarn_mirror_write(mirror, "job.json", description, err);
 }
@@ -167,9 +168,12 @@ int yarn_prepare(const struct job *job, struct job_door *door, struct err *err)
 	if (check_size(description, err) < 0)
 		return -1;
 	made.owner = SOCKET_OWNER_ANY;
-	made.token = secret_create();
 	made.is_sealed = job->tls;
 	made.job_dir = yarn_mirror(job->id, err);
+	/* An application that was submitted before has that one. */
+	made.token = made.job_dir ? yarn_mirror_token(made.job_dir, NULL) : NULL;
+	if (!made.token)
+		made.token = secret_create();
 	if (made.job_dir && fill_mirror(made.job_dir, made.token, description, err) == 0) {
 		*door = made;
 		return 0;
@@ -287,6 +291,7 @@ static int submit(const struct hadoop_cluster *cluster, struct store *own, const
 	*has_begun = true;
 	if (yarn_submit(cluster, job, door->token, description, err) < 0)
 		return -1;
+	yarn_mirror_note_sent(door->job_dir);
 	if (fill_directory(own, cluster, job, door->job_dir, err) < 0) {
 		if (!has_ended(cluster, job->id))
 			return -1;

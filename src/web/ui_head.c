@@ -70,9 +70,13 @@ static void add_header(struct str *head, const struct http_head *question,
 		       const struct ui_place *place)
 {
 	/* Said anew below, or already (100 Continue). */
-	static const char *const ours[] = {
-		"Expect",	    "Forwarded",	  "X-Forwarded-For",
-		"X-Forwarded-Host", "X-Forwarded-Prefix", NULL};
+	static const char *const ours[] = {"Expect",
+					   "Forwarded",
+					   "X-Forwarded-For",
+					   "X-Forwarded-Host",
+					   "X-Forwarded-Prefix",
+					   UI_ORDERER_HEADER,
+					   NULL};
 
 	if (is_hop_by_hop(header->name, http_head_find(question, "Connection")) ||
 	    is_one_of(header->name, ours))
@@ -98,6 +102,8 @@ static void add_forwarded(struct str *head, const struct http_head *question, co
 	str_append_format(head, "X-Forwarded-Prefix: %s\r\n", place->prefix);
 	if (place->token)
 		str_append_format(head, "Authorization: Bearer %s\r\n", place->token);
+	if (place->orderer)
+		str_append_format(head, UI_ORDERER_HEADER ": %s\r\n", place->orderer);
 }
 
 void ui_head_of_question(struct str *head, const struct http_head *question, const char *peer,

@@ -12,6 +12,9 @@
 #include "base/str.h"
 #include "net/http_message.h"
 
+/* The user whose order one who has the token passes on. */
+#define UI_ORDERER_HEADER "X-Tony-Orderer"
+
 struct ui_place {
 	const char *prefix;   /* below which browsers see the interface: "/ui/tensorboard" */
 	const char *address;  /* HOST:PORT where it really is */
@@ -20,6 +23,7 @@ struct ui_place {
 	const char *token;    /* that the program asks for; NULL: none */
 	bool is_sealed;	      /* it speaks TLS alone, by the token (net/tls.h) */
 	const char *identity; /* by which it finds the token; NULL: it is its own */
+	const char *orderer;  /* told in UI_ORDERER_HEADER, which no browser's does; NULL: nobody */
 	/* Whose program it is, and who else may listen for it (dial_demand_owner()): another
 	 * machine's executor has looked there. `listener_uids` outlives the request. */
 	uid_t owner;

@@ -27,7 +27,7 @@ struct ui_proxy {
 	struct event_base *base;
 	struct http_request *request;
 	size_t *count;
-	char *prefix, *address, *base_path, *token, *host, *target, *method;
+	char *prefix, *address, *base_path, *token, *orderer, *host, *target, *method;
 	struct ui_place place; /* of these texts */
 	struct dial *dial;     /* NULL: not connecting */
 	bool is_connected;
@@ -54,6 +54,7 @@ static void free_proxy(struct ui_proxy *proxy)
 	free(proxy->address);
 	free(proxy->base_path);
 	mem_free_secret(proxy->token);
+	free(proxy->orderer);
 	free(proxy->host);
 	free(proxy->target);
 	free(proxy->method);
@@ -290,13 +291,15 @@ void ui_proxy_start(struct event_base *base, struct http_request *request,
 	proxy->method = mem_strdup(http_request_head(request)->method);
 	proxy->base_path = mem_strdup(place->base);
 	proxy->token = mem_strdup(place->identity ? NULL : place->token);
+	proxy->orderer = mem_strdup(place->orderer);
 	proxy->tls =
 		place->is_sealed ? tls_context_create_named(place->identity, place->token) : NULL;
 	proxy->place = (struct ui_place){.prefix = proxy->prefix,
 					 .address = proxy->address,
 					 .keep_path = place->keep_path,
 					 .base = proxy->base_path,
-					 .token = proxy->token};
+					 .token = proxy->token,
+					 .orderer = proxy->orderer};
 	write_question(proxy);
 	http_request_take_over(request, &(struct http_raw){.changed = on_browser_changed,
 							   .closed = on_browser_gone,

@@ -12,7 +12,7 @@ pytest.register_assert_rewrite("tony_rows", "dashboard_rows", "open_rows", "page
 # What a test imports "from conftest" is the suite's own form of it.
 from outcome import pytest_runtest_makereport  # noqa: E402,F401
 from program import (BUILD, PROGRAMS, PYTHON, ROOT, Tony, built, children_of, describe, find_marked,  # noqa: E402,F401
-                     is_locked, parent_of, read_environ, venv_bin, wait_until, write_xml)
+                     is_locked, opens, parent_of, read_environ, venv_bin, wait_until, write_xml)
 
 
 @pytest.fixture

@@ -185,6 +185,19 @@ def test_while_it_ends(tony, is_guardian):
     assert_one_life(job, 2)
 
 
+def test_a_killed_job_whose_am_dies_before_its_end_was_killed(tony):
+    job = tony.submit({"tony.worker.instances": 1, "tony.worker.stop-grace": "1h"}, "--executes",
+                      "trap 'echo stopping' TERM; echo begins; while :; do sleep 0.05; done")
+    job.wait_log("worker:0", "begins")
+    killer = tony.start("kill", "--reason", "no room", job.id)
+    job.wait_log("worker:0", "stopping")
+    job.lose_am()
+    killer.communicate(timeout=PATIENCE_S)
+    status = job.status()
+    assert (status["state"], status["message"]) == ("killed", "killed by the user: no room")
+    assert status["cause"]["kind"] == "killed-by-user"
+
+
 @pytest.fixture(name="without_am")
 def am_is_away():
     """While there is no AM, and none can come."""

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 import schemas
-from conftest import BUILD, wait_until, write_xml
+from conftest import BUILD, opens, wait_until, write_xml
 
 
 def ended(tony, command="echo out", *options, keys=None, **more):
@@ -417,17 +417,6 @@ def test_several_clean_at_once(tony):
     assert codes == [0] * 10 and [cleaner.returncode for cleaner in cleaners] == [0] * 3, told
     clean(tony, "--older-than", "0s", "--history")
     assert list((tony.state / "jobs").iterdir()) == [] and json.loads(tony.run("history", "--json").stdout) == []
-
-
-def opens(pid, path):
-    """Has the process this file open?"""
-    for fd in os.listdir(f"/proc/{pid}/fd"):
-        try:
-            if os.readlink(f"/proc/{pid}/fd/{fd}") == str(path):
-                return True
-        except FileNotFoundError:
-            pass
-    return False
 
 
 def test_a_job_that_another_process_removes_meanwhile_is_no_failure(tony):

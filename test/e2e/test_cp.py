@@ -7,14 +7,17 @@ import stat
 import tarfile
 
 import pytest
-from conftest import PYTHON, wait_until
+from conftest import PYTHON, opens, wait_until
 from patience import PATIENCE_S
 
 KINDS = {"plain": {}, "tls": {"tony.application.tls": "true"}, "namespace": {"tony.worker.isolation": "pid-namespace"}}
 
 
+ROOM = {"tony.worker.memory": "256m"}  # of the agent that carries bytes, also where it is built with ASan
+
+
 def submit(tony, keys=None, tasks=1):
-    job = tony.submit({"tony.worker.instances": tasks, **(keys or {})}, "--executes", "exec sleep 1000")
+    job = tony.submit({"tony.worker.instances": tasks, **ROOM, **(keys or {})}, "--executes", "exec sleep 1000")
     for index in range(tasks):
         job.wait_task(f"worker:{index}")
     return job
@@ -236,6 +239,7 @@ def test_a_file_that_became_shorter_is_not_filled_up(tony):
     holes(tony.directory / "big", 32 << 20, *range(0, 32 << 20, 1 << 20))
     started = tony.start("cp", "big", f"worker:0:{tony.directory}/copy")
     wait_until(lambda: (tony.directory / "begun").exists(), "the copy to begin")
+    wait_until(lambda: opens(started.pid, tony.directory / "big"), "the reader to have opened it")
     os.truncate(tony.directory / "big", 20 << 20)
     (tony.directory / "cut").touch()
     assert "it became shorter meanwhile" in started.communicate(timeout=PATIENCE_S)[1] and started.returncode != 0
@@ -285,12 +289,22 @@ def test_a_directory_without_room_is_not_one_without_right(tony):
     (tony.directory / "bin/mktemp").chmod(0o755)
     submit(tony, keys)
     (tony.directory / "file").write_text("x")
-    assert "no space" in copy(tony, "file", f"worker:0:{tony.directory}/copy", code=70)
+    place = f"worker:0:{tony.directory}/copy"
+    assert f"tony: {place}: no space" in copy(tony, "file", place, code=70)
+
+
+def test_a_directory_in_which_nothing_can_be_made(tony):
+    """Not by root either."""
+    submit(tony)
+    (tony.directory / "file").write_text("x")
+    for place, code in (("worker:0:/proc/", 70), ("worker:0:/sys/", 6)):
+        said = copy(tony, "file", place, code=code)
+        assert said.startswith(f"tony: {place}file: mktemp: ") and said.count("\n") == 1, said
 
 
 def test_a_file_that_grows_is_copied(tony):
     """A log: tar says that it has changed."""
-    job = tony.submit({"tony.worker.instances": 1}, "--executes", f"exec {PYTHON} -c \"\nimport time\nwhile True:\n"
+    job = tony.submit({"tony.worker.instances": 1, **ROOM}, "--executes", f"exec {PYTHON} -c \"\nimport time\nwhile True:\n"
                       "    open('log', 'a').write('x' * 100000)\n    time.sleep(0.001)\"")
     job.wait_task("worker:0")
     wait_until(lambda: tony.run("exec", job.id, "--", "test", "-s", "log").returncode == 0, "the log")

@@ -9,7 +9,7 @@ import time
 import pytest
 import schemas
 from conftest import wait_until
-from patience import assert_never
+from patience import PATIENCE_S, assert_never
 
 
 def submit(tony, *options, command="true"):
@@ -86,9 +86,13 @@ def test_what_can_never_be_is_refused_at_once(tony):
         (["--after", "failed:sometimes"], '"failed:sometimes" is not JOB, JOB:success or JOB:any'),
         (["--begin", "soon"], '"soon" is no time; write now+1h, 22:00 or 2026-11-21T06:14:11'),
         (["--begin", "24:61"], "is no time"),
+        (["--begin", "2026-11-31T06:00:00"], '"2026-11-31T06:00:00": there is no such day'),
+        (["--begin", "2027-02-29"], '"2027-02-29": there is no such day'),
         (["--priority", "high"], '"high" is not a whole number'),
         (["--array", "5-1"], '"5-1" is no range of numbers'),
         (["--array", "1-3%0"], "behind % stands how many jobs may run at a time"),
+        (["--array", "1-100000000000"], "an array has 1000 jobs at most"),
+        (["--array", "100000000000"], '"100000000000" is no range of numbers'),
         (["--array", "0-5000"], "an array has 1000 jobs at most"),
         (["--array", "1-2", "--conf_file", "-"], "--array and --conf_file - contradict"),
         (["--array", "1-2", "--follow"], "--array and --follow contradict"),
@@ -286,3 +290,14 @@ def test_an_array_is_killed_held_and_waited_for_as_a_whole(tony):
     assert tony.run("kill", name).returncode == 0
     assert [job.wait() for job in jobs] == [0, 8, 8]
     assert after.wait() == 0
+
+
+def test_an_array_that_is_interrupted_while_it_is_submitted_tells_what_was(tony):
+    client = tony.start("submit", "--array", "0-500", "--json", "--hold", "--", "true")
+    wait_until(lambda: len(json.loads(tony.run("list", "--json").stdout)) >= 2, "two jobs of the array")
+    client.send_signal(signal.SIGINT)
+    out, err = client.communicate(timeout=PATIENCE_S)
+    told = schemas.check("submit-array", json.loads(out))
+    assert client.returncode == 130 and f"{len(told['jobs'])} of 501 jobs of {told['array']} were submitted" in err
+    assert len(tony.run("list", "-o", "name", told["array"]).stdout.split()) == len(told["jobs"])
+    assert tony.run("kill", told["array"]).returncode == 0

@@ -105,7 +105,8 @@ def test_a_shell_has_a_terminal(tony):
     job = submit(tony)
     terminal = Terminal(tony, "shell", job.id, columns=111)
     for typed, shown in [("tty | sed s,pts/.*,is-a-terminal,", "/dev/is-a-terminal"), ("stty size", "24 111"),
-                         ("echo $TERM-$TONY_TASK", "xterm-worker:0"), ("echo sleep-$((500 + 55)); sleep 1000", "sleep-555")]:
+                         ("echo $TERM-$TONY_TASK", "xterm-worker:0"),
+                         ("sh -c 'echo sleep-$((500 + 55)); while :; do sleep 0.1; done'", "sleep-555")]:
         terminal.type(typed + "\n")
         terminal.wait_text(shown)
     terminal.type("\x03")
@@ -174,6 +175,9 @@ def test_nothing_outlives_its_command(tony, request, keys):
     assert job.status()["state"] == "running"
 
 
+PROGRAM_ENDED = "tony: worker:0: its program has ended or is restarted, and the command has ended with it"
+
+
 def test_a_command_keeps_no_task(tony, request):
     """It ends with the task's program, also with one that has done its work."""
     job = submit(tony, command="until test -e go; do sleep 0.1; done")
@@ -182,17 +186,28 @@ def test_a_command_keeps_no_task(tony, request):
     wait_until(lambda: marked(mark), "the command")
     assert execute(tony, job, "touch", "go").returncode == 0
     assert job.wait() == 0
-    assert started.wait(timeout=PATIENCE_S) != 0
+    assert started.wait(timeout=PATIENCE_S) == 4
+    assert f"tony: {job.id} has ended: succeeded, and the command with it" in (said := started.stderr.read()) or PROGRAM_ENDED in said
     assert not marked(mark)
+
+
+def test_a_command_is_told_that_its_job_was_killed(tony, request):
+    job = submit(tony)
+    mark = request.node.name
+    started = tony.start("exec", job.id, "--", "env", f"MARK={mark}", "sleep", "1000", stderr=subprocess.PIPE)
+    wait_until(lambda: marked(mark), "the command")
+    assert tony.run("kill", job.id).returncode == 0
+    assert started.wait(timeout=PATIENCE_S) == 4
+    assert f"tony: {job.id} has ended: killed, and the command with it" in (said := started.stderr.read()) or PROGRAM_ENDED in said
 
 
 def test_a_restarted_task_ends_its_commands(tony, request):
     job = submit(tony)
     mark = request.node.name
-    started = tony.start("exec", job.id, "--", "env", f"MARK={mark}", "sleep", "1000")
+    started = tony.start("exec", job.id, "--", "env", f"MARK={mark}", "sleep", "1000", stderr=subprocess.PIPE)
     wait_until(lambda: marked(mark), "the command")
     assert tony.run("restart", job.id, "worker:0").returncode == 0
-    assert started.wait(timeout=PATIENCE_S) != 0
+    assert started.wait(timeout=PATIENCE_S) == 4 and PROGRAM_ENDED in started.stderr.read()
     job.wait_task("worker:0", restart=1)
     assert execute(tony, job, "echo", "again").stdout == "again\n"
 
@@ -218,16 +233,25 @@ def test_what_is_refused(tony):
                         (("exec", job.id, "worker:7", "--", "true"), "worker:7"),
                         (("exec", job.id, "worker:0"), "no command stands behind --"),
                         (("shell", job.id, "worker:0", "--", "true"), "tony exec --stdin --tty"),
-                        (("shell", job.id, "worker:0"), "is no terminal"),
+                        (("shell", job.id, "worker:0"), "is no terminal; tony exec --stdin JOB TASK -- sh"),
                         (("exec", job.id, "worker:0", "--", os.fsdecode(b"caf\xe9")), "not UTF-8"),
                         (("exec", job.id, "worker:0", "--", "x" * 70000), "more than 65536 bytes"),
+                        (("exec", job.id, "worker:0", "--", "echo", *["x"] * 1000), "more than 1000 words"),
                         (("exec", job.id, "worker:0", "--", "no-such-program"), "cannot start no-such-program")]:
         answer = tony.run(*words)
-        assert answer.returncode != 0 and text in answer.stderr, (words, answer.stderr)
+        assert answer.returncode not in (0, 70) and text in answer.stderr, (words, answer.stderr)
     assert answer.returncode == 127
     assert tony.run("kill", job.id).returncode == 0
     ended = execute(tony, job, "true")
     assert ended.returncode != 0 and "has already ended" in ended.stderr
+
+
+def test_a_task_that_runs_no_program(tony):
+    """Not yet, or between two starts."""
+    job = tony.submit({"tony.worker.instances": 1}, "--hold", "--executes", "true")
+    for words in (("exec", job.id, "--", "true"), ("port-forward", job.id, ":80")):
+        answer = tony.run(*words)
+        assert answer.returncode == 4 and answer.stderr == "tony: worker:0: it runs no program\n", answer.stderr
 
 
 def test_an_administrator_forbids_it(tony):

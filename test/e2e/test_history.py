@@ -328,6 +328,7 @@ def test_history_is_filtered(tony):
     assert names("--user", "nobody") == [] and len(names("--user", rows(tony)[0]["user"])) == 3
     assert names("--since", "1h") == names() and names("--since", "2999-01-01") == []
     assert "neither a time ago" in tony.run("history", "--since", "soon").stderr
+    assert '--since: "2026-02-30": there is no such day' in tony.run("history", "--since", "2026-02-30").stderr
 
 
 def test_damaged_histories_hide_no_other(tony):

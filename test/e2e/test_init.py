@@ -65,7 +65,7 @@ def test_data_comes_with_its_notice():
 def test_the_list(tony):
     listed = tony.run("init")
     assert tony.run("init", "--list").stdout == listed.stdout
-    assert sorted(line.split()[0] for line in listed.stdout.splitlines()[1:]) == EXAMPLES
+    assert sorted(line.split()[0] for line in listed.stdout.splitlines()[1:]) == sorted([*EXAMPLES, "pipeline"])
 
 
 def test_the_current_directory(tony):

@@ -247,6 +247,10 @@ def test_a_port_that_is_taken_here(tony):
         port = taken.getsockname()[1]
         answer = tony.run("port-forward", job.id, f"{port}:{port_of(job)}")
     assert answer.returncode == 2 and f"127.0.0.1:{port}" in answer.stderr
+    assert "reached there already" not in answer.stderr
+    own = port_of(job)
+    answer = tony.run("port-forward", job.id, str(own))
+    assert answer.returncode == 2 and f"it is reached there already, and :{own} leads there" in answer.stderr
 
 
 def test_what_is_refused(tony):

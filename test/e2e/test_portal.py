@@ -343,7 +343,7 @@ def test_a_live_job_is_asked_of_its_am(tony, portal):
     tasks = portal.get(f"v1/jobs/{job.id}/tasks")["tasks"]
     assert tasks[0]["state"] == "running" and tasks[0]["pids"]  # which only the AM knows
     assert portal.call(f"v1/jobs/{job.id}/tasks/worker:0/logs/stdout")[1] == b"here\n"
-    assert portal.call(f"v1/jobs/{job.id}/job/kill", "POST")[0] == 405
+    assert portal.call(f"v1/jobs/{job.id}/job/kill", "POST")[0] == 403
     assert job.rest("PUT", "/v1/kv/secret", "of the tasks")[0] == 200
     assert portal.call(f"v1/jobs/{job.id}/kv/secret")[0] == 404  # to look is not enough for it
     tony.run("kill", job.id)
@@ -485,6 +485,58 @@ def test_a_live_job_is_for_those_who_may_view_it(tony):
     portal.stop()
     lines = audit_of(portal.child.stderr.read())
     assert [line["detail"] for line in lines if line["user"] == "ada" and line["job"] == shared.id] == [f"GET /{page}"]
+
+
+@pytest.mark.promise("S76", "S104")
+def test_who_may_change_a_job_gives_orders_in_the_portal(tony):
+    """A page shows the secret that its user alone is told; the job and the portal's log say who it was."""
+    portal = Portal(tony, "--auth-header", "X-Forwarded-User", "--auth-from", "127.0.0.1")
+    job = tony.submit({"tony.application.acl.view": "ada,bob", "tony.application.acl.modify": "ada"}, "--executes", "sleep 1000")
+    portal.wait_job(job, "running")
+    header = lambda user: {"X-Forwarded-User": user}
+    orders = f"v1/jobs/{job.id}/orders"
+    wait_until(lambda: portal.jobs(headers=header("ada")), "the job in ada's list")
+    assert portal.get(orders, header("bob")) == {"actions": []}
+    assert portal.get(orders) == {"actions": []}, "of a link, and of the token"
+    assert portal.call(orders, headers=header("eve"))[0] == 404
+    answer = portal.get(orders, header("ada"))
+    assert answer["actions"] == ["kill", "restart", "scale"]
+    owner = portal.get("v1/server")["viewer"]
+    secrets = {user: portal.get(orders, header(user))["control"] for user in ("ada", owner)}
+    assert secrets["ada"] == answer["control"] != secrets[owner]
+
+    def order(user, what, secret, origin=portal.url, more=None):
+        headers = header(user) | {"X-Tony-Control": secret, "Origin": origin.rstrip("/")} | (more or {})
+        return portal.call(f"v1/jobs/{job.id}/{what}", method="POST", body=b"{}", headers=headers)[0]
+
+    assert order("bob", "job/kill", secrets["ada"]) == 403
+    assert order("ada", "job/kill", secrets[owner]) == 403
+    assert order("eve", "job/kill", secrets["ada"]) == 404
+    assert order("ada", "job/kill", secrets["ada"], "http://elsewhere.example") == 401
+    assert order("ada", "job/tokens", secrets["ada"]) in (404, 405)
+    assert order("ada", "tasks/driver:9/restart", secrets["ada"]) == 404
+    assert order("ada", "tasks/driver:0/exec", secrets["ada"]) in (404, 405)
+    job.wait_state("running")
+    assert order("ada", "tasks/driver:0/restart", secrets["ada"]) == 200
+    assert any("restarted by ada" in json.dumps(event) for event in job.events()), job.events()
+    assert order("ada", "job/kill", secrets["ada"], more={"X-Tony-Orderer": "carol"}) == 200
+    job.wait_state("killed")
+    assert job.status()["cause"]["text"] == "killed by ada"
+    portal.stop()
+    lines = audit_of(portal.child.stderr.read())
+    assert [(line["user"], line["action"], line["outcome"]) for line in lines if line["action"] == "kill"] == [
+        ("bob", "kill", "refused"), ("ada", "kill", "refused"), ("ada", "kill", "done")]
+
+
+@pytest.mark.promise("S104")
+def test_where_programs_share_its_origin_the_portal_takes_no_orders(tony):
+    portal = Portal(tony, "--auth-header", "X-Forwarded-User", "--auth-from", "127.0.0.1", "--ui-origin", "shared-origin")
+    job = tony.submit({}, "--executes", "sleep 1000")
+    portal.wait_job(job, "running")
+    owner = portal.get("v1/server")["viewer"]
+    assert portal.get(f"v1/jobs/{job.id}/orders", {"X-Forwarded-User": owner}) == {"actions": []}
+    tony.run("kill", job.id)
+    portal.stop()
 
 
 @pytest.mark.promise("S75", "S76")

@@ -96,9 +96,14 @@ def test_py_spy_of_the_interpreters_environment_is_found(tony, py_spy):
     ("exec sleep 1000", "py-spy gave no answer within 5 s")])
 def test_the_reason_is_told_why_there_are_no_python_stacks(tony, py_spy, script, text):
     job = submit(tony, 1, SLEEP, py_spy(f"#!/bin/sh\n{script}\n"))
-    told = stacks(tony, job.id)
-    process, = told["tasks"][0]["processes"]
-    assert process["problem"].startswith(text) and process["threads"][0]["state"] == "S (sleeping)"
+
+    def asleep():
+        told = stacks(tony, job.id)
+        process, = told["tasks"][0]["processes"]
+        return process["threads"][0]["state"] == "S (sleeping)" and (told, process)
+
+    told, process = wait_until(asleep, "the program to sleep")
+    assert process["problem"].startswith(text)
     assert ("CAP_SYS_PTRACE" in process["problem"]) == ("may not" in text)
     assert process["problem"] in told["groups"][0]["lines"]
 

@@ -125,11 +125,12 @@ static void try_orders(const char *text, size_t length, struct err *err)
 
 static void try_kill(const char *text, size_t length, struct err *err)
 {
-	char *reason cleanup_free = NULL;
+	char *by cleanup_free = NULL, *reason cleanup_free = NULL;
 
-	if (command_parse_kill(&reason, text, length, err) == 0 && reason &&
-	    !str_is_utf8(reason, strlen(reason)))
-		BUG("a reason that is not UTF-8");
+	if (command_parse_kill(&by, &reason, text, length, err) == 0 &&
+	    ((by && !str_is_utf8(by, strlen(by))) ||
+	     (reason && !str_is_utf8(reason, strlen(reason)))))
+		BUG("a name or a reason that is not UTF-8");
 }
 
 static void try_scale(const char *text, size_t length, struct err *err)

@@ -10,12 +10,23 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static const struct webhdfs_question gateway_question = {WEBHDFS_GETFILEBLOCKLOCATIONS,
+							 "https://nn:9871", "/a"};
 static const struct webhdfs_question question = {WEBHDFS_OPEN, "https://nn:9871", "/a"};
 
 static void visit(void *data, const struct webhdfs_file *file)
 {
 	if (strchr(file->name, '/') || file->length < 0 || file->permission > 07777)
 		BUG("%s", file->name);
+}
+
+static void visit_block(void *data, const struct webhdfs_block *block)
+{
+	if (block->offset < 0 || block->length < 0)
+		BUG("%lld", (long long)block->offset);
+	for (size_t i = 0; i < block->place_count; i++)
+		if (!block->places[i].host || block->places[i].xfer_port > 65535)
+			BUG("%zu", i);
 }
 
 static void read_location(const char *text)
@@ -69,12 +80,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct hadoop_token token cleanup_token = {0};
 	struct webhdfs_room room;
 	bool value;
+	int64_t left;
 
 	if (size < 1)
 		return 0;
 	char *text cleanup_free = mem_alloc(size);
 	memcpy(text, data + 1, size - 1);
-	switch (data[0] % 9) {
+	switch (data[0] % 16) {
 	case 0:
 		read_path(text);
 		break;
@@ -101,6 +113,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 8:
 		webhdfs_answer_room(text, size - 1, &room);
+		break;
+	case 9:
+		webhdfs_answer_batch(&question, text, size - 1, visit, NULL, &left, NULL);
+		break;
+	case 10:
+		webhdfs_answer_blocks(&question, text, size - 1, visit_block, NULL, NULL);
+		webhdfs_answer_blocks(&gateway_question, text, size - 1, visit_block, NULL, NULL);
 		break;
 	default:
 		webhdfs_answer_attributes(&question, text, size - 1, on_attribute, &found, NULL);

@@ -43,9 +43,9 @@ class Portal:
         assert answer.returncode == 0, answer.stderr
         return answer.stdout.strip()
 
-    def call(self, path, method="GET", headers=None):
+    def call(self, path, method="GET", headers=None, body=None):
         """(status, body, headers)"""
-        request = urllib.request.Request(urllib.parse.urljoin(self.url, path), method=method,
+        request = urllib.request.Request(urllib.parse.urljoin(self.url, path), method=method, data=body,
                                          headers=self.headers if headers is None else headers)
         opener = urllib.request.build_opener(NoRedirect, urllib.request.HTTPSHandler(context=self.context))
         try:

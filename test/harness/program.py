@@ -96,6 +96,17 @@ def children_of(pid):
         return []
 
 
+def opens(pid, path):
+    """Has the process this file open?"""
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            if os.readlink(f"/proc/{pid}/fd/{fd}") == str(path):
+                return True
+        except FileNotFoundError:
+            pass
+    return False
+
+
 def write_xml(path, keys):
     """A tony.xml with these keys; a value may be (value, final)."""
     lines = ["<configuration>"]
@@ -109,10 +120,13 @@ def write_xml(path, keys):
     return path
 
 
+_AROUND = dict(os.environ)  # a test may have a HOME of its own, in which each environment would be made anew
+
+
 def venv_bin(example):
     """Where the programs are of the virtual environment that examples/<example> asks for."""
     made = subprocess.run([ROOT / "test/frameworks/venv", example], capture_output=True, text=True,
-                          timeout=1800)
+                          timeout=1800, env=_AROUND)
     assert made.returncode == 0, made.stderr
     return Path(made.stdout.strip()) / "bin"
 
@@ -357,6 +371,10 @@ class Tony:
         jobs = self.state / self.folder
         return sorted(path.name for path in jobs.glob("[!.]*")) if jobs.is_dir() else []
 
+    def first_job(self):
+        """Of a job that something else submits: once commands know it."""
+        return wait_until(lambda: (ids := self.ids()) and self.run("status", ids[0]).returncode == 0 and self.job_class(self, ids[0]), "a job")
+
     def processes(self):
         marks = [f"TONY_STATE_DIR={self.state}"] + [f"TONY_JOB_ID={job}" for job in self.ids()]
         return [pid for pid in find_marked(*marks)]
@@ -375,7 +393,7 @@ class Tony:
         comes first: any command of tony's may end it."""
         print(*map(describe, self.processes()), sep="\n")
         for job in self.ids():
-            print(self.run("events", job).stdout)
+            print(self.run("events", job).stdout, self.run("stacks", job).stdout, sep="\n")
             directory = self.state / self.folder / job
             logs = directory.glob("am.log"), (directory / "containers").glob("*/*")
             for path in sorted(path for paths in logs for path in paths):

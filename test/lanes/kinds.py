@@ -20,7 +20,7 @@ from table import ROOT
 PYTHON = "/usr/bin/python3"
 PYTEST = "pytest"      # stands among the failed tests when pytest itself failed
 NO_TEST = 5        # pytest's exit code
-STACKS_AFTER_S = 900   # in one test pytest prints where it is
+STACKS_AFTER_S = 600   # in one test pytest prints where it is: before its part is interrupted
 CLEAN_UP_S = 120       # for an interrupted program to end by itself
 
 

@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 from patience import PATIENCE_S
-from program import BUILD, PYTHON, ROOT
+from program import BUILD, PYTHON, ROOT, venv_bin
 
 import programs
 import tarball
@@ -49,6 +49,14 @@ def test_the_wheel_has_both_programs_and_the_package(made_wheel):
     assert all(names[name] == 0o755 for name in scripts)
     assert {line.split(",")[0] for line in record.splitlines()} == set(names)
     assert f"\nVersion: {programs.version()}\n" in about
+
+
+def test_fsspec_finds_the_file_system_of_the_wheel(made_wheel, tmp_path):
+    python = venv_bin("files") / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-index", "--target", tmp_path, made_wheel], check=True)
+    done = subprocess.run([python, "-c", "import fsspec; print(fsspec.get_filesystem_class('tony+hdfs').__module__)"],
+                          env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=True)
+    assert done.stdout == "tony._files\n"
 
 
 def test_a_bare_virtual_environment_gets_tony(made_wheel, answer, tmp_path):

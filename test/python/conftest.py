@@ -9,8 +9,10 @@ import sys
 import threading
 
 import pytest
+from tony import Job
 
 from outcome import pytest_runtest_makereport  # noqa: F401
+from patience import PATIENCE_S
 from program import BUILD, PYTHON, ROOT, Tony, built, children_of, describe, venv_bin, wait_until
 
 PACKAGE = ROOT / "python"
@@ -43,6 +45,8 @@ def home(tmp_path, request, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "executable", PYTHON)
+    wait = Job.wait
+    monkeypatch.setattr(Job, "wait", lambda job, timeout=PATIENCE_S, **others: wait(job, timeout, **others))
     yield tony
     if getattr(request.node, "failed", False):
         tony.tell()

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import threading
 from pathlib import Path
@@ -12,7 +13,7 @@ import tony
 from conftest import PACKAGE, PYTHON, SMALL, environment
 from patience import PATIENCE_S
 from program import venv_bin, wait_until
-from tony import _cell, _show
+from tony import _cell, _cluster, _show
 from tony._model import Point
 
 SIZE = "--memory 64m"
@@ -292,6 +293,45 @@ def test_a_program_connects_to_a_cluster_of_dask(dask, home):
     env = {**environment(home), "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([dask, script], env=env, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0 and done.stdout.splitlines() == ["[0, 1, 4, 9]", "killed"], done.stdout + done.stderr
+
+
+# An interpreter whose scheduler does as it is told once somebody has looked for it in vain, beside workers that are none.
+SCHEDULER = """#!/bin/sh
+case "$*" in *dask_scheduler*) until [ -e {directory}/go ]; do sleep 0.05; done; {then} ;; esac
+exec sleep 1000
+"""
+LISTEN = "import signal, socket, sys; server = socket.create_server((sys.argv[1], int(sys.argv[2]))); signal.pause()"
+
+
+@pytest.fixture
+def start_cluster(home, monkeypatch):
+    answers = _cluster._answers
+
+    def look(place):
+        answer = answers(place)
+        (home.directory / "go").touch()
+        return answer
+
+    def start(then):
+        python = home.directory / "python"
+        python.write_text(SCHEDULER.format(directory=home.directory, then=then))
+        python.chmod(0o700)
+        return tony.DaskCluster(workers=1, python=str(python), conf={f"tony.{name}.memory": "64m" for name in ("scheduler", "driver")}, **SMALL)
+
+    monkeypatch.setattr(_cluster, "_answers", look)
+    return start
+
+
+def test_a_cluster_is_there_when_its_scheduler_answers(start_cluster):
+    with start_cluster(f"exec {PYTHON} -c '{LISTEN}' $TONY_HOST $TONY_PORT") as cluster:
+        host, port = cluster.address.removeprefix("tcp://").split(":")
+        socket.create_connection((host, int(port))).close()
+    assert cluster.job.status().state == "killed"
+
+
+def test_a_cluster_whose_scheduler_ends_is_told(start_cluster):
+    with pytest.raises(tony.JobFailed, match="scheduler:0 .*exited with code 1: No module named distributed"):
+        start_cluster("echo No module named distributed >&2; exit 1")
 
 
 def test_a_cluster_that_cannot_be_is_told_and_leaves_nothing(home):

@@ -75,10 +75,22 @@ def test_a_value_of_an_earlier_run_is_none_of_the_job(home):
 
 @pytest.mark.promise("P4")
 def test_an_exception_that_cannot_come_back_is_told(home):
-    odd = make("class Odd(Exception):\n    def __init__(self, a, b):\n        super().__init__(f'{a} and {b}')\n"
+    odd = make("import threading\nclass Odd(Exception):\n    def __init__(self, a, b):\n        super().__init__(f'{a} and {b}')\n"
+               "        self.lock = threading.Lock()\n"
                "def train():\n    raise Odd(1, 2)\n")
     with pytest.raises(tony.JobFailed, match="1 and 2"):
         tony.submit(odd, **SMALL).value()
+
+
+@pytest.mark.parametrize("b", ["b", "b='none'"])
+@pytest.mark.promise("P4")
+def test_an_exception_whose_constructor_takes_other_arguments_keeps_its_type(home, b):
+    """pickle would call it with the one text, and fail, or take that for `a`."""
+    two = make(f"class Two(ValueError):\n    def __init__(self, a, {b}):\n        super().__init__(f'{{a}} and {{b}}')\n        self.b = b\n"
+               "def train():\n    raise Two(1, 2)\n")
+    with pytest.raises(ValueError, match=r"^1 and 2$") as caught:
+        tony.submit(two, **SMALL).value()
+    assert (type(caught.value).__name__, caught.value.b) == ("Two", 2) and isinstance(caught.value.__cause__, tony.JobFailed)
 
 
 def test_a_program_that_a_signal_ends_and_one_that_exits_have_no_value(home):

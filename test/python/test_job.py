@@ -1,5 +1,6 @@
 """tony.Job: jobs are submitted, looked at and ordered about, and what goes wrong is an exception in words."""
 
+import asyncio
 import json
 import os
 import signal
@@ -199,6 +200,15 @@ def test_a_job_file_and_keys_are_taken(home):
     ("python3 train.py", {}, r"write a list, \['python3', 'train.py'\]"),
     (["true"], {"env": {"A=B": "1"}}, "no name of a variable"),
     (["a\0b"], {}, "NUL"),
+    (5, {}, "program: takes a script, a list of words, a function or None; it is 5"),
+    (b"true", {}, "program: takes"),
+    (["true"], {"conf": ["a=b"]}, "conf: takes a dictionary, such as {.*}; it is of the type list"),
+    (["true"], {"env": "A=1"}, "env: takes a dictionary"),
+    (["true"], {"secrets": "A=1"}, "secrets: takes a dictionary"),
+    (["true"], {"types": ["chief"]}, "types: takes a dictionary"),
+    (print, {"kwargs": ["end"]}, "kwargs: takes a dictionary"),
+    (["true"], {"timeout": [1]}, r"timeout.*\[1\]"),
+    (["true"], {"array": 5}, "array: takes .* list of numbers; it is 5"),
 ])
 @pytest.mark.promise("P2")
 def test_bad_input_is_told_and_starts_nothing(home, program, options, words):
@@ -215,12 +225,12 @@ def test_an_option_that_is_none_is_told(home):
 
 def test_a_machine_without_tony_is_told_what_to_do(home, monkeypatch):
     monkeypatch.setenv("TONY_PROGRAM", "/nowhere/tony")
-    with pytest.raises(tony.NotInstalled, match=r"/nowhere/tony: No such file.*pip install tony"):
+    with pytest.raises(tony.NotInstalled, match=r"/nowhere/tony: No such file.*the wheel of tony brings the program"):
         tony.submit(["true"])
     monkeypatch.delenv("TONY_PROGRAM")
     monkeypatch.setattr("tony._program._folders", lambda: iter([home.directory]))
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(tony.NotInstalled, match="nor in PATH"):
+    with pytest.raises(tony.NotInstalled, match="nor in PATH; the wheel of tony brings it"):
         tony.jobs()
 
 
@@ -229,6 +239,17 @@ def test_a_job_that_is_not_there_is_told(home):
         tony.Job("nosuch")
     with pytest.raises(tony.NotFound):
         tony.Job("--all")
+
+
+@pytest.mark.parametrize("of", [tony.Job, tony.attach, tony.aio.Job, lambda name: asyncio.run(tony.aio.find(name)),
+                                lambda name: tony.submit(["true"], after=[name], **SMALL)])
+@pytest.mark.promise("P2")
+def test_a_variable_that_is_not_set_names_no_job(home, monkeypatch, of):
+    """Not the newest one, which kill() and remove() would end."""
+    monkeypatch.setenv("TONY_PROGRAM", "/bin/true")
+    for name in ("", " ", None, 5):
+        with pytest.raises(tony.BadSubmission, match=f"the job is {name!r}: is a variable not set?"):
+            of(name)
 
 
 @pytest.mark.promise("P2")
@@ -281,6 +302,26 @@ def test_ctrl_c_in_a_submission_leaves_no_job(home):
     wait_until(begun.exists, "the submission")
     os.killpg(child.pid, signal.SIGINT)
     _, err = child.communicate(timeout=PATIENCE_S)
+    assert "KeyboardInterrupt" in err
+    assert tony.jobs() == [] and {job.status().state for job in tony.jobs(all=True)} <= {"killed"}
+
+
+EARLY = """
+import os, signal, subprocess
+start, first = subprocess.Popen, [True]
+def start_and_interrupt(*arguments, **options):
+    process = start(*arguments, **options)
+    if first: first.clear(); signal.raise_signal(signal.SIGINT)
+    return process
+subprocess.Popen = start_and_interrupt
+import tony
+tony.submit(["sleep", "1000"])
+"""
+
+
+@pytest.mark.promise("P3")
+def test_ctrl_c_while_a_submission_starts_leaves_no_job(home):
+    _, err = start_python(home, EARLY).communicate(timeout=PATIENCE_S)
     assert "KeyboardInterrupt" in err
     assert tony.jobs() == [] and {job.status().state for job in tony.jobs(all=True)} <= {"killed"}
 

@@ -33,7 +33,8 @@ def test_a_program_knows_which_task_it_is(home):
     told = sorted(json.loads(line) for line in printed(job))
     assert told == [[True, f"worker:{index}", "worker", index, 2, process, 2 * index + process, 4, 1, 1, 0, True, 2, None, job.id, True,
                      f"worker-{index}"] for index in range(2) for process in range(2)]
-    job = tony.submit("program.py", workers=1, types={"chief": 1}, framework="pytorch", **SMALL)
+    conf = {"tony.application.stop-after-chief": "false"}
+    job = tony.submit("program.py", workers=1, types={"chief": 1}, framework="pytorch", conf=conf, **SMALL)
     assert {tuple(json.loads(line)[1:8:5]) for line in printed(job)} == {("chief:0", 0), ("worker:0", 1)}, "ranks are the framework's"
 
 

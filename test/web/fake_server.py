@@ -121,7 +121,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         plain = {"job": job.describe, "config": lambda: job.config, "cluster": job.cluster,
                  "advice": lambda: {"advice": job.advice},
-                 "work": lambda: job.work, "use": lambda: {"tasks": job.use()}}
+                 "orders": lambda: self.server.orders_of(job), "work": lambda: job.work, "use": lambda: {"tasks": job.use()}}
         if len(parts) == 1 and parts[0] in plain:
             with job.lock:
                 self.send_json(plain[parts[0]]())
@@ -131,6 +131,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_events(job)
         elif parts == ["series"]:
             self.send_json(self.series(job))
+        elif parts == ["sweep"] and job.sweep:
+            self.send_json(job.sweep)
         elif parts == ["diff"] and job.diff:
             self.send_bytes(job.diff.encode(), "text/plain; charset=utf-8")
         elif parts == ["environment"]:
@@ -317,7 +319,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         (self.begin_stream if follows else lambda kind: self.head(200, kind))(
             "application/x-tony-log" if framed else "application/octet-stream")
         with self.server.streaming(self.connection):
-            if self.query.get("match") and not follows:
+            if self.query.get("count_lines"):
+                self.count_lines(log, part, offset)
+            elif self.query.get("match") and not follows:
                 self.copy_matches(log, part, offset)
             else:
                 self.copy_log(job, log, part, offset, left, framed, follows)
@@ -336,6 +340,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 if match in fold(line):
                     self.wfile.write(log.head(part, place, len(line)) + line)
                 place += len(line)
+        self.wfile.write(f"0 {part} {offset - len(rest)} 0\n".encode())
+
+    def count_lines(self, log, part, offset):
+        """Of each MiB how many end in it."""
+        start, count = offset, 0
+        while data := log.read(part, offset, PIECE):
+            offset, count = offset + len(data), count + data.count(b"\n")
+            if offset - start >= 1 << 20:
+                self.wfile.write(f"{count} {part} {offset} 1\n\n".encode())
+                start, count = offset, 0
 
     def copy_log(self, job, log, part, offset, left, framed, follows):
         write = self.write_stream if follows else self.wfile.write
@@ -382,6 +396,11 @@ class Server(http.server.ThreadingHTTPServer):
             return {"kind": "portal" if self.is_portal else "am"}
         kind = {"kind": "portal", "engines": [{"name": "yarn", "id_beginning": "application_"}]} if self.is_portal else {"kind": "am", "job": next(iter(self.jobs))}
         return {**kind, "version": "0.1.0", "viewer": "ada", "actions": ["kill", "restart", "scale"] if self.control else []}
+
+    def orders_of(self, job):
+        """A portal's, of whoever looks."""
+        may = self.control and not job.is_final
+        return {"actions": ["kill", "restart", "scale"], "control": self.control} if may else {"actions": []}
 
     def streaming(self, connection):
         return Streaming(self, connection)

@@ -54,7 +54,7 @@ class Page:
     def expect_end(self):
         """Who serves the page is about to leave; a question that is on its way meanwhile may get no answer."""
         assert self.errors() == []
-        self.expected_errors = ["ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "status of 50"]
+        self.expected_errors = ["ERR_CONNECTION", "ERR_SOCKET_NOT_CONNECTED", "ERR_EMPTY_RESPONSE", "status of 50"]
 
     # ---- looking ------------------------------------------------------------------------------
 

@@ -1,7 +1,9 @@
-"""pictures.py: the pictures of docs/, of jobs that it runs with the programs in build/ (TONY_BUILD: others),
-into docs/images. Takes two minutes; needs what `./dev deps` installs."""
+"""pictures.py [pages] [sweep] [notebook] [python]: the pictures of docs/, of jobs that it runs with the programs in build/
+(TONY_BUILD: others), into docs/images. Takes two minutes; needs what `./dev deps` installs."""
 
+import base64
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -44,6 +46,15 @@ def take(page, name, height=640):
     page.driver.save_screenshot(str(IMAGES / f"{name}.png"))
 
 
+def take_whole(page, name, height):
+    """More of the page than the window has."""
+    page.settle()
+    page.draw()
+    shot = page.driver.execute_cdp_cmd("Page.captureScreenshot", {
+        "captureBeyondViewport": True, "clip": {"x": 0, "y": 0, "width": 1080, "height": height, "scale": 1}})
+    (IMAGES / f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
+
+
 def take_all(tony, page):
     portal = Portal(tony)
     end(tony.example("quickstart"))
@@ -61,7 +72,7 @@ def take_all(tony, page):
 
     page.go(portal.ask_link())
     page.wait_for_rows(lambda rows: len(rows) == 6)
-    take(page, "portal-jobs", 320)
+    take(page, "portal-jobs", 350)
     page.turn_to(f"#/compare?jobs={first.id},{second.id}")
     page.wait(lambda: len(page.all(".chart canvas")) >= 6)
     take(page, "portal-compare", 1000)
@@ -73,11 +84,30 @@ def take_all(tony, page):
     take(page, "dashboard-events", 420)
     browser.prefer(page.driver, dark=True)
     page.go(tony.run("open", live.id).stdout.strip())
+    browser.resize(page.driver, 1080, 640)  # as high as the log will be
     page.turn_to("#/tasks/worker:0")
-    page.wait(lambda: len(page.all(".chart canvas")) >= 4 and "epoch" in page.text(".log"))
-    take(page, "dashboard-task", 1080)
+    page.wait_for(".chart")
+    page.run("document.querySelector('.chart').scrollIntoView()")  # charts that nobody sees are not drawn
+    page.wait(lambda: len(page.all(".chart canvas")) >= 2 and "epoch" in page.text(".log"))
+    page.run("scrollTo(0, 0)")
+    take_whole(page, "dashboard-task", 1080)
     page.leave()
     tony.run("kill", live.id)
+    portal.stop()
+
+
+def take_sweep(tony, page):
+    portal = Portal(tony)
+    answer = tony.run("sweep", "--detach", "--conf", "tony.sweep.trials=24", "--conf_file", ROOT / "examples/sweep/tony.xml")
+    job = tony.found_job(answer.stdout)
+    tony.jobs.append(job)
+    portal.wait_kept(end(job), "succeeded")
+    page.go(portal.ask_link())
+    page.turn_to(f"#/jobs/{job.id}")
+    page.wait_for_text("Best so far", "[aria-labelledby=trials]")
+    page.run("document.querySelector('[aria-labelledby=trials]').scrollIntoView()")
+    take(page, "sweep", 760)
+    page.leave()
     portal.stop()
 
 
@@ -94,34 +124,48 @@ for step in range(1, steps + 1):
     time.sleep(0.05)"""
 
 
-def take_notebook(tony, driver):
-    lab.write(tony.directory / "digits.ipynb", "%load_ext tony", CELL)
+def take_cells(tony, driver, name, height, words, *cells):
+    """The last cell of a notebook and what is above it, once its output has the words."""
+    lab.write(tony.directory / f"{name}.ipynb", *cells)
     with lab.jupyter(tony, venv_bin("notebook")) as link:
-        page = lab.Lab(driver, link).open("digits.ipynb")
+        page = lab.Lab(driver, link).open(f"{name}.ipynb")
         driver.execute_script("window.jupyterapp.commands.execute('application:toggle-left-area')")
         page.run(wait=False)
-        wait_until(lambda: "step 300" in page.text(), "most of the training", MINUTES_S)
-        browser.resize(driver, 1080, 860)
+        wait_until(lambda: words in page.text(), words, MINUTES_S)
+        browser.resize(driver, 1080, height)
         driver.execute_script("document.querySelector('.Toastify')?.remove(); document.querySelectorAll('.jp-CodeCell')[1].scrollIntoView()")
-        driver.save_screenshot(str(IMAGES / "notebook.png"))
+        driver.save_screenshot(str(IMAGES / f"{name}.png"))
         page.leave()
+
+
+def take_notebook(tony, driver):
+    take_cells(tony, driver, "notebook", 860, "step 300", "%load_ext tony", CELL)
     tony.run("kill", "digits")
 
 
-def main():
+def take_python(tony, driver):
+    """The function of the document, and its job."""
+    text = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+    function = re.search("## A function\n\n```python\n(.*?)\n```", text, re.DOTALL).group(1)
+    take_cells(tony, driver, "python", 780, "step 0 to 99", "import tony", function, "tony.attach(job);")
+
+
+def main(*wanted):
     IMAGES.mkdir(exist_ok=True)
+    pictures = {"pages": lambda: take_all(tony, Page(driver)), "sweep": lambda: take_sweep(tony, Page(driver)),
+                "notebook": lambda: take_notebook(tony, driver), "python": lambda: take_python(tony, driver)}
     with tempfile.TemporaryDirectory(prefix="tony-pictures-") as directory:
         tony = Tony(Path(directory))
         tony.env["USER"] = "ada"
         driver = browser.start(1080, 640)
         try:
-            take_all(tony, Page(driver))
-            browser.prefer(driver, dark=False)
-            take_notebook(tony, driver)
+            for name in wanted or pictures:
+                browser.prefer(driver, dark=False)
+                pictures[name]()
         finally:
             driver.quit()
             tony.finish()
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -73,6 +73,18 @@ def test_how_far_the_programs_are(page, serve, job):
     page.wait_until_gone("steps 12 to 400")
 
 
+def test_how_far_the_data_is_that_tasks_share(page, serve, job):
+    page.open(serve(job))
+    page.wait_for_text("8 running", ".legend")
+    job.work["splits"] = [{"name": "logs", "items": 2000, "complete": True, "pass": 2, "passes": 3, "done": 1860, "leased": 16, "waiting": 0},
+                          {"name": "images", "items": 40, "complete": False, "pass": 1, "passes": 1, "done": 0, "leased": 0, "waiting": 40}]
+    page.wait_for_text("logs \u00b7 31% \u00b7 1 860 of 6 000 splits \u00b7 pass 2 of 3 \u00b7 16 leased", ".page")
+    page.wait_for_text("images \u00b7 40 splits listed so far", ".page")
+    assert page.run("return document.querySelector('[aria-label=\"Progress of the data logs\"]').value") == 0.31
+    job.end()
+    page.wait_until_gone("1 860 of 6 000")
+
+
 def test_stragglers_are_marked_until_they_have_caught_up(page, serve):
     job = Job(tasks=40).start()
     job.lag("worker:3", *(f"worker:{number}" for number in range(10, 16)))

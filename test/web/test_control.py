@@ -80,6 +80,25 @@ def test_a_plain_link_has_no_such_button(page, serve, job):
     assert "Restart\u2026" not in page.text()
 
 
+@pytest.mark.promise("S104")
+def test_orders_by_way_of_a_portal(page, serve, job):
+    """Of a user whom the job's modify ACL names; of others the page has no button."""
+    server = serve(job, is_portal=True)
+    server.control = SECRET
+    page.open(server, f"#/jobs/{job.id}")
+    page.button("Stop the job\u2026")
+    page.button("Stop the job", "dialog[open]")
+    page.wait(lambda: server.orders == [(f"/v1/jobs/{job.id}/job/kill", {})])
+    page.turn_to(f"#/jobs/{job.id}/tasks/worker:0")
+    page.button("Restart\u2026")
+    page.button("Restart", "dialog[open]")
+    page.wait(lambda: server.orders[1:] == [(f"/v1/jobs/{job.id}/tasks/worker:0/restart", {})])
+    server.control = None
+    page.driver.refresh()
+    page.settle()
+    assert "Restart\u2026" not in page.text()
+
+
 def test_dialogs_are_accessible(page, controlled):
     page.button("Scale\u2026")
     page.wait_for("dialog[open]")

@@ -60,6 +60,14 @@ test('where code comes from is told as by tony status', () => {
 });
 
 test('how far programs are, as far as they tell', () => {
+	const set = {name: 'logs', items: 2000, complete: true, pass: 1, passes: 3, done: 1860, leased: 16};
+	assert.equal(format.splitsWords(set), 'logs \u00b7 31% \u00b7 ' +
+		`${format.formatCount(1860)} of ${format.formatCount(6000)} splits ` + '\u00b7 pass 1 of 3 \u00b7 16 leased');
+	assert.ok(format.splitsWords({...set, trouble: 'no space'}).endsWith(
+		'16 leased \u00b7 not kept for an application master that follows (no space)'));
+	assert.equal(format.splitsDone(set), 0.31);
+	assert.equal(format.splitsDone({...set, items: 0}), 1);
+	assert.equal(format.splitsWords({...set, complete: false}), `logs \u00b7 ${format.formatCount(2000)} splits listed so far`);
 	assert.equal(format.workWords({}), '');
 	assert.equal(format.workWords({done: 0.999}), '99%');
 	assert.equal(format.workWords({least_step: 1200, most_step: 1200}), `step ${format.formatCount(1200)}`);

@@ -181,3 +181,44 @@ def test_the_configuration_is_copied_to_be_given_again(page, serve, job):
     assert "<name>tony.worker.memory</name>\n    <value>8g</value>" in xml and "hidden: tony.execution.envs" in xml
     assert "tony.admin.acl" not in xml and "tony.example.key-007" not in xml
     assert "--conf tony.worker.memory=8g" in copied(page, "Copy as command line")
+
+
+def trial(number, state, lr, loss=None, **members):
+    found = {"trial": number, "state": state, "parameters": {"lr": lr, "kind": "ab"[number % 2]}, "job": f"tony-trial-{number}",
+             "started_ms": 1795000000000, **members}
+    return found | ({"value": loss, "step": 9} if loss is not None else {})
+
+
+@pytest.fixture
+def sweep(job):
+    job.sweep = {"metric": "loss", "goal": "minimize", "planned": 9, "parameters": ["lr", "kind"], "best": 1, "trials": [
+        trial(0, "completed", "0.1", 0.7, ended_ms=1795000009000), trial(1, "completed", "0.001", 0.2, ended_ms=1795000009000),
+        trial(2, "stopped", "0.5", 0.9, text="its loss of 0.9 at step 3 is not among the best 1/3"), trial(3, "running", "0.01")]}
+    job.run()
+    return job
+
+
+def test_trials_of_a_sweep_are_lines_and_rows(page, serve, sweep):
+    page.open(serve(sweep))
+    page.wait_for_text("Best so far: trial 1 with lr=0.001, kind=b, loss 0.2.", "[aria-labelledby=trials] [role=status]")
+    assert len(page.all("[aria-labelledby=trials] polyline")) == 4
+    assert len(page.all("[aria-labelledby=trials] polyline.best")) == 1
+    rows = [row.text for row in page.all("[aria-labelledby=trials] tbody tr")]
+    assert "1 (best)" in rows[1] and "not among the best 1/3" in rows[2], rows
+    assert page.violations() == []
+
+
+def test_trials_of_a_sweep_are_live(page, serve, sweep):
+    page.open(serve(sweep))
+    page.wait_for_text("4 trials of 9", "[aria-labelledby=trials] [role=status]")
+    with sweep.lock:
+        sweep.sweep["trials"].append(trial(4, "completed", "0.002", 0.1))
+        sweep.sweep["best"] = 4
+    page.wait_for_text("5 trials of 9", "[aria-labelledby=trials] [role=status]")
+    page.wait_for_text("trial 4 with lr=0.002", "[aria-labelledby=trials] [role=status]")
+
+
+def test_a_job_that_is_no_sweep_asks_for_no_trials(page, serve, job):
+    page.open(serve(job))
+    page.wait_for_text("mean", "[aria-labelledby=curves] .chart-numbers")
+    assert page.all("[aria-labelledby=trials][hidden]")

@@ -7,6 +7,7 @@ import {configCommand, configXml, givenAgain, Keys} from '../../web/config_keys.
 import {confOptions, jobCommands, shellWord} from '../../web/job_commands.js';
 import {chiefOf, curveChoices, ownCharts} from '../../web/job_curves.js';
 import {runLogHash} from '../../web/job_repairs.js';
+import {axesOf, countWords, lineOf, placeOn} from '../../web/job_sweep.js';
 import {linesOf} from '../../web/job_tail.js';
 import {askedFor, sumUse, sumUsed, usedRows, useRows} from '../../web/job_use.js';
 import {killWords} from '../../web/page_job.js';
@@ -128,4 +129,27 @@ test('the page names all its modules at once: none is found one after the other'
 	reached.delete('app.js');
 	const named = [...read('index.html').matchAll(/modulepreload" href="assets\/([a-z_]+\.js)"/g)].map(([, name]) => name);
 	assert.deepEqual(named.sort(), [...reached].sort());
+});
+
+test('axes of a sweep are words, numbers, or their logarithms', () => {
+	const trials = [{parameters: {lr: '0.001', kind: 'a', n: '1'}, value: 3}, {parameters: {lr: '0.1', kind: 'b', n: '5'}}];
+	const [lr, kind, n, loss] = axesOf({parameters: ['lr', 'kind', 'n'], metric: 'loss', trials});
+	assert.ok(lr.log && !n.log && !loss.log);
+	assert.deepEqual(kind.words, ['a', 'b']);
+	assert.ok(Math.abs(placeOn(lr, '0.01') - 0.5) < 1e-9);
+	assert.equal(placeOn(n, '2'), 0.25);
+	assert.equal(placeOn(kind, 'b'), 1);
+	assert.equal(placeOn(loss, 3), 0.5);
+});
+
+test('the line of a trial without a value ends before the last axis', () => {
+	const trials = [{parameters: {x: '1'}, value: 3}, {parameters: {x: '2'}}];
+	const axes = axesOf({parameters: ['x'], metric: 'loss', trials});
+	assert.deepEqual(trials.map((trial) => lineOf(axes, ['x'], trial).length), [2, 1]);
+	assert.equal(countWords([{state: 'completed'}, {state: 'running'}, {state: 'completed'}]), '2 completed, 1 running');
+});
+
+test('a sweep is spoken for by its own task, not by a type without tasks', () => {
+	const types = [{name: 'worker', role: 'tracked', instances: 0}, {name: 'sweep', role: 'tracked', instances: 1}];
+	assert.equal(chiefOf(types), 'sweep:0');
 });

@@ -88,9 +88,9 @@ def test_what_is_typed_fast_is_looked_for_whole(page, portal):
     page.wait_for_rows(lambda rows: {(row[1], row[2], row[4]) for row in rows} == {("failed", "train-3", "grace")})
 
 
-def test_jobs_between_two_days(page, portal):
+def test_jobs_between_two_days(page, serve):
     """Whole days of the reader's own time zone."""
-    page.open(portal)
+    page.open(serve(*fill_portal(300), is_portal=True))  # of more than two days
     page.choose("Submitted", "dates")
     day = page.run("""
         const date = new Date(Date.now() - 86400e3);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
+import {followAll} from '../../web/log_follow.js';
 import {FoundLines} from '../../web/log_found.js';
 import {LogGroup} from '../../web/log_group.js';
 import {LogReader} from '../../web/log_reader.js';
@@ -13,6 +14,7 @@ import {LogWindow} from '../../web/log_window.js';
  */
 const logs = new Map();
 const asked = [];
+let tells = true; /* how far a search has come */
 const size = ({text}) => text.length + 1;
 
 function setLog(name, lines) {
@@ -46,6 +48,8 @@ function answer({log, from, limit, match}) {
 		out.push(`${line.time} a ${line.offset + skip} ${bytes.length}\n${bytes}`);
 		left -= bytes.length;
 	}
+	if (match && left > 0 && tells) /* where a search goes on */
+		out.push(`0 a ${startOf(lines, `tail:0`)} 0\n`);
 	return new TextEncoder().encode(out.join(''));
 }
 
@@ -186,4 +190,87 @@ test('lines that match are a log of their own', async () => {
 	}
 	const none = new FoundLines(readers, new Set(['stderr']), createMatcher('nobody says this').matcher, () => {}, () => true);
 	assert.deepEqual(await none.tail(10, signal), []);
+});
+
+/* As many as tasks that are searched at most, each of them one log. */
+function openMany(count) {
+	logs.clear();
+	for (let i = 0; i < count; i++)
+		setLog(`log ${i}`, [[i, 'loss'], [i + 1000, 'other']]);
+	const {matcher} = createMatcher('loss');
+	const names = new Set(logs.keys());
+	const readers = [...names].map((name) =>
+		new LogReader(api, 'worker:0', name, null, LogReader.matchParameters(matcher)));
+	return {readers, there: names, source: new FoundLines(readers, names, matcher, () => {}, () => false)};
+}
+
+test('of many searched logs new lines that match come, of what was written since, and few are asked for at once', async (t) => {
+	const {readers, there, source} = openMany(256);
+	const abort = new globalThis.AbortController();
+	await source.tail(1000, signal);
+	assert.equal(source.lines.length, 256);
+	assert.ok(source.canFollow);
+	t.mock.timers.enable({apis: ['setTimeout']});
+	const found = [];
+	const job = {hasEnded: false};
+	let looks = 0;
+	const settle = async () => {
+		for (let i = 0; i < 5000; i++)
+			await Promise.resolve();
+	};
+	asked.length = 0;
+	const done = followAll({readers, source, there, jobHasEnded: () => job.hasEnded, find: () => Promise.resolve(looks++),
+		onLines: (lines) => found.push(...source.take(lines)), onTrouble: assert.fail}, abort.signal);
+	await settle();
+	assert.equal(looks, 1);
+	assert.ok(asked.every(({from, match}) => from === 'at:a:11' && match === 'loss'));
+	setLog('log 200', [[200, 'loss'], [1200, 'other'], [2000, 'a loss'], [2001, 'and more']]);
+	t.mock.timers.tick(5000);
+	await settle();
+	assert.equal(looks, 1);
+	t.mock.timers.tick(120);
+	await settle();
+	assert.equal(looks, 2);
+	assert.deepEqual(texts(found), ['a loss']);
+	t.mock.timers.tick(5120);
+	await settle();
+	assert.equal(asked.filter(({log}) => log === 'log 200').at(-1).from, 'at:a:27');
+	assert.equal(found.length, 1);
+	job.hasEnded = true;
+	t.mock.timers.tick(6000);
+	await done;
+});
+
+test('a line that a search says twice is taken once, also when another file of the log has one at its place', async () => {
+	const {source} = openMany(2);
+	const [first, second] = await source.tail(10, signal);
+	const later = {...first, offset: first.end, end: first.end + 5};
+	assert.deepEqual(source.take([first, second, later, {...first, part: 'b'}]), [later, {...first, part: 'b'}]);
+	assert.deepEqual(source.take([later, {...first, part: 'b'}]), []);
+});
+
+test('a server that does not say how far it has searched is not asked to search again and again', async () => {
+	const {source} = openMany(3);
+	tells = false;
+	await source.tail(1000, signal);
+	tells = true;
+	assert.equal(source.lines.length, 3);
+	assert.ok(!source.canFollow);
+});
+
+test('what other logs have told is shown where one of them does not answer', async () => {
+	const {readers, there, source} = openMany(3);
+	await source.tail(1000, signal);
+	logs.forEach((lines, name) => setLog(name, [...lines.map(({time, text}) => [time, text]), [2000, `loss of ${name}`]]));
+	const answers = globalThis.fetch;
+	const words = [];
+	const abort = new globalThis.AbortController();
+	globalThis.fetch = (question) => question.log === 'log 1' ? Promise.reject(new Error('lost')) : answers(question);
+	await followAll({readers, source, there, jobHasEnded: () => abort.signal.aborted, find: () => Promise.resolve(),
+		onLines: (lines) => words.push(...texts(lines)), onTrouble: (text) => {
+			words.push(text);
+			abort.abort();
+		}}, abort.signal);
+	globalThis.fetch = answers;
+	assert.deepEqual(words, ['loss of log', 'loss of log', 'Connection lost, trying again\u2026']);
 });

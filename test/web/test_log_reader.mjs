@@ -24,7 +24,7 @@ function follow() {
 	const job = {hasEnded: false};
 	const abort = new globalThis.AbortController();
 	const reader = new LogReader(api, 'worker:0', 'stdout', null);
-	const done = reader.follow('oldest', (lines) => got.push(...lines.map(({text}) => text)), abort.signal, false,
+	const done = reader.follow({position: 'oldest'}, (lines) => got.push(...lines.map(({text}) => text)), abort.signal, false,
 		() => job.hasEnded);
 	return {got, job, abort, reader, done};
 }
@@ -68,4 +68,27 @@ test('nobody is asked when the job has ended', async () => {
 	reader.hurry();
 	await done;
 	assert.deepEqual(got, ['all']);
+});
+
+test('lines are counted by the server, but for the last ones, and once', async () => {
+	asked.length = 0;
+	const counter = new LogReader({logUrl: (task, log, parameters) => parameters}, 'worker:0', 'stdout', null);
+	const signal = new globalThis.AbortController().signal;
+	const step = 1 << 20;
+	const frames = [`7 a ${step} 1\n\n8 a ${2 * step + 5} 1\n\n`, `9 a ${3 * step + 5} 1\n\n`];
+	const raw = ['1 b 0 2\na\n'];
+	globalThis.fetch = (parameters) => {
+		asked.push(parameters);
+		const parts = (parameters.count_lines ? frames : [`5 a ${2 * step + 5} 6\nx\ny\nz\n`]).map((text) =>
+			new TextEncoder().encode(text));
+		const read = () => Promise.resolve({done: parts.length === 0, value: parts.shift()});
+		return Promise.resolve({ok: true, body: {getReader: () => ({read, cancel: () => Promise.resolve()})}});
+	};
+	const place = {part: 'a', offset: 2 * step + 11};
+	assert.equal(await counter.countLines(place, () => {}, signal), 18);
+	assert.deepEqual(asked.map(({from, limit}) => [from, limit ?? null]), [['at:a:0', null], [`at:a:${2 * step + 5}`, 6]]);
+	assert.equal(await counter.countLines(place, () => {}, signal), 18);
+	assert.equal(asked.length, 2);
+	frames.splice(0, 2, ...raw); /* an AM of an earlier version sends the log */
+	await assert.rejects(counter.countLines({part: 'b', offset: 2 * step}, () => {}, signal));
 });

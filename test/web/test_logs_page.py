@@ -3,7 +3,7 @@
 import re
 
 import browser
-from fake_job import Job, Log
+from fake_job import HugeLog, Job, Log
 from test_log_view import SEARCH, lines_of_log, scroll
 
 
@@ -111,9 +111,31 @@ def test_logs_of_ten_thousand_tasks_stay_bounded(page, serve):
     server.requests.clear()
     page.type(SEARCH, "of stdout")
     page.click(".search label:last-child input")
-    page.wait_for_text("lines of the whole log match. End searches once more.", ".log-foot")
+    page.wait_for_text("lines of the whole log match.", ".log-foot")
     asked = {path.split("/tasks/")[1].split("/")[0] for path in server.requests if "/logs" in path}
     assert 200 < len(asked) <= 256
+
+
+def test_lines_that_match_are_followed_in_many_logs(page, serve):
+    """Also of a task that starts later. Each look asks for what was written since, of each log."""
+    job = Job(tasks=44).start()
+    write(job, 39, lines=20)
+    job.move("worker:39", "waiting", attempt=0)
+    server = serve(job)
+    page.open(server, "#/logs")
+    page.wait_for_text("line 007", ".log")
+    page.type(SEARCH, "0007 of")
+    page.click(".search label:last-child input")
+    page.wait_for_text("Following. 1 line of the whole log matches.", ".log-foot")
+    server.requests.clear()
+    job.log("worker:38", "stdout").append("line 10007 of stdout\nline 10008 of stdout\n")
+    page.wait(lambda: numbers(page) == [7, 10007])
+    page.wait_for_text("Following. 2 lines of the whole log match.", ".log-foot")
+    searches = [path for path in server.requests if "match=" in path]
+    assert searches and not any("oldest" in path or "%3A0&" in path for path in searches)
+    job.move("worker:39", "running", attempt=1)
+    job.set_log("worker:39", "stdout", Log(b"line 20007 of stdout\n", part="f1"))
+    page.wait(lambda: numbers(page) == [7, 10007, 20007])
 
 
 def test_lines_have_numbers(page, serve):
@@ -148,6 +170,22 @@ def test_lines_have_numbers(page, serve):
     page.wait_for_text("stderr, line 5 000", ".log-foot")
     page.run("[...document.querySelectorAll('.check')].find((one) => one.textContent === 'Numbers').firstChild.click()")
     page.wait(lambda: not any(heads(page)))
+
+
+def test_lines_behind_a_hundred_megabytes_have_numbers(page, serve):
+    """The server counts those before them: the page reads next to nothing for it."""
+    job = Job(tasks=4).start()
+    job.set_log("worker:0", "stdout", HugeLog(1_000_000))
+    server = serve(job)
+    page.open(server, "#/tasks/worker:0?log=stdout")
+    page.wait_for_text("step 000999999", ".log .line:last-child")
+    server.requests.clear()
+    page.run("[...document.querySelectorAll('.check')].find((one) => one.textContent === 'Numbers').firstChild.click()")
+    page.wait(lambda: heads(page)[-1].strip() == "1000000")
+    asked = [path for path in server.requests if "from=at%3Aa1%3A0" in path or "from=at:a1:0" in path]
+    assert len(asked) == 1 and "count_lines=1" in asked[0]
+    job.log("worker:0", "stdout").lines += 1
+    page.wait(lambda: heads(page)[-1].strip() == "1000001")
 
 
 def test_lines_of_a_log_that_is_cut_have_no_numbers(page, serve):

@@ -26,6 +26,7 @@ from tony.airflow import TonyOperator, TonySensor
 SMALL = {{"memory": "64m"}}
 with DAG("{name}", start_date=datetime.datetime(2026, 1, 1), schedule="@once", catchup=True):
 """
+LONG_AGO = "2026-01-01 00:00:00.000000"
 ENDED = ("success", "failed", "skipped", "upstream_failed")
 
 
@@ -128,7 +129,7 @@ class Airflow:
     def stop(self):
         for child in self.children:
             child.terminate()
-        self.kill_workers()
+        self.kill_workers(idle=True)
         for child in self.children:
             child.wait(timeout=PATIENCE_S)
         self.children.clear()
@@ -144,12 +145,14 @@ class Airflow:
                 return False
         return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and is_here(pid)]
 
-    def workers(self):
-        """Processes that run a task."""
-        return [pid for pid in self.processes() if re.search(r"tasks run|task runner|airflow worker", describe(pid))]
+    def workers(self, idle=False):
+        """Processes that run a task, as those of a worker's machine. The idle ones of Airflow 3's LocalExecutor belong to its scheduler:
+        they queue at a lock for the next task, and when the one that holds it is killed no process, not even a new one, gets a task."""
+        names = r"tasks run|task runner|airflow worker" + r"(?!.*<idle>)" * (not idle)
+        return [pid for pid in self.processes() if re.search(names, describe(pid))]
 
-    def kill_workers(self, number=signal.SIGKILL):
-        for pid in self.workers():
+    def kill_workers(self, number=signal.SIGKILL, idle=False):
+        for pid in self.workers(idle):
             kill(pid, number)
 
     # ---- its database
@@ -174,12 +177,28 @@ class Airflow:
         self.ask("update task_instance set state = ? where dag_id = ? and task_id = ?", state, dag, task)
 
     def miss_workers(self, dag):
-        """They are dead: their last sign of life is as old as it has to be for the scheduler to see that."""
-        if IS_3:
-            self.ask("update task_instance set last_heartbeat_at = '2026-01-01 00:00:00.000000' where dag_id = ?", dag)
-        else:
-            self.ask("update job set latest_heartbeat = '2026-01-01 00:00:00.000000' where id in "
-                     "(select job_id from task_instance where dag_id = ?)", dag)
+        """Those of the first try are dead: makes their last heartbeat as old as it has to be for the scheduler to see that. Airflow 3's
+        server may still be at work on a heartbeat of theirs, and write it later."""
+        table, beat, mine = ("task_instance", "last_heartbeat_at", "id") if IS_3 else ("job", "latest_heartbeat", "job_id")
+        alive = (f"from task_instance where dag_id = ? and try_number = 1 and {mine} in "
+                 f"(select id from {table} where {beat} > '{LONG_AGO}')")
+
+        def is_missed():
+            if self.ask(f"select 1 {alive}", dag):
+                self.ask(f"update {table} set {beat} = '{LONG_AGO}' where id in (select {mine} {alive})", dag)
+            return self.task(dag) != ("running", 1)
+        wait_until(is_missed, "the scheduler to miss the workers")
+
+    def wait_rescheduled(self, dag, task):
+        """A sensor has looked, and the scheduler knows that its worker is done. A sensor that is due again any sooner counts as killed
+        in Airflow 3, whose scheduler spends a retry on it."""
+        done = rf"executor event with state success .*dag_id='{dag}', task_id='{task}'"
+        wait_until(lambda: re.search(done, (self.home / "scheduler.log").read_text()), f"{dag}.{task} to be done with a look")
+        self.wait(dag, "up_for_reschedule", task=task)
+
+    def poke_now(self):
+        """The time to look again has come for all sensors that wait for theirs."""
+        self.ask("update task_reschedule set reschedule_date = ?", LONG_AGO)
 
     def xcom(self, dag, key="return_value", task="train"):
         found = self.ask("select value from xcom where dag_id = ? and task_id = ? and key = ?", dag, task, key)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from jars import jars
 from patience import PATIENCE_S
-from program import BUILD, PYTHON, ROOT, wait_until
+from program import BUILD, PYTHON, ROOT
 
 HERE = Path(__file__).resolve().parent / "azkaban"
 EXAMPLE = ROOT / "examples/azkaban"
@@ -109,12 +109,23 @@ def test_a_failure_is_told_and_an_attempt_goes_on_from_checkpoints(azkaban, tony
 def test_a_cancelled_job_ends(azkaban, tony):
     (azkaban.flow / "long.job").write_text("type=TonYJob\nexecutes=sleep 1000\ntony.driver.memory=64m\n")
     child = azkaban.start("long")
-    job = wait_until(lambda: tony.ids() and only_job(tony), "the job")
+    job = tony.first_job()
     job.wait_task("driver:0")
     assert "FAILED" in wait_for(child, "cancel\n")
-    assert "cancelled in Azkaban" in job.wait_state("killed")["message"]
+    assert "cancelled in Azkaban" in job.wait_state("killed")["cause"]["text"]
 
 
-def test_without_azkaban_it_says_so(tony):
-    done = subprocess.run([PYTHON, "-m", "tony.azkaban"], env={**tony.env, "PYTHONPATH": str(ROOT / "python")}, capture_output=True, text=True)
-    assert done.returncode == 2 and re.search("JOB_PROP_FILE is not set", done.stderr)
+@pytest.mark.parametrize(("properties", "variables", "words"), [
+    ("", [], "JOB_PROP_FILE is not set"),
+    ("", ["JOB_PROP_FILE"], "JOB_OUTPUT_PROP_FILE is not set"),
+    (None, ["JOB_PROP_FILE", "JOB_OUTPUT_PROP_FILE"], "JOB_PROP_FILE: /.*/job: No such file or directory"),
+    ("executes=true\n", ["JOB_PROP_FILE", "JOB_OUTPUT_PROP_FILE"], "/job has no azkaban.job.id"),
+    ("azkaban.job.id=a\nazkaban.job.attempt=b\n", ["JOB_PROP_FILE", "JOB_OUTPUT_PROP_FILE"], "azkaban.job.attempt that is no number"),
+])
+def test_without_azkaban_it_says_so(tony, properties, variables, words):
+    file = tony.directory / "job"
+    if properties is not None:
+        file.write_text(properties)
+    env = {**tony.env, "PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1", **dict.fromkeys(variables, str(file))}
+    done = subprocess.run([PYTHON, "-m", "tony.azkaban"], env=env, capture_output=True, text=True)
+    assert done.returncode == 2 and re.fullmatch(f"tony: .*{words}.*; Azkaban's ProcessJob starts this.*\n", done.stderr), done.stderr

@@ -89,7 +89,7 @@ def test_a_failure_fails_the_action(tony):
 
 def test_an_action_that_is_started_again_waits_for_its_job(tony):
     first = Launcher(tony, "--executes", f"while [ ! -e {tony.directory}/go ]; do sleep 0.1; done")
-    job = tony.job_class(tony, wait_until(lambda: next(iter(tony.ids()), None), "the job"))
+    job = tony.first_job()
     job.wait_task("driver:0")
     os.killpg(first.child.pid, signal.SIGKILL)
     second = Launcher(tony, "--executes", "true")
@@ -101,9 +101,9 @@ def test_an_action_that_is_started_again_waits_for_its_job(tony):
 
 def test_a_script_that_is_asked_to_stop_kills_its_job(tony):
     launcher = Launcher(tony, "--executes", "sleep 1000")
-    job = tony.job_class(tony, wait_until(lambda: next(iter(tony.ids()), None), "the job"))
+    job = tony.first_job()
     job.wait_task("driver:0")
     script = wait_until(launcher.waiting, "tony wait")
     os.kill(script, signal.SIGTERM)
-    assert "killed in Oozie" in job.wait_state("killed")["message"]
+    assert "killed in Oozie" in job.wait_state("killed")["cause"]["text"]
     assert launcher.finish()[0] != 0

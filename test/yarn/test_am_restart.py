@@ -186,3 +186,24 @@ def test_a_job_ends_with_the_last_of_its_ams(tony):
         status = json.loads(tony.run("status", "--json", job.id, env=env).stdout)
         assert status["state"] == "failed" and status["message"] == summary["message"]
         assert {task["state"] for task in status["tasks"]} == {"stopped"}
+
+
+@pytest.mark.promise("R82")
+def test_splits_are_shared_on(tony):
+    """Programs ask the next AM, wherever it is; what was done in the last moments may be read again."""
+    env = {"ITEMS": 40, "PASSES": 1, "RECORDS": 2, "PAUSE": 0.3}
+    job = tony.submit({"tony.worker.instances": 2}, "--executes", "exec python3 read_splits.py",
+                      *(word for name, value in env.items() for word in ("--shell_env", f"{name}={value}")))
+    wait_until(lambda: (job.tony.cluster.get(f"{job.files}/splits.state") or b"").count(b"numbers1 ") >= 12, "12 leases to be kept")
+    kill_am(job)
+    wait_am(job, 2)
+    assert done(job) >= 10, "the queue goes on where it was"
+    assert job.wait() == 0
+    read = [tuple(map(int, line.split())) for name in NAMES[:2] for line in job.logs(name).splitlines()]
+    assert set(read) == {(1, item, record) for item in range(env["ITEMS"]) for record in range(env["RECORDS"])}
+    assert len(read) < 1.5 * len(set(read))
+
+
+def done(job):
+    sets = job.status().get("work", {}).get("splits", [])
+    return sets[0]["done"] if sets else 0

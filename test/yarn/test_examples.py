@@ -35,7 +35,8 @@ def test_pytorch_goes_on_in_another_container(tony):
     os.kill(lost["executor_pid"], signal.SIGKILL)
     expect_success(job, "worker:0", 0.90)
     found = job.task("worker:0")
-    assert found["attempt"] == 2 and found["container"] != lost["container"]
+    # More than one more, where another program of this machine has the port that its ranks are to meet at.
+    assert found["attempt"] > lost["attempt"] and found["container"] != lost["container"]
     assert re.search(r"resuming at epoch [1-9]", job.logs("worker:0"))
     assert "digits.pt" in kept(tony, job)
 

@@ -5,7 +5,7 @@ import os
 
 import pytest
 from patience import wait_until
-from program import Job, venv_bin
+from program import PYTHON, ROOT, Job, venv_bin
 from test_https import SCRIPT
 from test_queues import told
 
@@ -66,6 +66,33 @@ def test_a_program_without_java_reads_and_writes_by_the_jobs_token(own_cluster, 
                           f"KRB5CCNAME=FILE:/nowhere {venv_bin('hdfs')}/python3 copy.py", src_dir=source)
     assert job.logs("worker:0") == "by a task\n"
     assert own_cluster.status("/tmp/by-native")["owner"] == own_cluster.user
+
+
+FILES = """
+from tony import _hdfs
+print([found["path"] for found in _hdfs.list_files("/tmp/for-tasks")], _hdfs.read("/tmp/for-tasks/a", 3, 4))
+try:
+    _hdfs.stat("/tmp/for-nobody/a")
+except PermissionError as error:
+    print("AccessControlException" in str(error))
+"""
+
+
+@pytest.mark.parametrize("engine", ["yarn", "local"])
+def test_a_program_reads_over_its_executor_by_the_jobs_token(own_cluster, own_tony, tmp_path, engine):
+    own_cluster.put("/tmp/for-tasks/a", b"by token", by=own_cluster.user)
+    own_cluster.hdfs("PUT", "/tmp/for-nobody", op="MKDIRS", permission="700")
+    source = tmp_path / "files"
+    source.mkdir()
+    (source / "read.py").write_text(FILES)
+    verb, *rest = own_tony.arguments(
+        {"tony.worker.instances": 1, "tony.containers.envs": f"PYTHONPATH={ROOT}/python"}, "--scheduler", engine, "--executes",
+        f"env -u HADOOP_CONF_DIR -u HADOOP_TOKEN_FILE_LOCATION KRB5CCNAME=FILE:/nowhere {PYTHON} read.py", src_dir=source)
+    answer = own_tony.run(verb, "--detach", *rest)
+    assert answer.returncode == 0, answer.stderr
+    job = Job(own_tony, answer.stdout.strip()) if engine == "local" else own_tony.found_job(answer.stdout)
+    assert job.wait() == 0
+    assert job.logs("worker:0") == "['/tmp/for-tasks/a'] b'toke'\nTrue\n"
 
 
 def test_what_was_got_for_a_look_is_given_back(own_cluster, own_tony):

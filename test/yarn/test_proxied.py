@@ -85,7 +85,7 @@ def test_a_browser_with_a_ticket_opens_the_dashboard(alice, browse):  # noqa: F8
     bob.wait_for_text("hello from alice", ".log")
     games.expected_errors = ["status of 401"]
     games.driver.get(url)
-    games.wait_for_text("needs a link of yours", "body")
+    games.wait_for_text("open a new link", "body")
     assert "worker" not in games.text("body")
     bob.expect_end()
     job.end()

@@ -4,6 +4,7 @@ import os
 
 from portal import Portal
 from program import wait_until
+from test_files import expect_all
 
 CLUSTER = {"--nodes": 1, "--heartbeat-ms": 100, "--expiry-ms": 60000, "--router": None}
 # The first container is lost when its checkpoint is in HDFS; the second goes on from there.
@@ -38,3 +39,8 @@ def test_a_job_over_a_router(own_cluster, own_tony):
     assert own_cluster.get(f"{home}/.tony/output/{job.id}/worker-0/result") == b"result\n"
     assert tony.run("rm", job.id).returncode == 0
     assert not own_cluster.list(history) and not own_cluster.list(checkpoints)
+
+
+def test_a_program_reads_over_a_router(own_cluster, own_tony):
+    path = f"/user/{own_cluster.user}/read"
+    expect_all(own_tony, own_cluster, path, f"{own_cluster.env['HDFS_URI']}{path}")

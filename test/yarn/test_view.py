@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from patience import wait_until
 from program import write_xml
+from test_files import expect_all
 
 
 @pytest.fixture
@@ -64,3 +65,8 @@ def test_a_name_to_which_no_link_leads_is_refused(viewer):
         answer, job = viewer.job({"tony.worker.instances": 1, key: "viewfs:///nowhere/x"}, "--executes", "true")
         assert answer.returncode == 3 and job is None
         assert f'viewfs:///nowhere/x' in answer.stderr and "viewfs://cl" in answer.stderr, answer.stderr
+
+
+@pytest.mark.slow
+def test_a_program_reads_through_a_mount_table(viewer, cluster, place):
+    expect_all(viewer, cluster, f"{place}/elsewhere", "viewfs:///projects/kept")

@@ -188,7 +188,7 @@ def test_what_is_there_already(hdfs, tmp_path):
     assert hdfs.fails("stat", a)[0] == NOT_FOUND
     assert hdfs.fails("get", a, copy)[0] == NOT_FOUND
     hdfs("rm", a)
-    assert hdfs.fails("mkdir", f"{b}/below", "755")[0] == FAILED
+    assert hdfs.fails("mkdir", f"{b}/below", "755")[0] == DENIED, "a file is in the way"
 
 
 STATUS = (b'{"FileStatus":{"group":"g","length":7,"modificationTime":5,"owner":"o","pathSuffix":"",'

@@ -126,7 +126,7 @@ class TonyHook(BaseHook):
 
     @contextlib.contextmanager
     def submitting(self, cwd: Optional[str] = None) -> Iterator[None]:
-        """environment(), for a submission: what tony refuses it refuses again."""
+        """environment(), for a submission, and for a job that is named: what tony refuses it refuses again."""
         with self.environment(cwd):
             try:
                 yield

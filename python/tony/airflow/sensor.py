@@ -15,7 +15,9 @@ class TonySensor(BaseSensorOperator):
     """Waits until a job has ended; one that is not there yet may still come. A job that did not succeed fails the task, without
     retries.
 
-    job: its id or name; of a name, that of the newest job. With what a TonyOperator has left in XCom: "{{ ti.xcom_pull('train')['id'] }}".
+    job: its id, as a TonyOperator leaves it in XCom, "{{ ti.xcom_pull('train')['id'] }}", or a name. A name means the job that `tony
+        status NAME` shows: the newest of this name that has not ended, else the newest that has, however long ago. Wait for a name that
+        has the run in it: "weekly-{{ ds }}".
     """
 
     template_fields = ("job",)
@@ -41,7 +43,7 @@ class TonySensor(BaseSensorOperator):
 
     def _status(self, hook: TonyHook) -> Optional[tony.Status]:
         try:
-            with hook.environment():
+            with hook.submitting():
                 return tony.Job(self.job).status()
         except (tony.NotFound, tony.Unreachable) as error:
             self.log.info("%s; asking again", error)

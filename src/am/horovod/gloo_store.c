@@ -195,14 +195,14 @@ static void set_text(struct gloo_store *store, const char *key, const char *text
 
 static void open_kept(struct gloo_store *store, size_t size, const char *name, const char *file)
 {
-	store->kv = kept_kv_open(size, file);
+	store->kv = kept_kv_open("the store of the ring", size, file);
 	char *known cleanup_free = text_of(store, ring_key);
 	if (str_equal(known, name))
 		return;
 	if (known) { /* another ring's */
 		kept_kv_close(store->kv);
 		unlink(file);
-		store->kv = kept_kv_open(size, file);
+		store->kv = kept_kv_open("the store of the ring", size, file);
 	}
 	set_text(store, ring_key, name);
 }

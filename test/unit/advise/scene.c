@@ -208,7 +208,9 @@ void scene_past(struct scene *scene, int64_t mib, int64_t cpu_percent, int64_t l
 		.id = mem_printf("tony-20261120-061400-%04zx", number),
 		.name = mem_strdup(job->name),
 		.state = JOB_SUCCEEDED,
-		.begun_ms = BEGIN - 24 * HOUR,
+		.begun_ms = BEGIN - 48 * HOUR, /* it waited for a day */
+		.forming_ms = BEGIN - 24 * HOUR,
+		.running_ms = BEGIN - 24 * HOUR,
 		.ended_ms = BEGIN - 24 * HOUR + lasted_ms,
 		.types = mem_alloc_array(job->type_count, sizeof(*past->types)),
 		.type_count = job->type_count,

@@ -407,6 +407,45 @@ static void parameter_servers_have_nothing_to_do(void **state)
 	scene_finish(&scene);
 }
 
+/* ---- input -------------------------------------------------------------------------------- */
+
+static void programs_that_wait_for_input_are_told(void **state)
+{
+	struct scene scene = scene_begin("worker=2");
+
+	scene_end(&scene, JOB_SUCCEEDED, HOUR);
+	scene_uses(&scene, "worker", 1, 3000);
+	scene_silence(&scene, "input-bound"); /* nothing tells */
+	scene.input.uses.items[0].input_wait_percent = 50;
+	scene.input.uses.items[1].input_wait_percent = 34;
+	const struct advice *advice = scene_advice(&scene, "input-bound");
+	assert_int_equal(advice->severity, ADVICE_WARNING);
+	assert_evidence(advice, "of its time on average: 42%");
+	assert_evidence(advice, "cores in use on average: 1.0 of 4");
+	assert_int_equal(advice->setting_count, 0);
+	assert_non_null(strstr(advice->remedy, "prefetch="));
+	scene.input.uses.items[0].input_wait_percent = 20;
+	scene_silence(&scene, "input-bound");
+	scene_finish(&scene);
+}
+
+static void programs_whose_cores_decode_get_more_of_them(void **state)
+{
+	struct scene scene = scene_begin("worker=1");
+
+	scene_end(&scene, JOB_SUCCEEDED, HOUR);
+	scene_use(&scene, "worker:0")->input_wait_percent = 60;
+	scene.input.uses.items[0].average_cores = 3.9;
+	assert_setting(scene_advice(&scene, "input-bound"), "tony.worker.vcores", "4", "8");
+	scene_finish(&scene);
+
+	scene = scene_begin("worker=1");
+	scene_end(&scene, JOB_SUCCEEDED, MINUTE);
+	scene_use(&scene, "worker:0")->input_wait_percent = 60;
+	scene_silence(&scene, "input-bound"); /* it may only have begun */
+	scene_finish(&scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -432,6 +471,8 @@ int main(void)
 		cmocka_unit_test(gpus_wait_for_data),
 		cmocka_unit_test(workers_wait_for_parameter_servers),
 		cmocka_unit_test(parameter_servers_have_nothing_to_do),
+		cmocka_unit_test(programs_that_wait_for_input_are_told),
+		cmocka_unit_test(programs_whose_cores_decode_get_more_of_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,7 @@
 	"{\"name\":\"gpu_memory_used_bytes\",\"gpu\":3,\"t\":[1000],\"v\":[6]},"                   \
 	"{\"name\":\"gpu_memory_total_bytes\",\"gpu\":3,\"t\":[1000],\"v\":[12]}],"                \
 	"\"user\":[{\"name\":\"loss\",\"run\":\"\",\"t\":[1000],\"step\":[1],\"v\":[0.5]},"        \
+	"{\"name\":\"input_wait_percent\",\"run\":\"\",\"t\":[1,2],\"step\":[],\"v\":[20,40]},"    \
 	"{\"name\":\"acc\",\"run\":\"\",\"t\":[1000,2000,3000,4000],\"step\":[5,9,7,8],"           \
 	"\"v\":[0,0,0,0]}]}\n"
 
@@ -39,6 +40,7 @@ static void a_line_becomes_figures(void **state)
 	assert_float_equal(use->high_cores, 3, 0.001);
 	assert_float_equal(use->network_rate, 15, 0.001);
 	assert_float_equal(use->read_rate, -1, 0.001);
+	assert_float_equal(use->input_wait_percent, 30, 0.001);
 	assert_int_equal(use->gpu_count, 1);
 	assert_int_equal(use->gpus[0].index, 3);
 	assert_float_equal(use->gpus[0].average_percent, 20, 0.001);

@@ -149,8 +149,13 @@ static void open_api(struct api_bed *bed, struct tls_context *proxy_tls)
 		.look_at_tokens = on_look_at_tokens,
 		.log_path = on_log_path,
 	};
-	const struct api_options options = {
-		.address = "127.0.0.1:0", .token = BED_TOKEN, .proxy_tls = proxy_tls};
+	char *split_lists cleanup_free = fs_join(bed->directory, "splits.list");
+	char *split_states cleanup_free = fs_join(bed->directory, "splits.state");
+	const struct api_options options = {.address = "127.0.0.1:0",
+					    .token = BED_TOKEN,
+					    .split_list_file = split_lists,
+					    .split_state_file = split_states,
+					    .proxy_tls = proxy_tls};
 
 	bed->api = api_create(bed->base, &host, &options, NULL);
 	assert_non_null(bed->api);
@@ -266,8 +271,8 @@ static void begin(struct api_bed *bed, struct reply *reply, struct http_question
 	http_client_start(reply->client, question);
 }
 
-void ask_later(struct api_bed *bed, struct reply *reply, const char *method, const char *path,
-	       const char *body)
+void ask_and_go_on(struct api_bed *bed, struct reply *reply, const char *method, const char *path,
+		   const char *body)
 {
 	struct http_question question = {
 		.method = method,
@@ -276,8 +281,15 @@ void ask_later(struct api_bed *bed, struct reply *reply, const char *method, con
 		.body_length = body ? strlen(body) : 0,
 	};
 
-	size_t before = bed->delivered;
 	begin(bed, reply, &question);
+}
+
+void ask_later(struct api_bed *bed, struct reply *reply, const char *method, const char *path,
+	       const char *body)
+{
+	size_t before = bed->delivered;
+
+	ask_and_go_on(bed, reply, method, path, body);
 	while (!reply->done && bed->delivered == before)
 		event_base_loop(bed->base, EVLOOP_ONCE);
 	/* Were there an answer, it would come now. */

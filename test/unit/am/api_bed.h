@@ -64,6 +64,9 @@ struct reply {
 /* Asks and waits for the answer. `body` NULL: none. Finish the reply before the next use. */
 void ask(struct api_bed *bed, struct reply *reply, const char *method, const char *path,
 	 const char *body);
+/* Asks, and waits for nothing; the body stays until the answer is there. */
+void ask_and_go_on(struct api_bed *bed, struct reply *reply, const char *method, const char *path,
+		   const char *body);
 /* Asks and waits until it was answered, or was heard by the machine and is held. */
 void ask_later(struct api_bed *bed, struct reply *reply, const char *method, const char *path,
 	       const char *body);

@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "job/record.h"
+#include "logs/count.h"
 #include "logs/frame.h"
 
 static int set_up(void **state)
@@ -306,7 +307,6 @@ static void test_lines_of_a_log_that_have_a_text(void **state)
 	expect_text(bed, "/v1/tasks/worker:0/logs/stdout?match=error%0Astep", "step\nerror\n");
 	expect_text(bed, "/v1/tasks/worker:0/logs/stdout?match=loss&limit=4", "loss");
 	expect_text(bed, "/v1/tasks/worker:0/logs/stdout?match=loss&offset=-9", "loss");
-	expect_text(bed, "/v1/tasks/worker:0/logs/stdout?match=none&frames=1", "");
 	expect_status(bed, 400, "GET", "/v1/tasks/worker:0/logs/stdout?match=", NULL);
 	expect_status(bed, 400, "GET", "/v1/tasks/worker:0/logs/stdout?match=a%0A%0Ab", NULL);
 	expect_status(bed, 400, "GET", "/v1/tasks/worker:0/logs/stdout?match=%C3", NULL);
@@ -322,6 +322,73 @@ static void test_lines_of_a_log_that_have_a_text(void **state)
 	reply_wait(&reply);
 	assert_string_equal(reply.text.text, "loss 1\nloss 3\nloss 4");
 	reply_finish(&reply);
+}
+
+static void expect_last_frame(struct reply *reply, struct log_span *last)
+{
+	const char *rest = str_text(&reply->text);
+	size_t length = reply->text.length;
+	struct log_span span;
+
+	*last = (struct log_span){.offset = -1};
+	while (log_frame_next(&rest, &length, &span) > 0)
+		*last = span;
+	assert_int_equal(length, 0);
+}
+
+/* The line that has no newline yet is searched again, once it has more. */
+static void test_a_search_says_where_the_next_one_goes_on(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t place; /* -1: it met its limit before the end */
+	} rows[] = {{"none&", 12}, {"loss&", 12}, {"lo&", 12}, {"lo&limit=3&", 0}};
+	struct api_bed *bed = *state;
+	struct log_span last;
+	struct reply reply;
+
+	api_bed_log(bed, "stdout", "loss 1\nstep\nlo");
+	for (size_t i = 0; i < array_length(rows); i++) {
+		char *path cleanup_free = mem_printf(
+			"/v1/tasks/worker:0/logs/stdout?frames=1&match=%s", rows[i].text);
+		ask_stream(bed, &reply, path, NULL);
+		reply_wait(&reply);
+		expect_last_frame(&reply, &last);
+		assert_int_equal(last.offset, rows[i].place);
+		assert_int_equal(last.length, rows[i].place > 0 ? 0 : 3);
+		reply_finish(&reply);
+	}
+	char *next cleanup_free =
+		mem_printf("/v1/tasks/worker:0/logs/stdout?match=loss&from=at:%llx:12",
+			   (unsigned long long)last.part);
+	api_bed_log(bed, "stdout", "ss 2\n");
+	expect_text(bed, next, "loss 2\n");
+}
+
+static void test_lines_of_a_log_are_counted(void **state)
+{
+	struct api_bed *bed = *state;
+	struct str text cleanup_str = {0};
+	struct log_span last;
+	struct reply reply;
+
+	for (int i = 0; i < LOG_COUNT_STEP / 4 + 1; i++)
+		str_append_format(&text, "abc\n");
+	api_bed_log(bed, "stdout", text.text);
+	ask_stream(bed, &reply, "/v1/tasks/worker:0/logs/stdout?from=oldest&frames=1&count_lines=1",
+		   NULL);
+	reply_wait(&reply);
+	expect_last_frame(&reply, &last);
+	assert_int_equal(last.time_ms, LOG_COUNT_STEP / 4);
+	assert_int_equal(last.offset, LOG_COUNT_STEP);
+	reply_finish(&reply);
+	expect_status(bed, 400, "GET", "/v1/tasks/worker:0/logs/stdout?count_lines=1", NULL);
+	expect_status(bed, 400, "GET", "/v1/tasks/worker:0/logs/stdout?count_lines=2&frames=1",
+		      NULL);
+	expect_status(bed, 400, "GET",
+		      "/v1/tasks/worker:0/logs/stdout?count_lines=1&frames=1&match=a", NULL);
+	expect_status(bed, 400, "GET",
+		      "/v1/tasks/worker:0/logs/stdout?count_lines=1&frames=1&follow=1", NULL);
 }
 
 /* Positions are those of the whole log; a limit counts what is sent. */
@@ -794,6 +861,8 @@ int main(void)
 		on_bed(test_events_are_waited_for),
 		on_bed(test_logs),
 		on_bed(test_lines_of_a_log_that_have_a_text),
+		on_bed(test_a_search_says_where_the_next_one_goes_on),
+		on_bed(test_lines_of_a_log_are_counted),
 		on_bed(test_a_search_from_a_position),
 		on_bed(test_a_search_holds_up_nobody),
 		on_bed(test_last_lines_hold_up_nobody),

@@ -7,19 +7,22 @@
 static void test_kill(void **state)
 {
 	struct str text cleanup_str = {0};
-	char *reason = NULL;
+	char *by, *reason = NULL;
 
-	assert_int_equal(command_parse_kill(&reason, "", 0, NULL), 0);
+	assert_int_equal(command_parse_kill(&by, &reason, "", 0, NULL), 0);
 	assert_null(reason);
-	assert_int_equal(command_parse_kill(&reason, "{}", 2, NULL), 0);
+	assert_int_equal(command_parse_kill(&by, &reason, "{}", 2, NULL), 0);
 	assert_null(reason);
-	str_append(&text, "{\"reason\":\"a\\u001b[2Jb\"}");
-	assert_int_equal(command_parse_kill(&reason, text.text, text.length, NULL), 0);
+	assert_null(by);
+	str_append(&text, "{\"by\":\"sweep\\u001b1\",\"reason\":\"a\\u001b[2Jb\"}");
+	assert_int_equal(command_parse_kill(&by, &reason, text.text, text.length, NULL), 0);
+	assert_string_equal(by, "sweep?1");
 	assert_string_equal(reason, "a?[2Jb");
+	free(by);
 	free(reason);
 	str_truncate(&text, 0);
 	str_append_format(&text, "{\"reason\":\"%01025d\"}", 0);
-	assert_int_equal(command_parse_kill(&reason, text.text, text.length, NULL), -1);
+	assert_int_equal(command_parse_kill(&by, &reason, text.text, text.length, NULL), -1);
 	assert_null(reason);
 }
 

@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "executor/link.h"
 #include "executor/log_send.h"
+#include "logs/count.h"
 #include "logs/frame.h"
 
 #define LOGS "/v1/tasks/worker:1/logs/"
@@ -291,6 +292,103 @@ static void only_lines_that_have_the_text_are_sent(void **state)
 	reply_finish(&late);
 }
 
+/* Bytes in all; the last span's length is 0 if the answer says that there is no more. */
+static size_t count_bytes(const struct str *frames, struct log_span *last)
+{
+	const char *rest = frames->text;
+	size_t length = frames->length, bytes = 0;
+
+	while (log_frame_next(&rest, &length, last) > 0)
+		bytes += last->length;
+	assert_int_equal(length, 0);
+	return bytes;
+}
+
+static void a_limit_says_nothing_of_the_end(void **state)
+{
+	struct far *far = *state;
+	struct reply reply;
+	struct log_span last;
+
+	write_log(far, "stdout", "loss 1\nloss 2\nloss 3\n");
+	ask_stream(far->bed, &reply, LOGS "stdout?match=loss&frames=1&limit=10", NULL);
+	reply_wait(&reply);
+	assert_int_equal(count_bytes(&reply.text, &last), 10);
+	assert_int_equal(last.offset, 7);
+	assert_int_equal(last.length, 3);
+	reply_finish(&reply);
+	ask_stream(far->bed, &reply, LOGS "stdout?frames=1&limit=4", NULL);
+	reply_wait(&reply);
+	assert_int_equal(count_bytes(&reply.text, &last), 4);
+	assert_int_equal(last.length, 4);
+	reply_finish(&reply);
+}
+
+/* Whether a piece is full with it or not. */
+static void a_last_line_without_a_newline_is_sent_once(void **state)
+{
+	enum { LINE = 20, LINES = 2300, LEAST = 2030, MOST = 2110 }; /* in a piece: some 2050 */
+	struct far *far = *state;
+	struct str text cleanup_str = {0};
+	struct log_span last;
+	struct reply reply;
+
+	for (int i = 0; i < LINES; i++)
+		str_append_format(&text, "needle number %05d\n", i);
+	write_log(far, "stdout", text.text);
+	write_log(far, "stdout", "needle");
+	for (int lines = LEAST; lines < MOST; lines++) {
+		char *path cleanup_free = mem_printf(
+			LOGS "stdout?match=needle&frames=1&from=offset:%d", LINE * (LINES - lines));
+		ask_stream(far->bed, &reply, path, NULL);
+		reply_wait(&reply);
+		assert_int_equal(count_bytes(&reply.text, &last), LINE * lines + 6);
+		assert_int_equal(last.length, 0);
+		reply_finish(&reply);
+	}
+}
+
+/* Where its next search goes on, too; and how many lines there are, in steps. */
+static void what_an_executor_finds_has_a_place(void **state)
+{
+	struct far *far = *state;
+	struct str text cleanup_str = {0};
+	struct log_span span;
+	struct reply reply;
+
+	write_log(far, "stdout", "loss 1\nstep\nlo");
+	ask_stream(far->bed, &reply, LOGS "stdout?match=lo&frames=1", NULL);
+	reply_wait(&reply);
+	const char *rest = reply.text.text;
+	size_t length = reply.text.length;
+	const int64_t places[] = {0, 12, 12};
+	const size_t lengths[] = {7, 2, 0};
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(log_frame_next(&rest, &length, &span), 1);
+		assert_int_equal(span.offset, places[i]);
+		assert_int_equal(span.length, lengths[i]);
+	}
+	assert_int_equal(length, 0);
+	reply_finish(&reply);
+	char *next cleanup_free =
+		mem_printf(LOGS "stdout?match=loss&from=at:%llx:12", (unsigned long long)span.part);
+	write_log(far, "stdout", "ss 2\n");
+	expect_text(far, next, "loss 2\n");
+	for (int i = 0; i < LOG_COUNT_STEP / 4; i++)
+		str_append_format(&text, "abc\n");
+	write_log(far, "stderr", text.text);
+	write_log(far, "stderr", "more");
+	ask_stream(far->bed, &reply, LOGS "stderr?from=oldest&frames=1&count_lines=1", NULL);
+	reply_wait(&reply);
+	rest = reply.text.text;
+	length = reply.text.length;
+	assert_int_equal(log_frame_next(&rest, &length, &span), 1);
+	assert_int_equal(span.time_ms, LOG_COUNT_STEP / 4);
+	assert_int_equal(span.offset, LOG_COUNT_STEP);
+	assert_string_equal(rest, "0 0 0 0\n");
+	reply_finish(&reply);
+}
+
 /* The lines between two that are found are read once, and do not travel. */
 static void a_large_log_is_searched_where_it_is(void **state)
 {
@@ -331,7 +429,7 @@ static void another_follower_does_not_restart_a_search(void **state)
 	assert_int_equal(first.text.length, 0);
 	reply_wait_text(&first, "needle");
 	assert_string_equal(first.text.text, "needle\n");
-	reply_wait_text(&second, "needle\n0 0 0 0\n");
+	reply_wait_text(&second, "needle\n0 "); /* and where a next search goes on */
 	reply_finish(&first);
 	reply_finish(&second);
 }
@@ -604,6 +702,9 @@ int main(void)
 		on_far(they_are_followed_over_rotation_and_truncation),
 		on_far(what_is_larger_than_a_piece_comes_whole),
 		on_far(only_lines_that_have_the_text_are_sent),
+		on_far(a_limit_says_nothing_of_the_end),
+		on_far(a_last_line_without_a_newline_is_sent_once),
+		on_far(what_an_executor_finds_has_a_place),
 		on_far(a_large_log_is_searched_where_it_is),
 		on_far(another_follower_does_not_restart_a_search),
 		on_far(frames_tell_times_and_ends),

@@ -286,6 +286,19 @@ static void another_mark_is_left_alone(void **state)
 	assert_none_left();
 }
 
+static void trees_with_the_mark_are_spared(void **state)
+{
+	char *mark cleanup_free = mem_printf("TONY_SWEEP=end_%d", (int)getpid());
+
+	start_marked_daemon(mark);
+	start(nothing);
+	await(1);
+	assert_int_equal(proc_end_unspared(mark), 1);
+	assert_int_equal(proc_end_unspared(mark), 0);
+	assert_int_equal(proc_end_unspared(NULL), 1);
+	assert_none_left();
+}
+
 static void two_below(void)
 {
 	start(nothing);
@@ -420,6 +433,7 @@ int main(void)
 		life_test(the_mark_leads_to_what_left_the_tree),
 		life_test(who_is_ending_is_waited_for),
 		life_test(another_mark_is_left_alone),
+		life_test(trees_with_the_mark_are_spared),
 		life_test(the_protected_live_but_not_their_children),
 		life_test(other_trees_are_left_alone),
 		life_test(a_process_that_keeps_replacing_itself_is_caught),

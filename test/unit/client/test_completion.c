@@ -28,7 +28,7 @@ static int run_completion(void **state, const char *shell, const char *name)
 	assert_true(file >= 0 && saved >= 0);
 	fflush(stdout);
 	dup2(file, STDOUT_FILENO);
-	int code = verb_run(&verb_completion, shell ? 2 : 1, argv);
+	int code = verbs_run(&verb_completion, shell ? 2 : 1, argv);
 	fflush(stdout);
 	dup2(saved, STDOUT_FILENO);
 	close(saved);

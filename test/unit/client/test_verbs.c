@@ -608,7 +608,7 @@ static void the_options_of_each_verb_are_checked_before_it_runs(void **state)
 				    .check = refuse,
 				    .run = succeed};
 		verb.operands = operands;
-		assert_int_equal(verb_run(&verb, 1, arguments), EXIT_CODE_USAGE);
+		assert_int_equal(verbs_run(&verb, 1, arguments), EXIT_CODE_USAGE);
 	}
 }
 

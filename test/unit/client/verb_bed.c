@@ -267,7 +267,7 @@ static int call(const struct str_list *words)
 {
 #define CALL(name)                                                                                 \
 	if (str_equal(words->items[0], #name))                                                     \
-		return verb_run(&verb_##name, (int)words->count, words->items);
+		return verbs_run(&verb_##name, (int)words->count, words->items);
 	VERBS(CALL)
 #undef CALL
 	fail_msg("no verb %s", words->items[0]);

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -551,6 +552,52 @@ static void a_command_that_is_killed_is_the_hosts_end(void **state)
 	}
 }
 
+/* The state of a process, as proc(5) has it, and its parent. */
+static char state_of(pid_t pid, pid_t *parent)
+{
+	char *path cleanup_free = mem_printf("/proc/%d/stat", (int)pid);
+	char *text cleanup_free = fs_read_file(path, 4096, NULL, NULL);
+	char state = 0;
+
+	assert_non_null(text);
+	assert_int_equal(sscanf(text, "%*d (%*[^)]) %c %d", &state, parent), 2);
+	return state;
+}
+
+static bool is_pending(pid_t pid, int signal)
+{
+	char *path cleanup_free = mem_printf("/proc/%d/status", (int)pid);
+	char *text cleanup_free = fs_read_file(path, 8192, NULL, NULL);
+	const char *row = text ? strstr(text, "ShdPnd:") : NULL;
+
+	assert_non_null(row);
+	return strtoull(row + strlen("ShdPnd:"), NULL, 16) >> (signal - 1) & 1;
+}
+
+/* The host hears of its command's end after it has seen whoever asked go. */
+static void a_command_that_is_killed_with_whoever_asked_is_the_hosts_end_too(void **state)
+{
+	struct bed bed;
+
+	init(&bed, state);
+	start_host(&bed);
+	pid_t asking = rsh(NAME, "echo $$ >shell; exec sleep 1000");
+	pid_t shell = bed_await_number(state, "shell"), command, host;
+	state_of(shell, &command);
+	kill(command, SIGSTOP);
+	wait_until(state_of(command, &host) == 'T');
+	kill(shell, SIGKILL);
+	kill(asking, SIGKILL);
+	await_status(asking);
+	wait_until(is_pending(command, SIGTERM) && is_pending(command, SIGCHLD));
+	kill(command, SIGCONT);
+	int status = await_status(bed.host);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	bed.host = 0;
+	expect_log(&bed, "host.log", "a command was killed by SIGKILL");
+	finish(&bed);
+}
+
 static void whoever_asked_fails_when_the_host_is_gone(void **state)
 {
 	struct bed bed;
@@ -588,6 +635,7 @@ int main(void)
 		scratch_test(what_is_left_of_a_command_belongs_to_it),
 		scratch_test(what_escaped_is_ended_with_whoever_asked),
 		scratch_test(a_command_that_is_killed_is_the_hosts_end),
+		scratch_test(a_command_that_is_killed_with_whoever_asked_is_the_hosts_end_too),
 		scratch_test(whoever_asked_fails_when_the_host_is_gone),
 	};
 

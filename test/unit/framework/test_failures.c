@@ -22,6 +22,8 @@ static const struct row {
 	{"mpi", "There are not enough slots available in the system", NEVER, "mpirun"},
 	{"mpi", "An ORTE daemon has unexpectedly failed after launch", CLUSTERS_FAULT,
 	 "lost one of its machines"},
+	{"mpi", "An MPI communication peer process has unexpectedly disconnected.  This",
+	 PEERS_FAULT, "peers is gone"},
 	{"mpi", "mpirun was unable to launch the specified application", NEVER, "execute"},
 	{"horovod", "horovod.common.exceptions.HorovodInternalError: x", PEERS_FAULT, "peers"},
 	{"torchrun", "torch.distributed.elastic...RendezvousTimeoutError", PEERS_FAULT,
@@ -110,6 +112,37 @@ static void unknown_framework_has_no_rows(void **state)
 	assert_null(framework_failures(&job));
 }
 
+/* Those of a file, which the caller has; they stand where a built-in framework's do. */
+static void rows_of_a_file(void **state)
+{
+	char name[] = "own", text[] = "<framework name=\"own\"><chief types=\"lead\"/>"
+				      "<failure text=\"no lead\" then=\"blame-peer\"/>"
+				      "<failure text=\"lead\" then=\"blame-machine\" why=\"w\"/>"
+				      "<failure text=\"No module\"/><failure text=\"refused\"/>"
+				      "</framework>";
+	const struct job job = {.framework = name, .framework_file = text};
+	static const struct {
+		const char *headline, *why;
+		enum verdict verdict;
+	} rows[] = {
+		{"there is no lead", "it says \"no lead\"", PEERS_FAULT},
+		{"two leads", "w", CLUSTERS_FAULT},
+		{"No module named lead", "a module is missing: put it into the job's environment",
+		 NEVER},
+		{"Connection refused", "it says \"refused\"", AGAIN},
+		{"No Lead", NULL, AGAIN},
+	};
+
+	struct policy_row *failures cleanup_policy_rows = framework_failures(&job);
+	for (size_t i = 0; i < array_length(rows); i++) {
+		const struct cause cause = {
+			.kind = CAUSE_EXIT, .exit_code = 1, .headline = (char *)rows[i].headline};
+		const struct policy_row *row = policy_find(&cause, failures);
+		assert_int_equal(verdict_of(row), rows[i].verdict);
+		assert_true(str_equal(row->why, rows[i].why));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -118,6 +151,7 @@ int main(void)
 		cmocka_unit_test(other_frameworks_do_not_have_the_row),
 		cmocka_unit_test(machine_and_module_come_first),
 		cmocka_unit_test(unknown_framework_has_no_rows),
+		cmocka_unit_test(rows_of_a_file),
 	};
 
 	return cmocka_run_group_tests_name("what frameworks' last words mean", tests, NULL, NULL);

@@ -292,6 +292,31 @@ static void more_containers_than_nodes_are_asked_of_each_by_name(void **state)
 	rm_wait(&bed->rm, "ask p1 n0 1024m 1c yarn.io/gpu=2 label=fast; ask p2 n3 512m 2c; \n");
 }
 
+/* Others do as well, which is the scheduler's to say, and when. */
+static void nodes_near_the_data_are_asked_for_first(void **state)
+{
+	static char *hosts[] = {"h1", "h2", NULL}, *racks[] = {"/r", NULL};
+	static const struct str_list near_nodes = {hosts, 2}, near_racks = {racks, 1};
+	struct bed *bed = *state;
+
+	application_master_destroy(bed->am);
+	bed->kinds[PS].near_nodes = &near_nodes;
+	bed->kinds[PS].near_racks = &near_racks;
+	open_master(bed);
+	application_master_want(bed->am, PS, 3);
+	rm_wait(&bed->rm, "ask p2 n2 512m 2c at h1; ask p2 n2 512m 2c at h2; "
+			  "ask p2 n3 512m 2c at /r; ask p2 n3 512m 2c; ");
+	rm_give(&bed->rm, 2, 2, 7, "h4", 1);
+	rm_beat(&bed->rm);
+	application_master_avoid(bed->am, "h1", true);
+	application_master_want(bed->am, PS, 1);
+	rm_wait(&bed->rm, "ask p2 n0 512m 2c at h1; ask p2 n1 512m 2c at h2; "
+			  "ask p2 n1 512m 2c at /r; ask p2 n1 512m 2c; ");
+	application_master_want(bed->am, PS, 0);
+	rm_wait(&bed->rm, "ask p2 n0 512m 2c at h1; ask p2 n0 512m 2c at h2; "
+			  "ask p2 n0 512m 2c at /r; ask p2 n0 512m 2c; ");
+}
+
 static void surplus_is_given_back(void **state)
 {
 	struct bed *bed = *state;
@@ -532,6 +557,7 @@ int main(void)
 		TEST(asks_of_one_turn_go_out_together),
 		TEST(what_came_is_not_said_again),
 		TEST(more_containers_than_nodes_are_asked_of_each_by_name),
+		TEST(nodes_near_the_data_are_asked_for_first),
 		TEST(surplus_is_given_back),
 		TEST(placed_containers_are_asked_for_one_by_one),
 		TEST(what_is_against_the_rules_is_refused),

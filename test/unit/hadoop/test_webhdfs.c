@@ -140,6 +140,8 @@ static void test_verdicts(void **state)
 		{403, EXCEPTION("AccessControlException", "Permission denied: user=bob"),
 		 WEBHDFS_REFUSED, ERR_DENIED,
 		 "AccessControlException: Permission denied: user=bob"},
+		{403, EXCEPTION("ParentNotDirectoryException", "/f (is not a directory)"),
+		 WEBHDFS_REFUSED, ERR_DENIED, "/f (is not a directory)"},
 		{401, EXCEPTION("SecurityException", "x"), WEBHDFS_REFUSED, ERR_DENIED, "x"},
 		{403, EXCEPTION("NSQuotaExceededException", "quota"), WEBHDFS_REFUSED,
 		 ERR_STORE_FULL, "NSQuotaExceededException: quota"},

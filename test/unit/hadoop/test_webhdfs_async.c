@@ -22,10 +22,11 @@
 	     "{\"RemoteException\":{\"exception\":\"" class "\",\"javaClassName\":"                \
 							    "\"x." class "\",\"message\":"         \
 									 "\"" message "\"}}")
-#define STANDBY	  EXCEPTION("403", "StandbyException", "state standby")
-#define TRUE	  JSON("200", "{\"boolean\":true}")
-#define NOT_FOUND EXCEPTION("404", "FileNotFoundException", "File does not exist: /a")
-#define LOCATION  JSON("200", "{\"Location\":\"http://@/data?op=X\"}")
+#define STANDBY	    EXCEPTION("403", "StandbyException", "state standby")
+#define TRUE	    JSON("200", "{\"boolean\":true}")
+#define NOT_FOUND   EXCEPTION("404", "FileNotFoundException", "File does not exist: /a")
+#define LOCATION    JSON("200", "{\"Location\":\"http://@/data?op=X\"}")
+#define BLOCKS(...) JSON("200", "{\"LocatedBlocks\":{\"locatedBlocks\":[" __VA_ARGS__ "]}}")
 #define STATUS                                                                                     \
 	JSON("200", "{\"FileStatus\":{\"group\":\"g\",\"length\":7,\"modificationTime\":5,"        \
 		    "\"owner\":\"o\",\"pathSuffix\":\"\",\"permission\":\"644\","                  \
@@ -41,6 +42,7 @@ struct bed {
 	int64_t length; /* of a file; -1: none */
 	struct err err;
 	bool destroys;
+	struct webhdfs_call *pauses; /* at an entry; NULL: none */
 };
 
 static struct webhdfs_async *connect_to(struct event_base *base, const char *const *urls,
@@ -166,6 +168,8 @@ static void on_entry(void *data, const struct webhdfs_file *file)
 
 	str_append_format(&bed->entries, "%s %lld %lld%s;", file->name, (long long)file->length,
 			  (long long)file->modified_ms, file->is_directory ? " d" : "");
+	if (bed->pauses)
+		webhdfs_call_pause(bed->pauses);
 }
 
 #define ENTRY(name, type)                                                                          \
@@ -191,6 +195,55 @@ static void test_directory_and_time(void **state)
 	assert_int_equal(bed.err.kind, ERR_NOT_FOUND);
 	wait_for(&bed, webhdfs_async_set_times(bed.client, "/a", 1700000000123, -1, on_done, &bed));
 	assert_null(bed.err.message);
+	str_finish(&bed.entries);
+	close_bed(&bed);
+}
+
+#define BATCH(left, ...)                                                                           \
+	JSON("200", "{\"DirectoryListing\":{\"partialListing\":{\"FileStatuses\":{\"FileStatus\":" \
+		    "[" __VA_ARGS__ "]}},\"remainingEntries\":" left "}}")
+
+static void test_long_list_comes_in_parts_as_there_is_room(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, false,
+	     {"GET /webhdfs/v1/d?op=LISTSTATUS_BATCH&user.name=alice ",
+	      BATCH("1", ENTRY("a", "FILE") "," ENTRY("b c", "FILE"))},
+	     {"GET /webhdfs/v1/d?op=LISTSTATUS_BATCH&user.name=alice&startAfter=b%20c ",
+	      BATCH("0", ENTRY("d", "DIRECTORY"))},
+	     {"op=LISTSTATUS_BATCH&user.name=alice ", BATCH("1", )});
+	bed.pauses = webhdfs_async_list_long(bed.client, "/d", on_entry, on_done, &bed);
+	while (bed.entries.length == 0)
+		event_base_loop(bed.base, EVLOOP_ONCE);
+	assert_int_equal(event_base_loop(bed.base, EVLOOP_NONBLOCK), 1); /* nothing is asked */
+	assert_string_equal(str_text(&bed.entries), "a 7 5;b c 7 5;");
+	webhdfs_call_resume(bed.pauses);
+	wait_for(&bed, mem_steal(&bed.pauses));
+	assert_null(bed.err.message);
+	assert_string_equal(str_text(&bed.entries), "a 7 5;b c 7 5;d 7 5 d;");
+	/* A server that promises more and has none is not asked for ever. */
+	wait_for(&bed, webhdfs_async_list_long(bed.client, "/d", on_entry, on_done, &bed));
+	assert_int_equal(bed.err.kind, ERR_INPUT);
+	str_finish(&bed.entries);
+	close_bed(&bed);
+}
+
+static void test_long_list_of_a_router_comes_at_once(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, false,
+	     {"op=LISTSTATUS_BATCH",
+	      EXCEPTION("400", "UnsupportedOperationException", "not supported")},
+	     {"op=LISTSTATUS&",
+	      JSON("200", "{\"FileStatuses\":{\"FileStatus\":[" ENTRY("a", "FILE") "]}}")},
+	     {"op=LISTSTATUS&", JSON("200", "{\"FileStatuses\":{\"FileStatus\":[]}}")});
+	for (int i = 0; i < 2; i++) {
+		wait_for(&bed, webhdfs_async_list_long(bed.client, "/d", on_entry, on_done, &bed));
+		assert_null(bed.err.message);
+	}
+	assert_string_equal(str_text(&bed.entries), "a 7 5;");
 	str_finish(&bed.entries);
 	close_bed(&bed);
 }
@@ -343,6 +396,7 @@ static void test_file_comes_down_whole_whatever_happens(void **state)
 
 	OPEN(&bed, false, {"GET /webhdfs/v1/a?op=OPEN", LOCATION},
 	     {"GET /data?op=X ", "200 X\r\nConnection: close\r\nContent-Length: 9\r\n\r\nall"},
+	     {"GET /webhdfs/v1/a?op=GET_BLOCK_LOCATIONS", BLOCKS()},
 	     {"GET /webhdfs/v1/a?op=OPEN", LOCATION}, {"GET /data?op=X ", JSON("200", "all of it")},
 	     {"GET /webhdfs/v1/a?op=OPEN&user.name=alice&offset=4&length=3", LOCATION},
 	     {"GET /data?op=X ", JSON("200", "newest")}, {"GET /webhdfs/v1/a?op=OPEN", NOT_FOUND});
@@ -359,6 +413,73 @@ static void test_file_comes_down_whole_whatever_happens(void **state)
 	wait_for(&bed, webhdfs_async_download(bed.client, "/a", fd, 0, 9, NULL, on_done, &bed));
 	assert_int_equal(bed.err.kind, ERR_NOT_FOUND);
 	close(fd);
+	close_bed(&bed);
+}
+
+static bool on_bytes(void *data, const char *bytes, size_t length)
+{
+	struct bed *bed = data;
+
+	str_append_bytes(&bed->entries, bytes, length);
+	return true;
+}
+
+#define PLACE(host, ports)                                                                         \
+	"{\"hostName\":\"" host "\",\"ipAddr\":\"10.0.0.1\",\"xferPort\":9866," ports "}"
+#define BLOCK(offset, ...)                                                                         \
+	"{\"startOffset\":" offset ",\"block\":{\"numBytes\":9},\"locations\":[" __VA_ARGS__ "]}"
+
+static void test_another_data_node_sends_what_one_fails_to(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, false,
+	     {"GET /webhdfs/v1/a?op=OPEN&user.name=alice&offset=3&length=6&noredirect=true ",
+	      JSON("200", "{\"Location\":\"http://127.0.0.1:1/nobody\"}")},
+	     {"GET /webhdfs/v1/a?op=GET_BLOCK_LOCATIONS&user.name=alice&offset=3&length=1 ",
+	      BLOCKS(BLOCK("0", PLACE("127.0.0.1",
+				      "\"infoPort\":1") "," PLACE("dn2", "\"infoSecurePort\":1")))},
+	     {"op=OPEN&user.name=alice&offset=3&length=6&excludedatanodes=10.0.0.1:9866&",
+	      LOCATION},
+	     {"GET /data?op=X ", "200 X\r\nConnection: close\r\nContent-Length: 6\r\n\r\nab"},
+	     /* None is known to have the rest: whichever the NameNode names is tried again. */
+	     {"op=GET_BLOCK_LOCATIONS&user.name=alice&offset=5&length=1 ",
+	      BLOCKS(BLOCK("0", PLACE("dn2", "\"infoPort\":1")))},
+	     {"op=OPEN&user.name=alice&offset=5&length=4&noredirect=true ", LOCATION},
+	     {"GET /data?op=X ", JSON("200", "cdef")});
+	wait_for(&bed, webhdfs_async_stream(bed.client, "/a", 3, 6, on_bytes, on_done, &bed));
+	assert_null(bed.err.message);
+	assert_string_equal(str_text(&bed.entries), "abcdef");
+	str_finish(&bed.entries);
+	close_bed(&bed);
+}
+
+static void on_block(void *data, const struct webhdfs_block *block)
+{
+	struct bed *bed = data;
+
+	str_append_format(&bed->entries, "%lld+%lld", (long long)block->offset,
+			  (long long)block->length);
+	for (size_t i = 0; i < block->place_count; i++)
+		str_append_format(&bed->entries, " %s", block->places[i].host);
+	str_append(&bed->entries, ";");
+}
+
+static void test_blocks(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, false,
+	     {"GET /webhdfs/v1/a?op=GET_BLOCK_LOCATIONS&user.name=alice ",
+	      BLOCKS(BLOCK("0", PLACE("dn1", "\"infoPort\":1") "," PLACE(
+					"dn2", "\"infoPort\":2")) "," BLOCK("9", ))},
+	     {"op=GET_BLOCK_LOCATIONS", NOT_FOUND});
+	wait_for(&bed, webhdfs_async_blocks(bed.client, "/a", on_block, on_done, &bed));
+	assert_null(bed.err.message);
+	assert_string_equal(str_text(&bed.entries), "0+9 dn1 dn2;9+9;");
+	wait_for(&bed, webhdfs_async_blocks(bed.client, "/a", on_block, on_done, &bed));
+	assert_int_equal(bed.err.kind, ERR_NOT_FOUND);
+	str_finish(&bed.entries);
 	close_bed(&bed);
 }
 
@@ -618,12 +739,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_directory_and_time),
+		cmocka_unit_test(test_long_list_comes_in_parts_as_there_is_room),
+		cmocka_unit_test(test_long_list_of_a_router_comes_at_once),
 		cmocka_unit_test(test_file_goes_up_whole_whatever_happens),
 		cmocka_unit_test(test_full_is_told_once_with_what_is_free),
 		cmocka_unit_test(test_a_wait_is_told_with_its_reason),
 		cmocka_unit_test(test_a_silence_is_told_with_its_limit),
 		cmocka_unit_test(test_bytes_are_appended_once),
 		cmocka_unit_test(test_file_comes_down_whole_whatever_happens),
+		cmocka_unit_test(test_another_data_node_sends_what_one_fails_to),
+		cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_file_that_cannot_be_written),
 		cmocka_unit_test(test_gateway),
 		cmocka_unit_test(test_pair_of_name_nodes),

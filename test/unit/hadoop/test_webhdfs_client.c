@@ -374,9 +374,10 @@ static void test_read(void **state)
 	      LOCATION},
 	     {"GET /data", JSON("200", "3456 and more than was asked for")},
 	     {"offset=0&length=6&noredirect=true", LOCATION},
-	     {"GET /data", "200 X\r\nContent-Length: 6\r\n\r\nab"}, {"offset=2&length=4", LOCATION},
-	     {"GET /data", JSON("200", "cdef")}, {"op=OPEN", LOCATION},
-	     {"GET /data", JSON("200", "xyz")}, {"op=OPEN", NOT_FOUND});
+	     {"GET /data", "200 X\r\nContent-Length: 6\r\n\r\nab"},
+	     {"op=GET_BLOCK_LOCATIONS&user.name=alice&offset=2&length=1 ", NOT_FOUND},
+	     {"offset=2&length=4", LOCATION}, {"GET /data", JSON("200", "cdef")},
+	     {"op=OPEN", LOCATION}, {"GET /data", JSON("200", "xyz")}, {"op=OPEN", NOT_FOUND});
 	assert_int_equal(webhdfs_read(bed.client, "/a", 3, 4, take, &got, &bed.err), 0);
 	assert_string_equal(got.text, "3456");
 	str_truncate(&got, 0);

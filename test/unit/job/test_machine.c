@@ -603,6 +603,28 @@ static void test_restart_by_user_costs_nothing(void **state)
 	bed_destroy(bed);
 }
 
+static bool is_noted(const struct bed *bed, const char *text)
+{
+	for (size_t i = 0; i < bed->actions.count; i++)
+		if (bed->actions.items[i].kind == ACTION_NOTE &&
+		    strcmp(bed->actions.items[i].text, text) == 0)
+			return true;
+	return false;
+}
+
+static void test_restart_names_another_user(void **state)
+{
+	struct bed *bed = running("worker=2");
+	const struct cause by = {.text = "ada"};
+	struct machine_event event = {.kind = EVENT_RESTART_TASK, .task = 1, .cause = &by};
+	assert_true(machine_handle(bed->machine, &event, bed->now, &bed->actions));
+	assert_true(is_noted(bed, "worker:1 is restarted by ada"));
+	event = (struct machine_event){.kind = EVENT_RESTART_TASK, .task = 0};
+	assert_true(machine_handle(bed->machine, &event, bed->now, &bed->actions));
+	assert_true(is_noted(bed, "worker:0 is restarted by the user"));
+	bed_destroy(bed);
+}
+
 static void test_ends_even_if_a_container_never_does(void **state)
 {
 	struct bed *bed = running("worker=1");
@@ -727,6 +749,7 @@ int main(void)
 		cmocka_unit_test(test_group_timeout),
 		cmocka_unit_test(test_ignored_group_timeout),
 		cmocka_unit_test(test_restart_by_user_costs_nothing),
+		cmocka_unit_test(test_restart_names_another_user),
 		cmocka_unit_test(test_ends_even_if_a_container_never_does),
 		cmocka_unit_test(test_pauses_double_up_to_64_times_the_first),
 		cmocka_unit_test(test_lost_node_has_a_pause_at_once),

@@ -3,10 +3,14 @@
 #include "../base/scratch.h"
 #include "../base/test.h"
 
+#include <stdio.h>
+
 #include "base/mem.h"
 #include "base/str.h"
+#include "logs/count.h"
 #include "logs/file.h"
 #include "logs/filter.h"
+#include "logs/lines.h"
 #include "logs/regex.h"
 
 static void texts_without_which_no_line_matches(void **state)
@@ -96,6 +100,12 @@ static struct log_source *open_found(void **state, const char *text)
 	return log_filter_open(log_file_open(scratch_path(state, "stdout")), &search);
 }
 
+static struct log_source *open_counts(void **state)
+{
+	return log_filter_open(log_file_open(scratch_path(state, "stdout")),
+			       &(struct log_search){.counts = true});
+}
+
 /* Another reader goes on there, on whichever machine. */
 static void a_search_goes_on_where_it_was(void **state)
 {
@@ -123,6 +133,117 @@ static void a_search_goes_on_where_it_was(void **state)
 	assert_text_freed(read_found(found), "21:ax");
 	log_source_destroy(found);
 	log_source_destroy(other);
+}
+
+/* The next search takes what was written since, and begins with the line that was not whole. */
+static void a_line_that_is_not_whole_ends_a_search(void **state)
+{
+	for (int finds = 0; finds < 2; finds++) {
+		struct log_source *found = open_found(state, finds ? "begun" : "ended");
+		char position[LOG_POSITION_SIZE];
+
+		found->takes_begun = true;
+		scratch_write(state, "stdout", "no\nbegun", 0600);
+		assert_text_freed(read_found(found), finds ? "3:begun" : "");
+		scratch_append(state, "stdout", " and ended\nbegun, ended\n");
+		assert_text_freed(read_found(found), "");
+		log_source_tell(found, position);
+		assert_int_equal(log_source_seek(found, position), 0);
+		assert_text_freed(read_found(found), "3:begun and ended\n19:begun, ended\n");
+		log_source_destroy(found);
+	}
+}
+
+static void write_long_line(void **state, const char *end)
+{
+	struct str text cleanup_str = {0};
+
+	for (int i = 0; i < LOG_LINE_CAP + 4; i++)
+		str_append(&text, "y");
+	str_append(&text, end);
+	scratch_write(state, "stdout", text.text, 0600);
+}
+
+/* The identity of the part that is written now, from what a search finds there. */
+static uint64_t part_of(void **state, const char *text)
+{
+	struct log_source *found = open_found(state, text);
+	struct log_span span;
+
+	found->takes_begun = true;
+	assert_true(log_source_next(found, 1, &span));
+	log_source_destroy(found);
+	return span.part;
+}
+
+static void assert_found_from(struct log_source *found, uint64_t part, int64_t offset,
+			      const char *text)
+{
+	const struct log_position at = {.kind = LOG_AT_PART, .part = part, .number = offset};
+
+	log_source_go(found, &at);
+	assert_text_freed(read_found(found), text);
+}
+
+/* An answer breaks off wherever its limit is, also in the midst of the text. */
+static void the_rest_of_a_line_is_told_if_the_line_is_found(void **state)
+{
+	struct log_source *found = open_found(state, "needle");
+
+	scratch_write(state, "stdout", "a needle 1\nanother\nneedle 2\n", 0600);
+	uint64_t part = part_of(state, "needle");
+	assert_found_from(found, part, 5, "5:dle 1\n19:needle 2\n");
+	assert_found_from(found, part, 9, "9:1\n19:needle 2\n");
+	assert_found_from(found, part, 10, "10:\n19:needle 2\n");
+	assert_found_from(found, part, 11, "19:needle 2\n");
+	assert_found_from(found, part, 14, "19:needle 2\n");
+	log_source_destroy(found);
+}
+
+/* Its pieces are lines of their own, of which none is told that was not found. */
+static void the_rest_of_a_long_line_is_no_line_that_was_found(void **state)
+{
+	struct log_source *found = open_found(state, "needle");
+	char position[LOG_POSITION_SIZE];
+
+	found->takes_begun = true;
+	write_long_line(state, "");
+	assert_text_freed(read_found(found), "");
+	log_source_tell(found, position);
+	assert_int_equal(log_source_seek(found, position), 0);
+	assert_text_freed(read_found(found), "");
+	write_long_line(state, "\nneedle\n");
+	assert_found_from(found, part_of(state, "y"), LOG_LINE_CAP, "65541:needle\n");
+	log_source_destroy(found);
+}
+
+static void the_first_line_of_a_part_is_not_the_rest_of_one_before(void **state)
+{
+	struct log_source *found = open_found(state, "needle");
+
+	scratch_write(state, "stdout", "no\na needle", 0600);
+	uint64_t part = part_of(state, "needle");
+	assert_int_equal(rename(scratch_path(state, "stdout"), scratch_path(state, "stdout.1")), 0);
+	scratch_write(state, "stdout", "zzz\n", 0600);
+	assert_found_from(found, part, 11, "");
+	assert_found_from(found, part, 7, "7:edle");
+	log_source_destroy(found);
+}
+
+/* As after the end of a search that follows: it stays where it was. */
+static void a_search_that_began_within_a_line_goes_on_there(void **state)
+{
+	struct log_source *found = open_found(state, "needle");
+	char position[LOG_POSITION_SIZE];
+
+	scratch_write(state, "stdout", "a needle", 0600);
+	uint64_t part = part_of(state, "needle");
+	assert_found_from(found, part, 5, "");
+	log_source_tell(found, position);
+	scratch_append(state, "stdout", " 1\n");
+	assert_int_equal(log_source_seek(found, position), 0);
+	assert_text_freed(read_found(found), "5:dle 1\n");
+	log_source_destroy(found);
 }
 
 /* A search has had its turn after so many of these lines, whether it finds them or not. */
@@ -160,13 +281,63 @@ static void a_search_gives_others_their_turn(void **state)
 	assert_turns(state, "x\nb", line, LOG_TURN / LOG_LINE_WORK / 4);
 }
 
+/* As one reader after the other gets them: "LINES:OFFSET " of each span. */
+static char *read_counts(struct log_source *counts)
+{
+	struct str text = {0};
+	struct log_span span;
+
+	do {
+		while (log_source_next(counts, 1, &span)) {
+			assert_int_equal(span.length, 1);
+			str_append_format(&text, "%d:%d ", (int)span.time_ms, (int)span.offset);
+		}
+	} while (counts->is_busy);
+	return str_steal(&text);
+}
+
+/* promise: S63 */
+static void lines_are_counted_in_turns(void **state)
+{
+	enum { LINES = 3 * LOG_COUNT_STEP / 64 + 1 }; /* and a half */
+	struct str all cleanup_str = {0};
+	char position[LOG_POSITION_SIZE];
+	struct log_span span;
+	int turns = 0;
+
+	for (int i = 0; i < LINES; i++)
+		str_append_format(&all, "%063d\n", i);
+	str_append(&all, "begun");
+	scratch_write(state, "stdout.1", "old\n", 0600);
+	scratch_write(state, "stdout", all.text, 0600);
+	struct log_source *counts = open_counts(state);
+	while (!log_source_next(counts, LOG_SPAN_MAX, &span) && counts->is_busy)
+		turns++;
+	assert_int_equal(turns, LOG_COUNT_STEP / LOG_TURN - 1); /* it is told in the last one */
+	assert_int_equal(span.time_ms, LOG_COUNT_STEP / 64);
+	log_source_next(counts, LOG_SPAN_MAX, &span); /* within the next step */
+	log_source_tell(counts, position);
+	struct log_source *other = open_counts(state);
+	assert_int_equal(log_source_seek(other, position), 0);
+	assert_text_freed(read_counts(counts), "16384:2097152 16384:3145728 ");
+	assert_text_freed(read_counts(other), "16384:2097152 16384:3145728 ");
+	log_source_destroy(counts);
+	log_source_destroy(other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_without_which_no_line_matches),
 		cmocka_unit_test(a_text_is_found),
 		scratch_test(a_search_goes_on_where_it_was),
+		scratch_test(a_line_that_is_not_whole_ends_a_search),
+		scratch_test(the_rest_of_a_line_is_told_if_the_line_is_found),
+		scratch_test(the_rest_of_a_long_line_is_no_line_that_was_found),
+		scratch_test(the_first_line_of_a_part_is_not_the_rest_of_one_before),
+		scratch_test(a_search_that_began_within_a_line_goes_on_there),
 		scratch_test(a_search_gives_others_their_turn),
+		scratch_test(lines_are_counted_in_turns),
 	};
 
 	return cmocka_run_group_tests_name("log search", tests, NULL, NULL);

@@ -1,8 +1,10 @@
-/* A kept log is sent whole, or says that it is not. */
+/* A kept log is sent whole, or says that it is not; a search of it says where the next one goes on.
+ */
 #include "../base/patience.h"
 #include "../base/test.h"
 
 #include <event2/event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -37,6 +39,11 @@ static void go(struct log_source *base, const struct log_position *position)
 {
 }
 
+static void tell(const struct log_source *base, char *position)
+{
+	snprintf(position, LOG_POSITION_SIZE, "at:7:4");
+}
+
 static void destroy(struct log_source *base)
 {
 	free(base);
@@ -44,7 +51,8 @@ static void destroy(struct log_source *base)
 
 static void on_log(void *data, struct http_request *request)
 {
-	static const struct log_source_ops ops = {.next = next, .go = go, .destroy = destroy};
+	static const struct log_source_ops ops = {
+		.next = next, .go = go, .tell = tell, .destroy = destroy};
 	struct log_question question cleanup_log_question = {0};
 	struct fake_log *fake = mem_alloc(sizeof(*fake));
 
@@ -88,9 +96,10 @@ static void a_log_that_cannot_be_read_on_is_cut(void **state)
 	if (pid == 0)
 		serve(base);
 	expect(address, "stdout?frames=1", "0 0 0 4\na\nb\n0 0 0 0\n");
+	expect(address, "stdout?frames=1&match=b", "0 0 2 2\nb\n0 7 4 0\n");
 	expect(address, "stderr?frames=1", "0 0 0 4\na\nb\n0 1 0 0\n");
 	expect(address, "stderr?frames=1&match=b", "0 0 2 2\nb\n0 1 0 0\n");
-	expect(address, "stderr?frames=1&limit=2", "0 0 0 2\na\n0 0 0 0\n");
+	expect(address, "stderr?frames=1&limit=2", "0 0 0 2\na\n");
 	expect(address, "stderr", "a\nb\n");
 	kill(pid, SIGTERM);
 	waitpid(pid, NULL, 0);

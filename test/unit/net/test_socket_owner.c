@@ -200,13 +200,17 @@ static void test_at_any_address_the_one_who_is_not_trusted_is_told(void **state)
 	struct str_list others cleanup_str_list = {0};
 	struct net_address address;
 
-	become(stranger());
-	int theirs = listen_at("127.0.0.9", &address);
-	int port = net_address_port(&address);
-	become(0);
-	int ours = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	net_address_from_host("127.0.0.1", port, &address);
-	assert_int_equal(bind(ours, (struct sockaddr *)&address.storage, address.length), 0);
+	int theirs = -1, ours = -1, port = 0;
+	do { /* other programs of the machine may have the port at one of the addresses */
+		close(theirs);
+		close(ours);
+		become(stranger());
+		theirs = listen_at("127.0.0.9", &address);
+		port = net_address_port(&address);
+		become(0);
+		ours = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		net_address_from_host("127.0.0.1", port, &address);
+	} while (bind(ours, (struct sockaddr *)&address.storage, address.length) < 0);
 	assert_int_equal(listen(ours, 8), 0);
 	assert_listener("127.0.0.1", port, NULL, geteuid());
 	assert_listener("127.0.0.9", port, NULL, stranger());

@@ -375,10 +375,10 @@ static void a_live_job_is_its_users_until_its_acl_is_told(void **state)
 	       "");
 	expect(index, (struct portal_query){.viewer = named(&viewer, "bob", ""), .name = "live"},
 	       "5");
-	assert_int_equal(portal_index_without_acl(index, &unknown, NULL), 0);
+	assert_int_equal(portal_index_without_acls(index, &unknown, NULL), 0);
 	assert_int_equal(unknown.count, 1);
 	assert_string_equal(unknown.items[0], "tony-5");
-	assert_int_equal(portal_index_set_acl(index, "tony-5", "carol", NULL), 0);
+	assert_int_equal(portal_index_set_acls(index, "tony-5", "carol", "dave", NULL), 0);
 	live.state = JOB_RUNNING;
 	put(index, &live, 0);
 	expect(index, (struct portal_query){.viewer = named(&viewer, "carol", ""), .name = "live"},
@@ -386,8 +386,8 @@ static void a_live_job_is_its_users_until_its_acl_is_told(void **state)
 	expect(index,
 	       (struct portal_query){.viewer = named(&viewer, "dave", "staff"), .name = "live"},
 	       "");
-	assert_int_equal(portal_index_set_acl(index, "tony-5", NULL, NULL), 0);
-	assert_int_equal(portal_index_without_acl(index, &none, NULL), 0);
+	assert_int_equal(portal_index_set_acls(index, "tony-5", NULL, NULL, NULL), 0);
+	assert_int_equal(portal_index_without_acls(index, &none, NULL), 0);
 	assert_int_equal(none.count, 0);
 	expect(index, (struct portal_query){.viewer = named(&viewer, "carol", ""), .name = "live"},
 	       "");

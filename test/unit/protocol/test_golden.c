@@ -127,7 +127,9 @@ static const struct {
 	 ",\"logs\":[{\"log\":\"stdout\",\"number\":17,\"from\":\"tail:10\",\"wait\":true},"
 	 "{\"log\":\"executor\",\"number\":18,\"from\":\"oldest\",\"wait\":false},"
 	 "{\"log\":\"stderr\",\"number\":19,\"from\":\"oldest\",\"wait\":false,"
-	 "\"match\":\"error\\nloss\",\"ignore_case\":true,\"begun\":true}],"
+	 "\"match\":\"error\\nloss\",\"ignore_case\":true,\"begun\":true},"
+	 "{\"log\":\"stdout\",\"number\":20,\"from\":\"at:a1:0\",\"wait\":false,\"count_lines\":"
+	 "true}],"
 	 "\"preempted\":true,\"numbers\":5}"},
 	{"{\"am_attempt\":3,\"order\":\"run\",\"epoch\":1,\"restart\":0", "",
 	 ",\"tokens\":{\"number\":1795000000000,\"bytes\":\"SERUUw==\"}}"},

@@ -515,6 +515,33 @@ static void trouble_that_stays_is_told_until_it_is_over(void **state)
 	event_base_free(bed.base);
 }
 
+/* The list of splits changes only once. */
+static void a_file_that_could_not_be_kept_follows_the_next_change_of_another(void **state)
+{
+	struct bed bed = {.state = state, .base = event_base_new()};
+	const struct journal_writer writer = {may_write, &bed};
+	struct err err cleanup_err = {0};
+
+	scratch_write(state, SCHEDULER_SPLIT_LIST, "items", 0600);
+	scratch_write(state, SCHEDULER_SPLIT_STATE, "some", 0600);
+	bed.store = store_open(scratch_path(state, "shared/job"), NULL, 0, bed.base, &err);
+	struct file_copies *copies = file_copies_create(bed.store, &writer, on_troubled, &bed);
+	file_copies_written(copies, scratch_path(state, SCHEDULER_SPLIT_LIST));
+	file_copies_written(copies, scratch_path(state, SCHEDULER_SPLIT_STATE));
+	while (event_base_loop(bed.base, EVLOOP_ONCE) == 0 && !bed.trouble)
+		file_copies_written(copies, scratch_path(state, SCHEDULER_SPLIT_STATE));
+	scratch_write(state, "shared/job/file", "", 0600);
+	while (bed.trouble) {
+		file_copies_written(copies, scratch_path(state, SCHEDULER_SPLIT_STATE));
+		event_base_loop(bed.base, EVLOOP_ONCE);
+	}
+	assert_text_freed(scratch_read(state, "shared/job/" SCHEDULER_SPLIT_LIST), "items");
+	assert_text_freed(scratch_read(state, "shared/job/" SCHEDULER_SPLIT_STATE), "some");
+	file_copies_destroy(copies);
+	store_close(bed.store);
+	event_base_free(bed.base);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -534,6 +561,7 @@ int main(void)
 		scratch_test(without_a_write_the_end_is_at_once),
 		scratch_test(a_directory_keeps_it_for_the_next),
 		scratch_test(trouble_that_stays_is_told_until_it_is_over),
+		scratch_test(a_file_that_could_not_be_kept_follows_the_next_change_of_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

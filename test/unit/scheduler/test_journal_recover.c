@@ -202,6 +202,7 @@ static void hdfs_that_fails_for_a_while_is_asked_again(void **state)
 		JOURNALS,
 		OPENS,
 		{"GET /data", NULL},
+		{"op=GET_BLOCK_LOCATIONS", EXCEPTION("403", "SafeModeException")},
 		NO_NOTES,
 		JOURNALS,
 		OPENS,

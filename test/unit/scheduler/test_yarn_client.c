@@ -911,7 +911,7 @@ static void a_description_that_yarn_cannot_keep_is_refused(void **state)
 	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
 	configure(job, "tony.worker.command", long_value);
 	assert_int_equal(yarn_prepare(job, &door, &err), -1);
-	assert_non_null(strstr(err_message(&err), "the job's description takes 601 KiB; the "
+	assert_non_null(strstr(err_message(&err), "the job's description takes 602 KiB; the "
 						  "ResourceManager keeps it, 512 KiB at most"));
 	job_destroy(job);
 }
