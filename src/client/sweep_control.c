@@ -76,7 +76,7 @@ static int check_resumed(const struct job *job, const struct opened *resumed, st
 			       "--resume: %s is not that of %s, whose trials the sweep would take "
 			       "over; leave --resume out",
 			       key, resumed->id);
-	if (check_trials(job, resumed, err) < 0 || check_unresumed(resumed, err) < 0 ||
+	if (check_unresumed(resumed, err) < 0 || check_trials(job, resumed, err) < 0 ||
 	    sweep_trials(resumed->id, true, &left, err) < 0)
 		return -1;
 	return left.count == 0

@@ -65,6 +65,7 @@ def test_jobs_are_found_by_name_and_tag(tony, pair):
     assert waited.returncode == 9 and older in waited.stderr and newer in waited.stderr
     (tony.directory / pair.newer_tag).touch()
     assert tony.run("wait", newer).returncode == 0
+    pair.newer.ended_application()
     assert shown(tony, pair.name) == older, "it lives, be it older"
     assert listed(tony, "--tag", pair.tag) == [older] and listed(tony, "--all", "--tag", pair.tag) == both
     pair.end()
@@ -79,11 +80,13 @@ def test_kill_of_several_asks_for_all(tony, pair):
     assert pair.older.status()["state"] == pair.newer.status()["state"] == "running"
     assert tony.run("kill", "--tag", pair.tag, "--tag", pair.newer_tag).returncode == 0
     assert pair.newer.wait() == 8 and pair.older.status()["state"] == "running"
+    pair.newer.ended_application()
     assert tony.run("kill", pair.name).stdout == f"{pair.older.id} killed\n", "one alone lives"
     again = Pair(tony)
     answer = tony.run("kill", "--all", again.name)
     assert answer.returncode == 0 and answer.stdout.count(" killed\n") == 2, answer.stderr
     assert [job.wait() for job in (pair.older, again.older, again.newer)] == [8, 8, 8]
+    pair.older.ended_application()
     assert tony.run("kill", "--tag", pair.tag).returncode == 4
 
 
