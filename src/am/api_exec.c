@@ -124,7 +124,7 @@ static void open_session(struct api *api, struct http_request *request, int64_t 
 	if (!task)
 		return;
 	bool is_refused = !is_allowed(api);
-	const char *code = "conflict";
+	const char *code = is_refused ? "forbidden" : "conflict";
 	const char *obstacle =
 		is_refused ? "tony.am.allow-exec is false here" : find_obstacle(task, &code);
 	char *detail cleanup_free =
@@ -135,7 +135,7 @@ static void open_session(struct api *api, struct http_request *request, int64_t 
 			     : "done",
 		  detail);
 	if (obstacle) {
-		http_answer_error(request, 409, code, "%s: %s", name, obstacle);
+		http_answer_error(request, is_refused ? 403 : 409, code, "%s: %s", name, obstacle);
 		return;
 	}
 	struct api_session *session = mem_alloc(sizeof(*session));

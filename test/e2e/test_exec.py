@@ -257,7 +257,7 @@ def test_a_task_that_runs_no_program(tony):
 def test_an_administrator_forbids_it(tony):
     job = submit(tony, {"tony.am.allow-exec": "false"})
     answer = execute(tony, job, "true")
-    assert answer.returncode != 0 and "tony.am.allow-exec is false" in answer.stderr
+    assert answer.returncode == 6 and "tony.am.allow-exec is false" in answer.stderr
 
 
 @pytest.mark.promise("S98")

@@ -274,7 +274,7 @@ def test_what_is_refused(tony):
 def test_an_administrator_forbids_it(tony):
     job = submit(tony, {"tony.am.allow-exec": "false"})
     answer = tony.run("port-forward", job.id, "80")
-    assert answer.returncode != 0 and "tony.am.allow-exec is false" in answer.stderr
+    assert answer.returncode == 6 and "tony.am.allow-exec is false" in answer.stderr
 
 
 @pytest.mark.promise("S98")
