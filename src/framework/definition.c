@@ -218,6 +218,28 @@ static int read_text(struct reader *reader, const struct xml_node *node)
 	return 0;
 }
 
+static const struct xml_node *find_earlier(const struct xml_node *node, const char *attribute)
+{
+	for (const struct xml_node *earlier = node->parent->children; earlier != node;
+	     earlier = earlier->next)
+		if (str_equal(earlier->name, node->name) &&
+		    (!attribute || xml_attribute(earlier, attribute)))
+			return earlier;
+	return NULL;
+}
+
+static int check_only(const struct reader *reader, const struct xml_node *node,
+		      const char *attribute)
+{
+	const struct xml_node *earlier = find_earlier(node, attribute);
+
+	return !earlier ? 0
+			: refuse_taken(reader, node,
+				       mem_printf("<%s%s%s> is there twice, first in line %d",
+						  node->name, attribute ? " " : "",
+						  attribute ? attribute : "", earlier->line));
+}
+
 /* Of all failures, or of those whose program says a text. */
 static int read_failure(struct reader *reader, const struct xml_node *node)
 {
@@ -229,6 +251,8 @@ static int read_failure(struct reader *reader, const struct xml_node *node)
 		return -1;
 	if (!xml_attribute(node, "others"))
 		return refuse(reader, node, "<failure> needs the attribute \"others\" or \"text\"");
+	if (check_only(reader, node, "others") < 0)
+		return -1;
 	return read_choice(reader, node, "others", "stop", "go-on", &reader->out->stops_others);
 }
 
@@ -321,6 +345,9 @@ static int read_environment(struct reader *reader, const struct xml_node *node)
 
 	if (text && !of.of_ranks)
 		str_split(&of.types, text, ' ');
+	if (result == 0 && text && !of.of_ranks && of.types.count == 0)
+		result = refuse(reader, node,
+				"<environment>: of=\"\" names no type; leave it out for all tasks");
 	for (const struct xml_node *child = node->children; child && result == 0;
 	     child = child->next)
 		result = check_new(reader, node->children, child) < 0
@@ -341,24 +368,13 @@ static const struct {
 	{"tasks", read_tasks, true}, {"failure", read_failure}, {"environment", read_environment},
 };
 
-static const struct xml_node *find_earlier(const struct xml_node *node)
-{
-	const struct xml_node *earlier = node->parent->children;
-
-	while (!str_equal(earlier->name, node->name))
-		earlier = earlier->next;
-	return earlier == node ? NULL : earlier;
-}
-
 static int read_element(struct reader *reader, const struct xml_node *node)
 {
 	for (size_t i = 0; i < array_length(elements); i++) {
 		if (!str_equal(elements[i].name, node->name))
 			continue;
-		if (elements[i].is_single && find_earlier(node))
-			return refuse_taken(reader, node,
-					    mem_printf("<%s> is there twice, first in line %d",
-						       node->name, find_earlier(node)->line));
+		if (elements[i].is_single && check_only(reader, node, NULL) < 0)
+			return -1;
 		return elements[i].read(reader, node);
 	}
 	return refuse_taken(reader, node,

@@ -143,6 +143,8 @@ CHANGES = [
     ('of="lead"', 'of="lead leader"', ':15: <environment>: there is no <type> of the name "leader"'),
     ("{{world}}", "{{cluster.wrker}}", ':13: variable AVERAGING_SIZE: {{cluster.wrker}}: the job has no task type "wrker"'),
     ("  <failure", '  <chief types="worker"/>\n  <failure', ":6: <chief> is there twice, first in line 2"),
+    ("  <failure text", '  <failure others="stop"/>\n  <failure text', ":18: <failure others> is there twice, first in line 6"),
+    ('of="lead"', 'of=""', ':15: <environment>: of="" names no type; leave it out for all tasks'),
     ("</environment>", '<variable name="AVERAGING_LEAD"/></environment>', ":10: <variable>: AVERAGING_LEAD is there twice"),
     ('name="worker"', 'name="Lead Foo"', ':4: <type>: "Lead Foo" is no task type\'s name'),
     ('types="lead"', 'types="lead Foo"', ':2: <chief>: "Foo" is no task type\'s name'),
