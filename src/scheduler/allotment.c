@@ -249,12 +249,17 @@ static char *machine_text(const struct allotment *allotment, const struct lack *
 	return str_steal(&text);
 }
 
-/* Vcores only where they are counted. */
+/* Vcores only where they are counted. A job that has others for its work needs nothing itself. */
 static char *wants_text(const struct share *share, bool with_vcores)
 {
-	const struct share shown = {share->memory, with_vcores ? share->vcores : -1, share->gpus};
+	const struct share shown = {share->memory > 0 ? share->memory : -1,
+				    with_vcores && share->vcores > 0 ? share->vcores : -1,
+				    share->gpus};
+	char *text = share_text(&shown, " and ");
 
-	return share_text(&shown, " and ");
+	if (!*text)
+		mem_replace(&text, mem_strdup("its turn"));
+	return text;
 }
 
 char *allotment_waiting(const struct allotment *allotment, const struct share *need)

@@ -119,7 +119,7 @@ static void vcores_count_when_limited(void **state)
 	need.vcores = 2;
 	assert_false(allotment_fits(&allotment, &need));
 	assert_text_freed(allotment_waiting(&allotment, &need),
-			  "waits for 0 MiB and 2 vcores: 1 vcore free, job b holds 3 vcores");
+			  "waits for 2 vcores: 1 vcore free, job b holds 3 vcores");
 }
 
 static void gpus_are_never_shared(void **state)
@@ -229,6 +229,10 @@ static void the_text_names_what_lacks_and_who_holds_it(void **state)
 	need.memory = 1024;
 	assert_text_freed(allotment_waiting(&allotment, &need),
 			  "waits for 1.0 GiB: job c is first and waits for 4.0 GiB");
+	/* The task of a sweep needs nothing itself. */
+	need.memory = 0;
+	assert_text_freed(allotment_waiting(&allotment, &need),
+			  "waits for its turn: job c is first and waits for 4.0 GiB");
 }
 
 static void the_text_stays_short(void **state)
