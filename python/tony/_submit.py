@@ -170,7 +170,7 @@ def words(options: Mapping[str, Any]) -> Tuple[List[str], Dict[str, str]]:
         elif name in ("wait_for_capacity", "hold"):
             arguments += ["--" + name.replace("_", "-")] * bool(value)
         elif name in ("tags", "after"):
-            for item in value if isinstance(value, (list, tuple)) else [value]:
+            for item in value if isinstance(value, (list, tuple, set, frozenset)) else [value]:
                 word = item if name == "tags" else name_of(getattr(item, "id", item))
                 arguments += ["--tag" if name == "tags" else "--after", _text(name, word)]
         elif name == "env":

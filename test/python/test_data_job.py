@@ -296,11 +296,14 @@ def test_a_state_of_a_queue_is_of_its_files(home):
           "first = rows('a'); stream = first.records(); seen = [next(stream)['id'] for _ in range(7)]; state = first.state()\n"
           "print(sorted(seen + [row['id'] for row in rows('b').resume(state).records()]) == list(range(15)))\n"
           f"os.rename('{home.directory}/table/part-00000.avro', '{home.directory}/table/part-9.avro')\n"
-          "try: rows('c').resume(state)\nexcept Exception as error: print(type(error).__name__, error)\n")
+          "try: rows('c').resume(state)\nexcept Exception as error: print(type(error).__name__, error)\n"
+          "for queue in (None, {}):\n    try: rows('d').resume({**rows('d').state(), 'queue': queue})\n"
+          "    except Exception as error: print(type(error).__name__, error)\n")
     job = tony.submit("program.py", **SMALL)
     job.wait()
+    damaged = "BadSubmission resume: the state is damaged: its queue is none"
     assert [str(line) for line in job.logs(stream="stdout")] == [
-        "True", "BadSubmission resume: the state is of other files: some have come, gone or changed in length since"]
+        "True", "BadSubmission resume: the state is of other files: some have come, gone or changed in length since", damaged, damaged]
 
 
 def test_a_queue_of_nothing_ends(home):

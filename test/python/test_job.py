@@ -23,7 +23,7 @@ def wait_task(job, name, state="running"):
 @pytest.mark.promise("P1")
 def test_a_job_is_submitted_watched_and_read(home):
     Path("train.py").write_text("import sys; print('in', sys.argv[1:]); print('bad', file=sys.stderr)\n")
-    job = tony.submit("train.py", "--epochs", 3, workers=2, name="digits", tags=["sweep"], **SMALL)
+    job = tony.submit("train.py", "--epochs", 3, workers=2, name="digits", tags={"sweep"}, **SMALL)
     changes = []
     status = job.wait(on_change=changes.append)
     assert status.succeeded and status.ended and status.exit_code == 0 and status.name == "digits"

@@ -239,6 +239,8 @@ class Queue(Source):
         store, key = Store(), f"tony/data/{self._name}/{task.epoch}"
         self.claim()
         now, then = self._queue(), state["queue"]
+        if not isinstance(then, dict) or "items" not in then:
+            raise BadSubmission("resume: the state is damaged: its queue is none")
         if now["items"] != then["items"] or now["list"] != then.get("list", now["list"]):
             raise BadSubmission("resume: the state is of other files: some have come, gone or changed in length since")
         if rank == 0 and store.get(key) is None:
