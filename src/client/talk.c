@@ -15,7 +15,7 @@
 #include "base/proc.h"
 #include "client/task_channel.h"
 
-enum { PIECE = 16 * 1024, OUTPUT_CAP = 1 << 20 };
+enum { PIECE = 16 * 1024, OUTPUT_CAP = 1 << 20, NEWS_MS = 2000, LOOK_MS = 100 };
 
 struct talk {
 	const struct talk_options *options;
@@ -246,8 +246,52 @@ static int converse(struct talk *talk, struct err *err)
 	return talk->code;
 }
 
+/* ---- why it was cut off ------------------------------------------------------------------- */
+
+static const struct task_view *find_task(const struct talk_options *options)
+{
+	const struct opened *opened = options->opened;
+
+	return &opened->view->tasks[job_find_task(opened->job, options->task)];
+}
+
+static bool runs_on(const struct task_view *before, const struct task_view *now)
+{
+	return now->state == TASK_RUNNING && now->attempt == before->attempt &&
+	       now->epoch == before->epoch && now->restart == before->restart;
+}
+
+/* A command is killed with the task's program, and the journal tells of that end a moment later. */
+static int explain(const struct talk_options *options, const struct task_view *before, int code,
+		   struct err *err)
+{
+	const char *what = options->what ? options->what : "command";
+	struct opened *opened = options->opened;
+	bool runs = true;
+
+	if (code != PROC_SHELL_SIGNAL + SIGKILL && (code >= 0 || err->kind != ERR_UNREACHABLE))
+		return code;
+	for (int waited = 0; waited < NEWS_MS && (runs || opened->view->state == JOB_FINISHING);
+	     waited += LOOK_MS) {
+		opened_follow(opened, LOOK_MS, NULL, NULL, NULL);
+		runs = !opened->view->is_final && runs_on(before, find_task(options));
+	}
+	if (opened->view->is_final)
+		return err_set(err, ERR_NOT_FOUND, "%s has ended: %s, and the %s with it",
+			       opened->id, job_state_name(opened->view->state), what);
+	if (!runs)
+		return err_set(err, ERR_NOT_FOUND,
+			       "%s: its program has ended or is restarted, and the %s has ended "
+			       "with it",
+			       options->task, what);
+	return code;
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
 int talk_run(const struct talk_options *options, struct err *err)
 {
+	const struct task_view before = *find_task(options);
 	char *start cleanup_free = session_command_encode(options->command);
 	struct talk talk = {
 		.options = options, .takes_input = options->takes_input, .start = start};
@@ -265,5 +309,5 @@ int talk_run(const struct talk_options *options, struct err *err)
 	talk.base = create_base();
 	int code = converse(&talk, err);
 	event_base_free(talk.base);
-	return code;
+	return explain(options, &before, code, err);
 }

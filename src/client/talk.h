@@ -7,8 +7,9 @@
 #include "protocol/session.h"
 
 struct talk_options {
-	const struct opened *opened;
+	struct opened *opened; /* is read on where the command was cut off */
 	const char *task;
+	const char *what; /* the command is for users; NULL: "command" */
 	const struct session_command *command;
 	bool takes_input;
 	struct str *output; /* gets what the command writes, at most 1 MiB; NULL: it is shown */

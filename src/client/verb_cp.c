@@ -195,6 +195,7 @@ _Noreturn static void talk(struct transfer *transfer, const struct session_comma
 {
 	const struct talk_options options = {.opened = &transfer->opened,
 					     .task = transfer->task,
+					     .what = "copy",
 					     .command = command,
 					     .takes_input = !gives,
 					     .passed = on_passed,

@@ -10,8 +10,6 @@
 #include "client/task_channel.h"
 #include "client/verbs.h"
 
-enum { NEWS_MS = 2000, LOOK_MS = 100 };
-
 struct exec_options {
 	bool input, terminal;
 };
@@ -42,45 +40,6 @@ static int read_command(const struct exec_options *chosen, const struct verb_cal
 	return 0;
 }
 
-/* ---- why it was cut off ------------------------------------------------------------------- */
-
-static const struct task_view *find_task(const struct opened *opened, const char *task)
-{
-	return &opened->view->tasks[job_find_task(opened->job, task)];
-}
-
-static bool runs_on(const struct task_view *before, const struct task_view *now)
-{
-	return now->state == TASK_RUNNING && now->attempt == before->attempt &&
-	       now->epoch == before->epoch && now->restart == before->restart;
-}
-
-/* A command is killed with the task's program, and the journal tells of that end a moment later. */
-static int explain(struct opened *opened, const char *task, const struct task_view *before,
-		   int code, struct err *err)
-{
-	bool runs = true;
-
-	if (code != PROC_SHELL_SIGNAL + SIGKILL && (code >= 0 || err->kind != ERR_UNREACHABLE))
-		return code;
-	for (int waited = 0; waited < NEWS_MS && (runs || opened->view->state == JOB_FINISHING);
-	     waited += LOOK_MS) {
-		opened_follow(opened, LOOK_MS, NULL, NULL, NULL);
-		runs = !opened->view->is_final && runs_on(before, find_task(opened, task));
-	}
-	if (opened->view->is_final)
-		return err_set(err, ERR_NOT_FOUND, "%s has ended: %s, and the command with it",
-			       opened->id, job_state_name(opened->view->state));
-	if (!runs)
-		return err_set(err, ERR_NOT_FOUND,
-			       "%s: its program has ended or is restarted, and the command has "
-			       "ended with it",
-			       task);
-	return code;
-}
-
-/* ------------------------------------------------------------------------------------------- */
-
 static int run(const struct exec_options *chosen, const struct verb_call *call,
 	       const struct verb *verb, struct err *err)
 {
@@ -103,13 +62,11 @@ static int run(const struct exec_options *chosen, const struct verb_call *call,
 	char *task cleanup_free = task_channel_find(&opened, call->operands, count, err);
 	if (!task)
 		return -1;
-	const struct task_view before = *find_task(&opened, task);
-	int code = talk_run(&(struct talk_options){.opened = &opened,
-						   .task = task,
-						   .command = &command,
-						   .takes_input = chosen->input},
-			    err);
-	return explain(&opened, task, &before, code, err);
+	return talk_run(&(struct talk_options){.opened = &opened,
+					       .task = task,
+					       .command = &command,
+					       .takes_input = chosen->input},
+			err);
 }
 
 static int run_command(void *data, const struct verb_call *call, struct err *err)

@@ -279,6 +279,9 @@ def test_what_is_interrupted_leaves_nothing(tony, how, way):
     assert started.wait(timeout=PATIENCE_S) != 0
     if how == "am":
         assert "connection" in started.stderr.read()
+    if how == "program":
+        said = started.stderr.read()
+        assert started.returncode == 4 and " and the copy " in said and said.count("tony:") == 1, said
     if (how, way) != ("program", "in"):  # what runs in a container that ends is killed at once
         wait_until(lambda: not os.listdir(tony.directory / "there"), "the part to be removed")
     assert not os.path.exists(target)
