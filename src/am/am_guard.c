@@ -78,16 +78,17 @@ static bool has_last_duty(const struct am *am)
 	       (!am->scheduler_ops->traits->remote_am && record_ends_journal(am->place.journal));
 }
 
+/* Until the door is taken away, a job whose guardian is killed, too, is known to be unpublished. */
 static void conclude(struct am *am)
 {
 	bool is_last = has_last_duty(am);
-	am_withdraw(am->job_dir, is_last);
 	am_give_up_reserve(am->job_dir);
 	if (is_last) {
 		write_last_line(am);
 		am_notify_alone(am);
 		am->scheduler_ops->guardian.publish(am->job, am->job_dir);
 	}
+	am_withdraw(am->job_dir, is_last);
 	if (!am->scheduler_ops->traits->restarts_am)
 		am->scheduler_ops->guardian.clean(am->job, am->job_dir, &am->hold);
 }

@@ -91,7 +91,9 @@ json_t *advice_series(const struct opened *opened)
 	await_history(opened);
 	char *bytes cleanup_free = advice_metrics(opened, &length);
 
-	for (const char *line = bytes, *end = bytes + length; line && line < end;) {
+	if (!bytes)
+		return tasks;
+	for (const char *line = bytes, *end = bytes + length; line < end;) {
 		const char *newline = memchr(line, '\n', (size_t)(end - line));
 		const char *next = newline ? newline : end;
 		json_t *found cleanup_json = json_parse(line, (size_t)(next - line), NULL);

@@ -386,12 +386,12 @@ def test_clean_takes_no_job_that_lives_or_is_being_submitted(tony):
         env=tony.env, cwd=tony.directory, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     live = tony.submit({"tony.worker.instances": 1}, "--executes", f"./exit_after.sh {tony.directory}/go 0")
     answers = [tony.job({"tony.worker.instances": 1}, "--executes", "cat exit_after.sh >/dev/null")[0] for _ in range(6)]
+    assert live.status()["state"] == "running" and [answer.returncode for answer in answers] == [0] * 6
     (tony.directory / "go").touch()
-    code = live.wait()
+    kept = wait_until(lambda: len(jobs := json.loads(tony.run("history", "--json").stdout)) == 7 and jobs, "all to have ended")
     end.touch()
     assert cleaner.wait() == 0, cleaner.stderr.read()
-    assert code == 0 and [answer.returncode for answer in answers] == [0] * 6
-    assert len(json.loads(tony.run("history", "--json").stdout)) == 7
+    assert {job["state"] for job in kept} == {"succeeded"}
 
 
 def test_clean_passes_over_a_job_whose_end_is_still_told(tony):

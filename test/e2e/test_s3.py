@@ -10,6 +10,7 @@ from bucket import Bucket
 from certificate import make_certificate
 from conftest import wait_until, write_xml
 from portal import Portal
+from program import open_files
 
 pytestmark = pytest.mark.slow
 
@@ -102,8 +103,8 @@ def test_a_job_whose_am_was_killed_is_published(tony, bucket):
     wait_published(bucket, job)
 
 
-@pytest.mark.parametrize("verb", (("status",), ("list", "--all")))
-def test_a_job_whose_processes_were_all_killed_while_they_published_is_published(tony, bucket, verb):
+def begin_to_publish(tony, bucket):
+    """To a bucket that does not answer."""
     job = tony.submit({"tony.worker.instances": 1}, "--executes", f"while [ ! -e {tony.directory}/go ]; do sleep 0.1; done")
     job.wait_task("worker:0")
     am = job.am()
@@ -111,14 +112,38 @@ def test_a_job_whose_processes_were_all_killed_while_they_published_is_published
     (tony.directory / "go").touch()
     wait_until(lambda: '"ev":"final"' in (job.directory / "journal.jsonl").read_text() and (job.directory / ".history").exists(),
                "the AM to publish")
-    for pid in {*am, *job.processes()}:
-        os.kill(pid, signal.SIGKILL)
+    return job, am
+
+
+def expect_publication_by(tony, bucket, job, *words):
     wait_until(lambda: not job.processes(), f"{job.id} to be over")
     bucket.server.send_signal(signal.SIGCONT)
     assert not [key for key in bucket.keys() if key.endswith("summary.json")]
-    assert tony.run(*verb, *([job.id] if verb == ("status",) else [])).returncode == 0
+    assert tony.run(*words).returncode == 0
     wait_published(bucket, job)
     wait_until(lambda: not job.processes() and not (job.directory / "am.json").exists(), f"{job.id} to be over again")
+
+
+@pytest.mark.parametrize("verb", (("status",), ("list", "--all")))
+def test_a_job_whose_processes_were_all_killed_while_they_published_is_published(tony, bucket, verb):
+    job, am = begin_to_publish(tony, bucket)
+    for pid in {*am, *job.processes()}:
+        os.kill(pid, signal.SIGKILL)
+    expect_publication_by(tony, bucket, job, *verb, *([job.id] if verb == ("status",) else []))
+
+
+def sockets(pid):
+    return [file for file in open_files(pid) if file.startswith("socket:")]
+
+
+def test_a_job_whose_guardian_was_killed_while_it_published_is_published(tony, bucket):
+    job, (am, guardian) = begin_to_publish(tony, bucket)
+    before = sockets(guardian)
+    for pid in {am, *job.processes()} - {guardian}:
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: len(sockets(guardian)) > len(before), "the guardian to publish")
+    os.kill(guardian, signal.SIGKILL)
+    expect_publication_by(tony, bucket, job, "status", job.id)
 
 
 def test_a_bucket_that_is_not_there_is_told_at_submission(tony, bucket):

@@ -96,15 +96,20 @@ def children_of(pid):
         return []
 
 
-def opens(pid, path):
-    """Has the process this file open?"""
+def open_files(pid):
+    """Paths, and "socket:[1234]" and the like."""
+    found = []
     for fd in os.listdir(f"/proc/{pid}/fd"):
         try:
-            if os.readlink(f"/proc/{pid}/fd/{fd}") == str(path):
-                return True
+            found.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
         except FileNotFoundError:
             pass
-    return False
+    return found
+
+
+def opens(pid, path):
+    """Has the process this file open?"""
+    return str(path) in open_files(pid)
 
 
 def write_xml(path, keys):

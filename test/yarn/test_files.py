@@ -115,6 +115,7 @@ def expect_all(tony, cluster, path, name, **keys):
     job = start(tony, source(tony, "all", ALL), name, **keys)
     assert job.wait() == 0, job.logs("worker:0", "stderr")
     assert job.logs("worker:0") == f"['{name}/a b', '{name}/a b/data'] 10 b'3456' [10]\n"
+    return job
 
 
 def test_all_is_there_over_a_gateway(own_cluster, tony, place):

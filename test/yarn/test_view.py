@@ -69,4 +69,6 @@ def test_a_name_to_which_no_link_leads_is_refused(viewer):
 
 @pytest.mark.slow
 def test_a_program_reads_through_a_mount_table(viewer, cluster, place):
-    expect_all(viewer, cluster, f"{place}/elsewhere", "viewfs:///projects/kept")
+    job = expect_all(viewer, cluster, f"{place}/elsewhere", "viewfs:///projects/kept")
+    job.ended_application()
+    wait_until(lambda: not viewer.staged(), "its history to be published there")

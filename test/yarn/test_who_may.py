@@ -55,6 +55,7 @@ class AlicesJob:
     def end(self):
         killed = self.tony.run("kill", self.id)
         assert killed.returncode == 0, killed.stderr
+        self.job.ended_application()
 
 
 @pytest.fixture
