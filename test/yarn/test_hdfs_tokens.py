@@ -68,6 +68,26 @@ def test_a_program_without_java_reads_and_writes_by_the_jobs_token(own_cluster, 
     assert own_cluster.status("/tmp/by-native")["owner"] == own_cluster.user
 
 
+def test_what_was_got_for_a_look_is_given_back(own_cluster, own_tony):
+    """Before any job of this machine, which leaves its own."""
+    def tokens():
+        """As the NameNode counted them up to 10 s before."""
+        answer = own_cluster.curl(own_cluster.user, own_cluster.env["WEBHDFS_URL"].replace("/webhdfs/v1", "/jmx") +
+                                  "?qry=Hadoop:service=NameNode,name=FSNamesystem")
+        return json.loads(answer)["beans"][0]["CurrentTokensCount"]
+
+    job = own_tony.submit({"tony.worker.instances": 1}, "--executes", f"while ! test -e {own_tony.directory}/go; do sleep 0.1; done")
+    job.wait_task("worker:0")
+    wait_until(lambda: tokens() > 0, "those of the job to be counted")
+    (own_tony.directory / "go").touch()
+    assert job.wait() == 0
+    job.wait_final("SUCCEEDED")
+    own_tony.forget()
+    assert job.status()["state"] == "succeeded" and job.logs("worker:0") == ""
+    # Those of the job are cancelled a while after its end.
+    wait_until(lambda: tokens() == 0, "all tokens to be cancelled")
+
+
 FILES = """
 from tony import _hdfs
 print([found["path"] for found in _hdfs.list_files("/tmp/for-tasks")], _hdfs.read("/tmp/for-tasks/a", 3, 4))
@@ -93,27 +113,6 @@ def test_a_program_reads_over_its_executor_by_the_jobs_token(own_cluster, own_to
     job = Job(own_tony, answer.stdout.strip()) if engine == "local" else own_tony.found_job(answer.stdout)
     assert job.wait() == 0
     assert job.logs("worker:0") == "['/tmp/for-tasks/a'] b'toke'\nTrue\n"
-    if engine == "local":  # nobody else gives these back
-        own_cluster.kit("hdfs", "dtutil", "cancel", "-alias", own_cluster.env["HDFS_URI"].split("//")[1], job.directory / "hdfs-tokens")
-
-
-def test_what_was_got_for_a_look_is_given_back(own_cluster, own_tony):
-    def tokens():
-        """As the NameNode counted them up to 10 s before."""
-        answer = own_cluster.curl(own_cluster.user, own_cluster.env["WEBHDFS_URL"].replace("/webhdfs/v1", "/jmx") +
-                                  "?qry=Hadoop:service=NameNode,name=FSNamesystem")
-        return json.loads(answer)["beans"][0]["CurrentTokensCount"]
-
-    job = own_tony.submit({"tony.worker.instances": 1}, "--executes", f"while ! test -e {own_tony.directory}/go; do sleep 0.1; done")
-    job.wait_task("worker:0")
-    wait_until(lambda: tokens() > 0, "those of the job to be counted")
-    (own_tony.directory / "go").touch()
-    assert job.wait() == 0
-    job.wait_final("SUCCEEDED")
-    own_tony.forget()
-    assert job.status()["state"] == "succeeded" and job.logs("worker:0") == ""
-    # Those of the job are cancelled a while after its end.
-    wait_until(lambda: tokens() == 0, "all tokens to be cancelled")
 
 
 @pytest.mark.promise("S69")
