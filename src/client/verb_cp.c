@@ -47,7 +47,8 @@ static const struct archive_limits limits = {
 #define NAME_IN_ARCHIVE "content"
 #define LAST_IN_ARCHIVE "whole"
 
-/* LABEL PATH f|d NAME: NAME is that in PATH where this is a directory. */
+/* LABEL PATH f|d NAME: NAME is that in PATH where this is a directory. SIGHUP comes to all that a
+ * command has started, to rm, too. */
 static const char take_script[] = SCRIPT_BEGIN
 	"case $path in */) test -d \"$path\" || fail 4 \"$label: there is no such directory\" ;; "
 	"esac\n"
@@ -59,7 +60,7 @@ static const char take_script[] = SCRIPT_BEGIN
 	"	fail 2 \"$label: is there already; remove it, or name another one\"\n"
 	"fi\n"
 	"part=\n"
-	"trap 'test -z \"$part\" || rm -rf -- \"$part\"' EXIT\n"
+	"trap 'trap \"\" HUP INT TERM; test -z \"$part\" || rm -rf -- \"$part\"' EXIT\n"
 	"trap 'exit 130' HUP INT TERM\n"
 	"part=$(LC_ALL=C mktemp -d -- \"$directory/.tony-cp.XXXXXX\" 2>&1) || {\n"
 	"	said=$part part=\n"
