@@ -1,10 +1,11 @@
-"""pictures.py [pages] [sweep] [notebook] [python]: the pictures of docs/, of jobs that it runs with the programs in build/
+"""pictures.py [pages] [sweep] [data] [dependencies] [notebook] [python]: the pictures of docs/, of jobs that it runs with the programs in build/
 (TONY_BUILD: others), into docs/images. Takes two minutes; needs what `./dev deps` installs."""
 
 import base64
 import os
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -111,6 +112,61 @@ def take_sweep(tony, page):
     portal.stop()
 
 
+READ = """import time
+from tony import data, task
+slope = offset = 0.0
+for batch in data.shard("{place}/part-*.parquet", mode="dynamic", name="clicks", columns=["x", "y"], passes=3, shuffle=True,
+                        batch_size=50).numpy():
+    time.sleep(0.05)
+    wrong = slope * batch["x"] + offset - batch["y"]
+    slope -= 0.3 * (wrong * batch["x"]).mean()
+    offset -= 0.3 * wrong.mean()
+    task.report(loss=(wrong ** 2).mean())
+"""
+WRITE = """import pyarrow as pa, pyarrow.parquet as pq
+for part in range(40):
+    x = [(part * 500 + i) / 20000 for i in range(500)]
+    pq.write_table(pa.table({"x": x, "y": [3 * value + 1 for value in x]}), f"part-{part:03d}.parquet", row_group_size=50)
+"""
+
+
+def take_data(tony, page):
+    """A job of which each worker takes the next part of a table when it has room for it."""
+    python = venv_bin("data") / "python"
+    subprocess.run([python, "-c", WRITE], cwd=tony.directory, check=True)
+    source = tony.directory / "source"
+    source.mkdir()
+    (source / "train.py").write_text(READ.format(place=tony.directory))
+    job = tony.submit({"tony.application.name": "clicks", "tony.worker.instances": 3, "tony.worker.memory": "256m",
+                       "tony.task.metrics-interval-ms": 500,
+                       "tony.containers.envs": f"PYTHONPATH={ROOT}/python,PATH={python.parent}:{os.environ['PATH']}"},
+                      "--executes", "python3 train.py", src_dir=source)
+    page.go(tony.run("open", job.id).stdout.strip())
+    page.wait(lambda: "of 120 splits" in page.text() and len(page.all(".chart canvas")) >= 3)
+    wait_until(lambda: int(re.search(r"(\d+)% . \d+ of 120", page.text()).group(1)) >= 60, "more than half to be read", MINUTES_S)
+    take(page, "data", 590)
+    page.leave()
+    tony.run("kill", job.id)
+
+
+def take_dependencies(tony, page):
+    """Jobs that wait for others, and an array of which two run at a time."""
+    portal = Portal(tony)
+    command = ("--executes", "sleep 1000")
+    before = tony.submit({"tony.application.name": "prepare", "tony.worker.instances": 1}, *command)
+    for name in ("train", "evaluate"):
+        before = tony.submit({"tony.application.name": name, "tony.worker.instances": 1}, "--after", before.id, *command)
+    verb, *rest = tony.arguments({"tony.application.name": "score", "tony.worker.instances": 1}, "--array", "1-4%2", *command)
+    assert tony.run(verb, "--detach", *rest).returncode == 0
+    page.go(portal.ask_link())
+    page.wait_for_rows(lambda rows: len(rows) == 7)
+    page.wait(lambda: page.text().count("waits for") >= 4)
+    take(page, "dependencies", 410)
+    page.leave()
+    tony.run("kill", "--all", *tony.ids())
+    portal.stop()
+
+
 CELL = """%%tony --workers 2 --memory 128m --name digits --conf tony.task.metrics-interval-ms=200 -- --steps 400
 import math, random, sys, time
 from tony import task
@@ -153,6 +209,7 @@ def take_python(tony, driver):
 def main(*wanted):
     IMAGES.mkdir(exist_ok=True)
     pictures = {"pages": lambda: take_all(tony, Page(driver)), "sweep": lambda: take_sweep(tony, Page(driver)),
+                "data": lambda: take_data(tony, Page(driver)), "dependencies": lambda: take_dependencies(tony, Page(driver)),
                 "notebook": lambda: take_notebook(tony, driver), "python": lambda: take_python(tony, driver)}
     with tempfile.TemporaryDirectory(prefix="tony-pictures-") as directory:
         tony = Tony(Path(directory))
