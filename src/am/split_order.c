@@ -51,24 +51,25 @@ static uint64_t backward(const struct split_order *order, uint64_t number, unsig
 	return left << bits | right;
 }
 
-size_t split_order_at(const struct split_order *order, size_t position)
+static size_t walk(const struct split_order *order, size_t from,
+		   uint64_t (*step)(const struct split_order *order, uint64_t number,
+				    unsigned int bits))
 {
 	unsigned int bits = half_bits(order->count);
-	uint64_t number = position;
+	uint64_t number = from;
 
 	do
-		number = forward(order, number, bits);
+		number = step(order, number, bits);
 	while (number >= order->count);
 	return (size_t)number;
 }
 
+size_t split_order_at(const struct split_order *order, size_t position)
+{
+	return walk(order, position, forward);
+}
+
 size_t split_order_find(const struct split_order *order, size_t split)
 {
-	unsigned int bits = half_bits(order->count);
-	uint64_t number = split;
-
-	do
-		number = backward(order, number, bits);
-	while (number >= order->count);
-	return (size_t)number;
+	return walk(order, split, backward);
 }
