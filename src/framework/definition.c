@@ -341,11 +341,12 @@ static int read_environment(struct reader *reader, const struct xml_node *node)
 	static const char *const known[] = {"of", NULL};
 	const char *text = xml_attribute(node, "of");
 	struct definition_variable of = {.of_ranks = str_equal(text, "ranks")};
+	bool is_of_types = text && !of.of_ranks;
 	int result = check_attributes(reader, node, known);
 
-	if (text && !of.of_ranks)
+	if (is_of_types)
 		str_split(&of.types, text, ' ');
-	if (result == 0 && text && !of.of_ranks && of.types.count == 0)
+	if (result == 0 && is_of_types && of.types.count == 0)
 		result = refuse(reader, node,
 				"<environment>: of=\"\" names no type; leave it out for all tasks");
 	for (const struct xml_node *child = node->children; child && result == 0;
