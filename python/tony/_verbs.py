@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import json
+import os
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from tony import _function
 from tony._call import Call, Lines
-from tony._errors import BadSubmission, JobFailed, JobKilled
+from tony._errors import BadSubmission, Denied, JobFailed, JobKilled
 from tony._model import Event, LogLine, Metrics, Status, Task
 
 Names = Union[str, Sequence[str], None]
@@ -110,16 +112,24 @@ def advice(job: str) -> Call[List[Dict[str, Any]]]:
 
 
 def listing(every: bool, state: Names, tag: Names) -> Call[List[Dict[str, Any]]]:
+    """Those of this user: a history that users share has others' jobs, whose tags they choose."""
     options = [*["--all"] * every, *_each("--state", state), *_each("--tag", tag)]
-    return Call(["list", "--json", *options], lambda text: list(json.loads(text)))
+    return Call(["list", "--json", *options], lambda text: [job for job in json.loads(text) if job["own"]])
 
 
 # ---- what functions have left in the results
 
 
 def place_here(status: Status) -> Optional[Path]:
-    """Where the results are; None: not on this machine."""
-    return Path(status.output) if status.output and "://" not in status.output else None
+    """Where the results are; None: not on this machine. Denied: another user has made the directory of a local job."""
+    if not status.output or "://" in status.output:
+        return None
+    place = Path(status.output)
+    with contextlib.suppress(FileNotFoundError):
+        owner = place.stat().st_uid
+        if status.raw["scheduler"] == "local" and owner not in (os.geteuid(), 0):
+            raise Denied(f"{place} belongs to uid {owner}: no value of {status.id} is read there", 6)
+    return place
 
 
 def first_task(status: Status) -> str:

@@ -16,7 +16,6 @@
 #include "sweep/state.h"
 
 #define METRICS_CAP ((size_t)256 << 20)
-#define SUMMARY_CAP ((size_t)1 << 20)
 #define PUBLISH_MS  5000 /* since the end of a job, in which its history is published */
 #define LOOK_MS	    20
 
@@ -32,16 +31,11 @@ static void use_metrics(struct advise_uses *uses, const struct job *job, const c
 			    str_plural(bad), job->id);
 }
 
-static char *read_kept(const char *id, const char *name, size_t cap, size_t *length,
+/* Of the user whose job is looked at. */
+static char *read_kept(const struct opened *opened, const char *name, size_t cap, size_t *length,
 		       struct err *err)
 {
-	struct job_stores stores cleanup_job_stores = {0};
-	struct history_store *store;
-
-	if (job_stores_open(NULL, &stores, err) < 0)
-		return NULL;
-	char *path cleanup_free = job_stores_find(&stores, id, &store, err);
-	return path ? history_store_read_file(store, path, name, cap, length, err) : NULL;
+	return job_stores_read(opened->id, opened->door.user, name, cap, length, err);
 }
 
 /* What the AM wrote down while the job ran, on this machine. */
@@ -55,22 +49,20 @@ static char *read_here(const struct opened *opened, size_t *length)
 char *advice_metrics(const struct opened *opened, size_t *length)
 {
 	struct err err cleanup_err = {0};
-	char *bytes = read_kept(opened->id, HISTORY_METRICS, METRICS_CAP, length, &err);
+	char *bytes = read_kept(opened, HISTORY_METRICS, METRICS_CAP, length, &err);
 
 	if (!bytes && err.kind != ERR_NOT_FOUND)
 		log_warning("what was measured cannot be looked at: %s", err_message(&err));
 	return bytes ? bytes : read_here(opened, length);
 }
 
-bool advice_is_kept(const struct opened *opened)
+static bool is_kept(const struct opened *opened)
 {
-	struct job_stores stores cleanup_job_stores = {0};
-	struct history_store *store;
+	size_t length;
+	char *summary cleanup_free =
+		read_kept(opened, HISTORY_SUMMARY, HISTORY_SUMMARY_CAP, &length, NULL);
 
-	if (job_stores_open(NULL, &stores, NULL) < 0)
-		return false;
-	char *path cleanup_free = job_stores_find(&stores, opened->id, &store, NULL);
-	return path;
+	return summary;
 }
 
 /* Clients hear of the end before that. */
@@ -79,7 +71,7 @@ static void await_history(const struct opened *opened)
 	const struct job_view *view = opened->view;
 
 	while (!view->history_trouble && clock_wall_ms() - view->ended_ms < PUBLISH_MS &&
-	       !advice_is_kept(opened))
+	       !is_kept(opened))
 		poll(NULL, 0, LOOK_MS);
 }
 
@@ -109,7 +101,7 @@ json_t *advice_summary(const struct opened *opened)
 {
 	size_t length = 0;
 	char *text cleanup_free =
-		read_kept(opened->id, HISTORY_SUMMARY, SUMMARY_CAP, &length, NULL);
+		read_kept(opened, HISTORY_SUMMARY, HISTORY_SUMMARY_CAP, &length, NULL);
 
 	return text ? json_parse(text, length, NULL) : NULL;
 }
@@ -161,10 +153,11 @@ json_t *advice_sweep(const struct opened *opened)
 	if (!job_is_sweep(opened->view->job))
 		return NULL;
 	char *path cleanup_free = fs_join(opened->view->job->checkpoint_dir, HISTORY_SWEEP);
-	char *here cleanup_free = fs_read_file(path, HISTORY_SWEEP_CAP, &length, NULL);
+	/* Which file of this user's is read, another user's record does not say. */
+	char *here cleanup_free =
+		opened->door.doubt ? NULL : fs_read_file(path, HISTORY_SWEEP_CAP, &length, NULL);
 	char *kept cleanup_free =
-		here ? NULL
-		     : read_kept(opened->id, HISTORY_SWEEP, HISTORY_SWEEP_CAP, &length, NULL);
+		here ? NULL : read_kept(opened, HISTORY_SWEEP, HISTORY_SWEEP_CAP, &length, NULL);
 	const char *text = here ? here : kept;
 	return text ? settle_trials(opened, json_parse(text, length, NULL)) : NULL;
 }

@@ -24,9 +24,6 @@ json_t *advice_summary(const struct opened *opened);
  * none (yet). The caller frees. */
 json_t *advice_sweep(const struct opened *opened);
 
-/* Whether a history has the job: of one that has just ended a moment later. */
-bool advice_is_kept(const struct opened *opened);
-
 /* What is worst about a job that has just ended, a phrase; NULL: nothing worse than waste. Looks at
  * this machine's files alone. The caller frees. */
 char *advice_headline(const struct opened *opened);

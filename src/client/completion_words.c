@@ -75,7 +75,7 @@ static int print_tasks(const char *job, struct err *err)
 {
 	struct opened opened cleanup_opened = {0};
 
-	if (opened_find(&opened, job, err) < 0)
+	if (opened_find_any(&opened, job, err) < 0)
 		return -1;
 	for (size_t i = 0; i < opened.view->task_count; i++) {
 		const struct task_view *task = &opened.view->tasks[i];
@@ -90,7 +90,7 @@ static int print_types(const char *job, struct err *err)
 {
 	struct opened opened cleanup_opened = {0};
 
-	if (opened_find(&opened, job, err) < 0)
+	if (opened_find_any(&opened, job, err) < 0)
 		return -1;
 	for (size_t i = 0; i < opened.job->type_count; i++)
 		puts(opened.job->types[i].name);

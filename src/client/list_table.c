@@ -12,6 +12,8 @@ static json_t *job_json(const struct job_summary *job)
 	json_set_text(object, "id", job->id);
 	json_set_text(object, "name", job->name);
 	json_set_text(object, "user", job->user);
+	json_object_set_new(object, "own",
+			    json_boolean(job_stores_is_own(job) && !job->is_claimed));
 	json_set_text(object, "framework", job->framework);
 	json_set_text(object, "scheduler", job->scheduler);
 	json_set_text(object, "queue", job->queue);
@@ -50,8 +52,17 @@ static void add_details(struct report_table *table, const struct job_summary *jo
 	report_table_take(table, job->ended_ms > 0 ? str_format_time(job->ended_ms) : NULL);
 }
 
+/* Whose each job is, is said unless all are this user's. */
+static bool has_others(const struct job_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (!job_stores_is_own(&list->items[i]))
+			return true;
+	return false;
+}
+
 static void add_row(struct report_table *table, const struct job_summary *job, bool wide,
-		    int64_t now_ms)
+		    bool with_user, int64_t now_ms)
 {
 	int64_t lasted = (job->ended_ms > 0 ? job->ended_ms : now_ms) - job->submitted_ms;
 
@@ -59,6 +70,8 @@ static void add_row(struct report_table *table, const struct job_summary *job, b
 	report_table_add(table, job_state_name(job->state));
 	report_table_add(table, job->framework);
 	report_table_take(table, str_format_duration(lasted > 0 ? lasted : 0));
+	if (with_user && !wide)
+		report_table_add(table, job->user);
 	if (wide)
 		add_details(table, job);
 	char *waiting cleanup_free = job->waiting ? mem_printf("waiting: %s", job->waiting) : NULL;
@@ -69,14 +82,24 @@ void list_table_format(const struct job_list *list, bool wide, int64_t now_ms, s
 		       struct str *out)
 {
 	static const char *const few[] = {"JOB", "STATE", "FRAMEWORK", "DURATION", "NAME, CAUSE"};
+	static const char *const named[] = {"JOB",	"STATE", "FRAMEWORK",
+					    "DURATION", "USER",	 "NAME, CAUSE"};
 	static const char *const all[] = {"JOB",  "STATE",     "FRAMEWORK", "DURATION",
 					  "USER", "ON",	       "QUEUE",	    "TASKS",
 					  "TAGS", "SUBMITTED", "ENDED",	    "NAME, CAUSE"};
 	struct report_table table = {0};
 
-	report_table_begin(&table, wide ? all : few, wide ? array_length(all) : array_length(few));
+	bool with_user = has_others(list);
+
+	report_table_begin(&table,
+			   wide	       ? all
+			   : with_user ? named
+				       : few,
+			   wide	       ? array_length(all)
+			   : with_user ? array_length(named)
+				       : array_length(few));
 	for (size_t i = 0; i < list->count; i++)
-		add_row(&table, &list->items[i], wide, now_ms);
+		add_row(&table, &list->items[i], wide, with_user, now_ms);
 	report_table_format(&table, width, out);
 	report_table_finish(&table);
 }

@@ -72,7 +72,10 @@ static int find_in_array(const char *word, struct str_list *ids, struct err *err
 					 ids->count, word, word);
 }
 
-int opened_find(struct opened *opened, const char *id, struct err *err)
+typedef const struct scheduler_client_ops *find_job(const char *id, struct job_door *door,
+						    char **full_id, struct err *err);
+
+static int find(struct opened *opened, const char *id, find_job *find_it, struct err *err)
 {
 	struct str_list ids cleanup_str_list = {0};
 
@@ -81,9 +84,12 @@ int opened_find(struct opened *opened, const char *id, struct err *err)
 			return -1;
 		id = ids.items[0];
 	}
-	opened->ops = schedulers_find(id, &opened->door, &opened->id, err);
-	if (!opened->ops)
-		return -1;
+	opened->ops = find_it(id, &opened->door, &opened->id, err);
+	return opened->ops ? 0 : -1;
+}
+
+static int open_found(struct opened *opened, struct err *err)
+{
 	if (opened->door.undescribed.kind)
 		return err_copy(err, &opened->door.undescribed);
 	if (read_description(opened, err) < 0)
@@ -94,6 +100,41 @@ int opened_find(struct opened *opened, const char *id, struct err *err)
 	if (!opened->view->is_final && !fs_exists(opened->door.job_dir))
 		return removal_tell_gone(opened->id, err);
 	return 0;
+}
+
+int opened_find(struct opened *opened, const char *id, struct err *err)
+{
+	return find(opened, id, schedulers_find, err) < 0 ? -1 : open_found(opened, err);
+}
+
+bool opened_is_others(const struct opened *opened)
+{
+	return opened->door.user &&
+	       !job_stores_is_own(&(struct job_summary){.user = opened->door.user});
+}
+
+int opened_find_any(struct opened *opened, const char *id, struct err *err)
+{
+	if (find(opened, id, schedulers_find_any, err) < 0)
+		return -1;
+	if (opened_is_others(opened))
+		fprintf(stderr, "tony: %s is %s's\n", opened->id, opened->door.user);
+	return open_found(opened, err);
+}
+
+int opened_find_of(struct opened *opened, const char *id, const char *of, struct err *err)
+{
+	if (of) {
+		opened->ops = schedulers_find_of(id, of, &opened->door, &opened->id, err);
+		return opened->ops ? open_found(opened, err) : -1;
+	}
+	if (find(opened, id, schedulers_find_any, err) < 0)
+		return -1;
+	if (opened->door.doubt)
+		return err_set(err, ERR_DENIED,
+			       "%s: its record is not acted upon: %s; --of %s takes it as it is",
+			       opened->id, opened->door.doubt, opened->door.user);
+	return open_found(opened, err);
 }
 
 /* No more lines are compared. */

@@ -34,8 +34,21 @@ struct opened {
 #define cleanup_opened __attribute__((cleanup(opened_finish)))
 
 /* `id` as scheduler_client_ops.find() takes it; NULL: the newest job. The journal is folded in as
- * far as it goes. -1: `err`; with door.undescribed, ops, door and id are filled in all the same. */
+ * far as it goes. -1: `err`; with door.undescribed, ops, door and id are filled in all the same.
+ * ERR_DENIED: there is nothing but the record of another user's job: see schedulers_find(). */
 int opened_find(struct opened *opened, const char *id, struct err *err);
+/* For verbs that only show a job: whoever's it is, which is told on standard error. The verbs that
+ * may call it are those of test/lint/owners.py. */
+int opened_find_any(struct opened *opened, const char *id, struct err *err);
+/* For verbs with --of: of the job of the user `of`; NULL: as opened_find(). */
+int opened_find_of(struct opened *opened, const char *id, const char *of, struct err *err);
+/* Whose engine knows it to be another user's, or whose record does. */
+bool opened_is_others(const struct opened *opened);
+#define OPENED_OF(type)                                                                            \
+	OPT_ROW("of", type, of,                                                                    \
+		"a job of USER, by the record in the history that users share: as it is there, "   \
+		"whoever has written it",                                                          \
+		.argument = "USER")
 void opened_finish(struct opened *opened);
 
 /* Folds in what the journal has got since; `on_line` (NULL: none) sees every new line. While the

@@ -231,8 +231,16 @@ static int find_newest(struct finding *newest, struct err *err)
 	return 0;
 }
 
-const struct scheduler_client_ops *schedulers_find(const char *id, struct job_door *door,
-						   char **full_id, struct err *err)
+static const struct scheduler_client_ops *take(struct finding *found, struct job_door *door,
+					       char **full_id)
+{
+	*door = found->door;
+	*full_id = found->id;
+	return found->ops;
+}
+
+const struct scheduler_client_ops *schedulers_find_any(const char *id, struct job_door *door,
+						       char **full_id, struct err *err)
 {
 	struct finding found = {0};
 
@@ -244,9 +252,51 @@ const struct scheduler_client_ops *schedulers_find(const char *id, struct job_do
 	}
 	if ((id ? find_named(id, &found, err) : find_newest(&found, err)) < 0)
 		return NULL;
-	*door = found.door;
-	*full_id = found.id;
-	return found.ops;
+	return take(&found, door, full_id);
+}
+
+const struct scheduler_client_ops *schedulers_find(const char *id, struct job_door *door,
+						   char **full_id, struct err *err)
+{
+	struct finding found = {0};
+
+	found.ops = schedulers_find_any(id, &found.door, &found.id, err);
+	if (!found.ops || !found.door.doubt)
+		return found.ops ? take(&found, door, full_id) : NULL;
+	err_set(err, ERR_DENIED,
+		"%s: its record is not acted upon: %s; tony status %s shows what it says", found.id,
+		found.door.doubt, found.id);
+	finding_finish(&found);
+	return NULL;
+}
+
+static bool is_of(const struct job_door *door, const char *user)
+{
+	return door->user ? str_equal(door->user, user)
+			  : job_stores_is_own(&(struct job_summary){.user = (char *)user});
+}
+
+const struct scheduler_client_ops *schedulers_find_of(const char *id, const char *user,
+						      struct job_door *door, char **full_id,
+						      struct err *err)
+{
+	struct finding found = {0};
+
+	found.ops = schedulers_find_any(id, &found.door, &found.id, err);
+	if (!found.ops)
+		return NULL;
+	if (!is_of(&found.door, user)) {
+		char *whole cleanup_free = mem_steal(&found.id);
+		finding_finish(&found);
+		if (stored_jobs_find(whole, user, &found.door, &found.id, err) < 0)
+			return NULL;
+		found.ops = &stored_jobs_client;
+	}
+	if (is_of(&found.door, user))
+		return take(&found, door, full_id);
+	err_set(err, ERR_NOT_FOUND, "--of %s: %s is no job of that user's", user, found.id);
+	finding_finish(&found);
+	return NULL;
 }
 
 /* ---- list --------------------------------------------------------------------------------- */

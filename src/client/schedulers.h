@@ -25,9 +25,18 @@ const struct scheduler_client_ops *schedulers_choose(const char *name, char **qu
  * scheduler's own form is looked for there only. A name is that of the newest live job, on this
  * machine first, else of the one that ended last: beside one that has ended nobody waits for long
  * for a scheduler that does not answer, which is warned of. The newest job is that of all. What no
- * scheduler knows is looked for in the history (scheduler/job_stores.h). */
+ * scheduler knows is looked for in the history (scheduler/job_stores.h): this user's own record, or
+ * ERR_DENIED, where another's is all there is (job_door.doubt). */
 const struct scheduler_client_ops *schedulers_find(const char *id, struct job_door *door,
 						   char **full_id, struct err *err);
+/* The same, for those who only show it: whoever's it is, and be it in doubt. */
+const struct scheduler_client_ops *schedulers_find_any(const char *id, struct job_door *door,
+						       char **full_id, struct err *err);
+/* The same, of a job of that user's, whose record is taken as it is; ERR_NOT_FOUND: there is none.
+ */
+const struct scheduler_client_ops *schedulers_find_of(const char *id, const char *user,
+						      struct job_door *door, char **full_id,
+						      struct err *err);
 
 /* As scheduler_client_ops.list(), of all of them. One that does not answer is warned of, unless it
  * is the only one with jobs. */

@@ -11,11 +11,13 @@
 
 struct advise_options {
 	bool json, xml;
+	char *of;
 };
 
 static const struct opt options[] = {
 	OPT_ROW("json", struct advise_options, json, "as JSON (docs/json.md)"),
 	OPT_ROW("xml", struct advise_options, xml, "only the settings to change, as a tony.xml"),
+	OPENED_OF(struct advise_options),
 };
 
 static const char *text_of(const json_t *object, const char *name)
@@ -160,7 +162,8 @@ const struct verb verb_advise = {
 			.option_count = array_length(options),
 		},
 	.size = sizeof(struct advise_options),
-	.operands = VERB_JOB,
+	.operands = VERB_JOB_OF,
+	.of = offsetof(struct advise_options, of),
 	.check = check,
 	.run = run,
 };

@@ -16,12 +16,13 @@
 enum { TAIL = 10000 };
 
 struct bundle_choice {
-	char *output;
+	char *output, *of;
 	int64_t tail;
 	bool whole_logs, json;
 };
 
 static const struct opt options[] = {
+	OPENED_OF(struct bundle_choice),
 	OPT_ROW("output", struct bundle_choice, output,
 		"write the archive there (JOB.tar.gz in the current directory); -: to standard "
 		"output",
@@ -173,7 +174,8 @@ const struct verb verb_bundle = {
 		},
 	.size = sizeof(struct bundle_choice),
 	.defaults = &(const struct bundle_choice){.tail = -1},
-	.operands = VERB_JOB,
+	.operands = VERB_JOB_OF,
+	.of = offsetof(struct bundle_choice, of),
 	.check = check_options,
 	.run = run,
 };

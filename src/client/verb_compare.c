@@ -58,7 +58,7 @@ static int add_run(void *data, const char *id, struct err *err)
 	json_t *run = json_object();
 
 	json_array_append_new(data, run);
-	if (opened_find(&opened, id, err) < 0)
+	if (opened_find_any(&opened, id, err) < 0)
 		return -1;
 	const struct job *job = opened.view->job;
 	json_object_set_new(run, "job", job_view_to_json(opened.view));

@@ -68,6 +68,6 @@ const struct verb verb_events = {
 		},
 	.size = sizeof(struct events_options),
 	.defaults = &(const struct events_options){.since = 1},
-	.operands = VERB_JOB,
+	.operands = VERB_JOB_ANY,
 	.run = print_events,
 };

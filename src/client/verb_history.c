@@ -58,7 +58,16 @@ static void print_json(const struct ended_jobs *jobs)
 	report_json(list);
 }
 
-static void add_row(struct report_table *table, const struct history_summary *job)
+/* Whose each job is, is said unless all are this user's. */
+static bool has_others(const struct ended_jobs *jobs)
+{
+	for (size_t i = 0; i < jobs->count; i++)
+		if (!job_stores_is_own(&(struct job_summary){.user = jobs->items[i].user}))
+			return true;
+	return false;
+}
+
+static void add_row(struct report_table *table, const struct history_summary *job, bool with_user)
 {
 	int64_t lasted = job->ended_ms - job->submitted_ms;
 	char *ended cleanup_free = str_format_time(job->ended_ms);
@@ -69,17 +78,23 @@ static void add_row(struct report_table *table, const struct history_summary *jo
 	report_table_add(table, job_state_name(job->state));
 	report_table_add(table, has_ended ? ended : NULL);
 	report_table_take(table, has_ended ? str_format_duration(lasted > 0 ? lasted : 0) : NULL);
+	if (with_user)
+		report_table_add(table, job->user);
 	report_table_add_job(table, job->name, job->state, job->message);
 }
 
 static void print_table(const struct ended_jobs *jobs)
 {
-	static const char *const headings[] = {"JOB", "STATE", "ENDED", "DURATION", "NAME, CAUSE"};
+	static const char *const few[] = {"JOB", "STATE", "ENDED", "DURATION", "NAME, CAUSE"};
+	static const char *const named[] = {"JOB",	"STATE", "ENDED",
+					    "DURATION", "USER",	 "NAME, CAUSE"};
+	bool with_user = has_others(jobs);
 	struct report_table table = {0};
 
-	report_table_begin(&table, headings, array_length(headings));
+	report_table_begin(&table, with_user ? named : few,
+			   with_user ? array_length(named) : array_length(few));
 	for (size_t i = 0; i < jobs->count; i++)
-		add_row(&table, &jobs->items[i]);
+		add_row(&table, &jobs->items[i], with_user);
 	report_table_print(&table);
 	report_table_finish(&table);
 }

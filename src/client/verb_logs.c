@@ -396,7 +396,7 @@ static int find_job(struct logs *logs, const struct str_list *operands, struct e
 		return tell_task(operands->items[1], err);
 	if (check_options(logs, err) < 0)
 		return -1;
-	if (opened_find(logs->opened, id, err) == 0)
+	if (opened_find_any(logs->opened, id, err) == 0)
 		return 0;
 	return id && err->kind == ERR_NOT_FOUND ? tell_task(id, err) : -1;
 }

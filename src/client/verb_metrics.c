@@ -234,6 +234,6 @@ const struct verb verb_metrics = {
 			.option_count = array_length(options),
 		},
 	.size = sizeof(struct metrics_options),
-	.operands = VERB_JOB,
+	.operands = VERB_JOB_ANY,
 	.run = print_metrics,
 };

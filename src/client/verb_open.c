@@ -17,6 +17,7 @@
 struct open_options {
 	bool browser, tunnel, control;
 	int64_t port;
+	char *of;
 };
 
 static const struct opt options[] = {
@@ -30,6 +31,7 @@ static const struct opt options[] = {
 		"hours"),
 	OPT_ROW("port", struct open_options, port, "those ports: N and N + 1; else any",
 		.argument = "N", .min = 1, .max = 65534),
+	OPENED_OF(struct open_options),
 };
 
 /* "ui/tensorboard/" for what is to be seen; NULL: the job's page. The caller frees. */
@@ -172,14 +174,14 @@ static bool is_page(const char *what)
 }
 
 /* Both operands may be left out: a page alone, where no job has its name, is the newest job's. */
-static int find_job(struct opened *opened, const struct str_list *operands, const char **what,
-		    struct err *err)
+static int find_job(struct opened *opened, const struct str_list *operands, const char *of,
+		    const char **what, struct err *err)
 {
 	const char *id = operands->count > 0 ? operands->items[0] : NULL;
 	struct err why cleanup_err = {0};
 
 	*what = operands->count > 1 ? operands->items[1] : NULL;
-	if (opened_find(opened, id, &why) == 0)
+	if (opened_find_of(opened, id, of, &why) == 0)
 		return 0;
 	if (why.kind != ERR_NOT_FOUND || operands->count != 1 || !is_page(id))
 		return err_copy(err, &why);
@@ -212,7 +214,7 @@ static int open_job(void *data, const struct verb_call *call, struct err *err)
 
 	if (call->operands->count > 2)
 		return err_set(err, ERR_USAGE, "usage: %s", verb_open.options.usage);
-	if (find_job(&opened, call->operands, &what, err) < 0 ||
+	if (find_job(&opened, call->operands, chosen->of, &what, err) < 0 ||
 	    (what && find_path(&opened, what, &to, err) < 0))
 		return -1;
 	if (opened.view->is_final)

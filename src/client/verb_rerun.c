@@ -10,11 +10,13 @@
 struct rerun_options {
 	struct submission_options how;
 	bool resume;
+	char *of;
 };
 
 static const struct opt options[] = {
 	OPT_ROW("resume", struct rerun_options, resume,
 		"go on from the checkpoints of JOB, in its TONY_CHECKPOINT_DIR"),
+	OPENED_OF(struct rerun_options),
 	SUBMISSION_OPTIONS(struct rerun_options, how),
 };
 
@@ -45,8 +47,13 @@ static int rerun(void *data, const struct verb_call *call, struct err *err)
 		return err_set(err, ERR_USAGE, "%s; usage: %s",
 			       call->dashdash == 0 ? "which job?" : "one job at a time",
 			       verb_rerun.options.usage);
-	if (opened_find(&opened, call->operands->items[0], err) < 0)
+	if (opened_find_of(&opened, call->operands->items[0], chosen->of, err) < 0)
 		return -1;
+	/* The engine's word says no more than that. */
+	if (!chosen->of && opened_is_others(&opened))
+		return err_set(err, ERR_DENIED,
+			       "%s is %s's: its command would run as you; --of %s repeats it",
+			       opened.id, opened.door.user, opened.door.user);
 	return run(chosen, &opened, call->operands, call->dashdash, err);
 }
 

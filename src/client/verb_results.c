@@ -9,12 +9,13 @@
 #include "client/verbs.h"
 
 struct results_options {
-	char *output;
+	char *output, *of;
 };
 
 static const struct opt options[] = {
 	OPT_ROW("output", struct results_options, output, "bring them to DIR/JOB/TYPE-INDEX",
 		.argument = "DIR", .completion = OPT_COMPLETE_DIRECTORY),
+	OPENED_OF(struct results_options),
 };
 
 static int tell_place(const struct opened *opened, struct err *err)
@@ -62,6 +63,7 @@ const struct verb verb_results = {
 			.option_count = array_length(options),
 		},
 	.size = sizeof(struct results_options),
-	.operands = VERB_JOB,
+	.operands = VERB_JOB_OF,
+	.of = offsetof(struct results_options, of),
 	.run = run,
 };

@@ -251,6 +251,7 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 	if (view->epoch > 1)
 		str_append_format(&head, "  cluster start %d", view->epoch);
 	report_line(head.text);
+	print_fact("user", opened_is_others(opened) ? opened->door.user : NULL);
 	if (view->job->rerun_of) {
 		char *line cleanup_free = mem_printf("repeats: %s", view->job->rerun_of);
 		report_line(line);
@@ -416,7 +417,7 @@ static int show(void *data, const char *job, struct err *err)
 	struct showing *showing = data;
 	struct opened opened cleanup_opened = {0};
 
-	if (opened_find(&opened, job, err) < 0)
+	if (opened_find_any(&opened, job, err) < 0)
 		return -1;
 	if (showing->chosen->watch)
 		return watch(&opened, err);

@@ -303,6 +303,6 @@ const struct verb verb_top = {
 			.option_count = array_length(options),
 		},
 	.size = sizeof(struct top_options),
-	.operands = VERB_JOB,
+	.operands = VERB_JOB_ANY,
 	.run = show,
 };

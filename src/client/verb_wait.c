@@ -15,7 +15,7 @@
 
 struct wait_options {
 	bool json;
-	char *timeout;
+	char *timeout, *of;
 	struct str_list tags;
 };
 
@@ -24,6 +24,7 @@ static const struct opt options[] = {
 	OPT_ROW("timeout", struct wait_options, timeout,
 		"give up after this long (10s, 5m, 2h; a bare number is seconds)",
 		.argument = "TIME"),
+	OPENED_OF(struct wait_options),
 	OPT_ROW("json", struct wait_options, json, "print the ended jobs as JSON (docs/json.md)"),
 };
 
@@ -68,7 +69,7 @@ static int wait_for(void *data, const char *job, struct err *err)
 	const struct waiting *waiting = data;
 	struct opened opened cleanup_opened = {0};
 
-	if (opened_find(&opened, job, err) < 0)
+	if (opened_find_of(&opened, job, waiting->chosen->of, err) < 0)
 		return -1;
 	int code = await_end(&opened, left_ms(waiting), err);
 	if (code < 0)

@@ -22,16 +22,26 @@ static bool print_help(const struct opt_table *table, int argc, char **argv)
 	return false;
 }
 
+static int open_job(const struct verb *verb, const void *chosen, struct opened *opened,
+		    const char *id, struct err *err)
+{
+	if (verb->operands == VERB_JOB_ANY)
+		return opened_find_any(opened, id, err);
+	if (verb->operands == VERB_JOB)
+		return opened_find(opened, id, err);
+	return opened_find_of(opened, id, *(char *const *)((const char *)chosen + verb->of), err);
+}
+
 static int run(const struct verb *verb, void *chosen, const struct verb_call *call, struct err *err)
 {
-	bool of_job = verb->operands == VERB_JOB;
+	bool of_job = verb->operands >= VERB_JOB;
 	const char *id = NULL;
 
 	if ((verb->operands == VERB_NONE &&
 	     report_no_operand(&verb->options, call->operands, err) < 0) ||
 	    (of_job && report_one_operand(&verb->options, call->operands, &id, err) < 0) ||
 	    (verb->check && verb->check(chosen, err) < 0) ||
-	    (of_job && opened_find(call->opened, id, err) < 0))
+	    (of_job && open_job(verb, chosen, call->opened, id, err) < 0))
 		return -1;
 	return verb->run(chosen, call, err);
 }

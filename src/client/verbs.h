@@ -22,8 +22,11 @@ struct verb {
 	enum {
 		VERB_OPERANDS, /* the verb looks at them itself */
 		VERB_NONE,
-		VERB_JOB, /* one job, or none for the newest: it is opened */
+		VERB_JOB,     /* one job, or none for the newest: it is opened */
+		VERB_JOB_OF,  /* the same; its options have --of USER (OPENED_OF), at `of` */
+		VERB_JOB_ANY, /* the same, whoever's the job is: for what only shows it */
 	} operands;
+	size_t of;
 	/* Of the options, before run(), and before a job is opened; NULL: none. */
 	int (*check)(const void *chosen, struct err *err);
 	/* The exit code (exit_code.h), or -1: `err` is reported, and tells it. `chosen`: the struct

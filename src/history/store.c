@@ -161,65 +161,103 @@ static int is_job(struct history_store *store, const char *path, struct err *err
 	return why.kind == ERR_NOT_FOUND || why.kind == ERR_DENIED ? 0 : err_copy(err, &why);
 }
 
-/* Any user may have put an entry with this id there. */
-static bool is_preferred(struct history_store *store, const char *path, const char *user)
-{
-	char *owner cleanup_free = history_store_user(store, path, NULL, user, NULL);
-
-	return str_equal(owner, user);
-}
-
 static bool may_be_in(const struct history_folder *folder, const struct history_days *days)
 {
 	return !days || folder->day_ms == 0 ||
 	       (folder->end_ms > days->first_ms && folder->day_ms <= days->last_ms);
 }
 
-static char *find(struct history_store *store, const char *id, const struct history_days *days,
-		  const char *user, entry_test *is_meant, struct err *err)
+/* Tells of each entry of this id; false: no further one is looked for. */
+typedef bool entry_visit(void *data, const char *path);
+
+static int visit_entries(struct history_store *store, const char *id,
+			 const struct history_days *days, entry_test *is_meant, entry_visit *visit,
+			 void *data, struct err *err)
 {
-	char *me cleanup_free = user_name_of(geteuid());
-	char *another cleanup_free = NULL;
 	struct history_folders folders cleanup_history_folders = {0};
 
-	if (!history_is_name(id)) {
-		err_set(err, ERR_NOT_FOUND, "\"%.256s\" cannot be a job's id", id);
-		return NULL;
-	}
+	if (!history_is_name(id))
+		return err_set(err, ERR_NOT_FOUND, "\"%.256s\" cannot be a job's id", id);
 	if (history_store_folders(store, &folders, err) < 0)
-		return NULL;
+		return -1;
 	for (size_t i = 0; i < folders.count; i++) {
 		const struct history_folder *folder = &folders.items[i];
 		char *path cleanup_free = mem_printf("%s/%s", folder->path, id);
 		int found = may_be_in(folder, days) ? is_meant(store, path, err) : 0;
 		if (found < 0)
-			return NULL;
-		if (!found)
-			continue;
-		if (is_preferred(store, path, user ? user : me))
-			return mem_steal(&path);
-		if (!another)
-			another = mem_steal(&path);
+			return -1;
+		if (found && !visit(data, path))
+			break;
 	}
-	if (another)
-		return mem_steal(&another);
-	err_set(err, ERR_NOT_FOUND, "no job \"%s\" in %s", id, history_store_location(store));
-	return NULL;
+	return 0;
 }
 
-char *history_store_find(struct history_store *store, const char *id,
-			 const struct history_days *days, const char *user, struct err *err)
+static int tell_missing(const struct history_store *store, const char *id, struct err *err)
 {
-	return find(store, id, days, user, is_job, err);
+	return err_set(err, ERR_NOT_FOUND, "no job \"%s\" in %s", id,
+		       history_store_location(store));
+}
+
+/* Any user may have put an entry with this id there. */
+struct search {
+	struct history_store *store;
+	const char *user;
+	struct history_record *record; /* the best one so far; without a path: none */
+	struct err flaw;	       /* of the first whose owner is not known */
+};
+
+static bool take_better(void *data, const char *path)
+{
+	struct search *search = data;
+	struct history_record one = {0};
+	struct err *flaw = search->flaw.kind == ERR_NONE ? &search->flaw : NULL;
+
+	if (history_store_record(search->store, path, NULL, &one, flaw) < 0)
+		return true;
+	bool is_wanted = str_equal(one.user, search->user) || str_equal(one.owner, search->user);
+	if (is_wanted || !search->record->path) {
+		history_record_finish(search->record);
+		*search->record = one;
+	} else {
+		history_record_finish(&one);
+	}
+	return !is_wanted;
+}
+
+int history_store_find(struct history_store *store, const char *id, const struct history_days *days,
+		       const char *user, struct history_record *record, struct err *err)
+{
+	char *me cleanup_free = user_name_of(geteuid());
+	struct search search = {.store = store, .user = user ? user : me, .record = record};
+
+	*record = (struct history_record){0};
+	int result = visit_entries(store, id, days, is_job, take_better, &search, err);
+	if (result == 0 && !record->path)
+		result = search.flaw.kind ? err_copy(err, &search.flaw)
+					  : tell_missing(store, id, err);
+	if (result < 0)
+		history_record_finish(record);
+	err_finish(&search.flaw);
+	return result;
+}
+
+static bool take_first(void *data, const char *path)
+{
+	*(char **)data = mem_strdup(path);
+	return false;
 }
 
 char *history_store_find_part(struct history_store *store, const char *id,
 			      const struct history_days *days, struct err *err)
 {
-	if (!history_store_has_owners(store))
-		return find(store, id, days, NULL, is_part, err);
-	err_set(err, ERR_NOT_FOUND, "no part of a history is in %s", history_store_location(store));
-	return NULL;
+	char *found = NULL;
+
+	if (history_store_has_owners(store))
+		err_set(err, ERR_NOT_FOUND, "no part of a history is in %s",
+			history_store_location(store));
+	else if (visit_entries(store, id, days, is_part, take_first, &found, err) == 0 && !found)
+		tell_missing(store, id, err);
+	return found;
 }
 
 int history_store_remove(struct history_store *store, const char *path, struct err *err)
@@ -250,47 +288,54 @@ static bool has_summary(struct history_store *store, const char *path)
 	return fd >= 0;
 }
 
-static int open_owned(struct history_store *store, const char *path, const char *name, int64_t cap,
-		      char **owner, struct err *err)
+/* TonY's own tony-final.xml is not what it becomes. */
+static bool may_be_made(struct history_store *store, const char *path, const char *name,
+			bool is_there, const struct err *missing)
+{
+	return is_made(name) &&
+	       (is_there ? str_equal(name, HISTORY_CONFIG) : missing->kind == ERR_NOT_FOUND) &&
+	       !has_summary(store, path);
+}
+
+/* *keeper: of the directory that it was opened in; NULL: the store cannot tell both at once. */
+static int open_any(struct history_store *store, const char *path, const char *name, int64_t cap,
+		    char **keeper, struct err *err)
 {
 	char *full cleanup_free = join(path, name, err);
 	struct err missing cleanup_err = {0};
 
 	if (!full)
 		return -1;
-	int fd = store_open_file(store->files, full, cap, owner, &missing);
-	/* TonY's own tony-final.xml is not what it becomes. */
-	bool may_be_made =
-		is_made(name) &&
-		(fd >= 0 ? str_equal(name, HISTORY_CONFIG) : missing.kind == ERR_NOT_FOUND) &&
-		!has_summary(store, path);
-	if (may_be_made) {
-		int made = store_foreign_open(store, path, name, fd < 0 ? err : NULL);
-		if (made >= 0 && fd >= 0)
-			close(fd);
-		return made >= 0 ? made : fd;
+	int fd = store_open_file(store->files, full, cap, keeper, &missing);
+	if (may_be_made(store, path, name, fd >= 0, &missing)) {
+		char *foreign cleanup_free = NULL;
+		int made = store_foreign_open(store, path, name, &foreign, fd < 0 ? err : NULL);
+		if (made < 0)
+			return fd;
+		mem_replace(keeper, mem_steal(&foreign));
+		mem_cleanup_close(&fd);
+		return made;
 	}
 	return fd >= 0 ? fd : err_copy(err, &missing);
 }
 
-int history_store_open_file(struct history_store *store, const char *path, const char *name,
-			    int64_t cap, struct err *err)
+int history_store_open_file(struct history_store *store, const struct history_record *record,
+			    const char *name, int64_t cap, struct err *err)
 {
-	return open_owned(store, path, name, cap, NULL, err);
+	char *keeper cleanup_free = NULL;
+	int fd cleanup_close = open_any(store, record->path, name, cap, &keeper, err);
+
+	if (fd < 0 || store_check_owner(store, record, keeper, err) < 0)
+		return -1;
+	return mem_steal_fd(&fd);
 }
 
-char *history_store_read_owned(struct history_store *store, const char *path, const char *name,
-			       size_t cap, size_t *length, char **owner, struct err *err)
+char *history_store_read_file(struct history_store *store, const struct history_record *record,
+			      const char *name, size_t cap, size_t *length, struct err *err)
 {
-	int fd = open_owned(store, path, name, (int64_t)cap, owner, err);
+	int fd = history_store_open_file(store, record, name, (int64_t)cap, err);
 
-	return store_read_opened(store, fd, path, name, cap, length, err);
-}
-
-char *history_store_read_file(struct history_store *store, const char *path, const char *name,
-			      size_t cap, size_t *length, struct err *err)
-{
-	return history_store_read_owned(store, path, name, cap, length, NULL, err);
+	return store_read_opened(store, fd, record->path, name, cap, length, err);
 }
 
 static int read_summary(struct history_store *store, const char *path,
@@ -309,36 +354,37 @@ static int read_summary(struct history_store *store, const char *path,
 	return 0;
 }
 
-/* Its job and its user have to be the entry's. */
-static int check_summary(struct history_store *store, const char *path, const char *owner,
-			 struct history_summary *summary, struct err *err)
+int store_summary(struct history_store *store, const char *path, struct history_summary *summary,
+		  char **owner, struct err *err)
 {
-	if (!str_equal(summary->id, fs_basename(path)))
-		return err_set(err, ERR_INPUT, "%s/%s: the job in it is another, %s",
-			       history_store_location(store), path, summary->id);
-	char *user = history_store_user(store, path, owner, summary->user, err);
-	if (!user)
+	struct err missing cleanup_err = {0};
+
+	if (read_summary(store, path, summary, owner, &missing) < 0 &&
+	    (missing.kind != ERR_NOT_FOUND
+		     ? err_copy(err, &missing)
+		     : store_foreign_summary(store, path, summary, owner, err)) < 0)
 		return -1;
-	mem_replace(&summary->user, user);
-	return 0;
+	if (str_equal(summary->id, fs_basename(path)))
+		return 0;
+	err_set(err, ERR_INPUT, "%s/%s: the job in it is another, %s",
+		history_store_location(store), path, summary->id);
+	history_summary_finish(summary);
+	return -1;
 }
 
 int history_store_summary(struct history_store *store, const char *path,
 			  struct history_summary *summary, struct err *err)
 {
-	struct err missing cleanup_err = {0};
-	char *owner cleanup_free = NULL;
+	char *keeper cleanup_free = NULL;
+	struct history_record record cleanup_history_record = {0};
 
-	if (store_check_path(path, err) < 0)
+	if (store_check_path(path, err) < 0 ||
+	    store_summary(store, path, summary, &keeper, err) < 0)
 		return -1;
-	if (read_summary(store, path, summary, &owner, &missing) < 0) {
-		if (missing.kind != ERR_NOT_FOUND)
-			return err_copy(err, &missing);
-		if (store_foreign_summary(store, path, summary, err) < 0)
-			return -1;
-	}
-	if (check_summary(store, path, owner, summary, err) == 0)
+	if (store_record(store, path, keeper, summary->user, &record, err) == 0) {
+		mem_replace(&summary->user, mem_steal(&record.user));
 		return 0;
+	}
 	history_summary_finish(summary);
 	return -1;
 }
@@ -372,13 +418,14 @@ static int by_name(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-int history_store_list(struct history_store *store, const char *path, const char *name,
-		       struct history_entries *entries, struct err *err)
+int history_store_list(struct history_store *store, const struct history_record *record,
+		       const char *name, struct history_entries *entries, struct err *err)
 {
-	char *full cleanup_free = join(path, name, err);
+	char *full cleanup_free = join(record->path, name, err);
 
 	*entries = (struct history_entries){0};
-	if (!full || store_entries(store, full, on_entry, entries, err) < 0) {
+	if (!full || store_entries(store, full, on_entry, entries, err) < 0 ||
+	    store_check_owner(store, record, NULL, err) < 0) {
 		history_entries_finish(entries);
 		return -1;
 	}

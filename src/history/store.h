@@ -97,39 +97,51 @@ int history_store_folders(struct history_store *store, struct history_folders *f
 int history_store_jobs(struct history_store *store, const char *folder, struct history_jobs *jobs,
 		       struct err *err);
 
-/* Where the job with this whole id is, or NULL and `err` (ERR_NOT_FOUND). `days`: as far as its id
- * tells them, the only ones that are looked at; NULL: it tells nothing. Of several entries that
- * of `user` (NULL: this process's), or of a user who is believed, goes first. The caller frees. */
-char *history_store_find(struct history_store *store, const char *id,
-			 const struct history_days *days, const char *user, struct err *err);
-
 /* ---- one job ------------------------------------------------------------------------------ */
 
-/* Its `user` is that of history_store_user(). */
+/* A job's entry: where it is, and whose. Its files are read by this alone, and only as long as the
+ * owner's entry is in its place. */
+struct history_record {
+	char *path; /* within the store */
+	/* Of its directory, by the word of the file system; NULL: an object of a bucket has none.
+	 */
+	char *owner;
+	/* Whose the job is: the owner's, whatever its files say. The owner of the location and
+	 * other publishers are believed when their entry's summary names another user, and so is
+	 * everybody who may write to a bucket. */
+	char *user;
+	/* Each reading is of a directory of the owner's that is open. Else another user's entry may
+	 * take its place for a moment. */
+	bool is_pinned;
+};
+void history_record_finish(struct history_record *record);
+void history_record_copy(const struct history_record *from, struct history_record *to);
+#define cleanup_history_record __attribute__((cleanup(history_record_finish)))
+
+/* That of the entry at `path`, whose summary says that the job is the user's `told` (NULL: it is
+ * read, where that counts). The caller finishes it after success. */
+int history_store_record(struct history_store *store, const char *path, const char *told,
+			 struct history_record *record, struct err *err);
+
+/* The record of the job with this whole id; -1: `err` (ERR_NOT_FOUND). `days`: as far as its id
+ * tells them, the only ones that are looked at; NULL: it tells nothing. Of several entries that
+ * of `user` (NULL: this process's) goes first: another user's may be all there is. */
+int history_store_find(struct history_store *store, const char *id, const struct history_days *days,
+		       const char *user, struct history_record *record, struct err *err);
+
+/* Its `user` is that of its record. */
 int history_store_summary(struct history_store *store, const char *path,
 			  struct history_summary *summary, struct err *err);
 
-/* Whose the job is: the owner's of its directory, whatever its files say, unless that is the owner
- * of the location or another publisher. Then it is the user's that they say, `told`, as in a
- * bucket, where nothing has an owner: all that may write to it are believed. `owner`: of the
- * directory, where the caller knows it; NULL: it is looked up. NULL: `err`. The caller frees.
- */
-char *history_store_user(struct history_store *store, const char *path, const char *owner,
-			 const char *told, struct err *err);
-
-/* A file of the job's at `path`: "events.jsonl", "logs/worker-0/stdout". A descriptor to read from
- * and seek in, which the caller closes; what is not a file of this machine is fetched into one
- * that has no name. -1: `err`; ERR_NOT_FOUND: there is none; ERR_INPUT: larger than `cap`. */
-int history_store_open_file(struct history_store *store, const char *path, const char *name,
-			    int64_t cap, struct err *err);
+/* A file of the job's: "events.jsonl", "logs/worker-0/stdout". A descriptor to read from and seek
+ * in, which the caller closes; what is not a file of this machine is fetched into one that has no
+ * name. -1: `err`; ERR_NOT_FOUND: there is none; ERR_INPUT: larger than `cap`; ERR_DENIED: another
+ * user's entry has taken the record's place. */
+int history_store_open_file(struct history_store *store, const struct history_record *record,
+			    const char *name, int64_t cap, struct err *err);
 /* The whole of it (NUL-terminated for convenience). The caller frees. */
-char *history_store_read_file(struct history_store *store, const char *path, const char *name,
-			      size_t cap, size_t *length, struct err *err);
-
-/* The same. *owner is that of the job's directory which the file was read in, or NULL where the
- * store cannot tell both at once. The caller frees both. */
-char *history_store_read_owned(struct history_store *store, const char *path, const char *name,
-			       size_t cap, size_t *length, char **owner, struct err *err);
+char *history_store_read_file(struct history_store *store, const struct history_record *record,
+			      const char *name, size_t cap, size_t *length, struct err *err);
 
 /* What is in a directory of the job's ("logs", "logs/worker-0"), by name; none when it is not
  * there. */
@@ -144,11 +156,15 @@ struct history_entries {
 };
 void history_entries_finish(struct history_entries *entries);
 #define cleanup_history_entries __attribute__((cleanup(history_entries_finish)))
-int history_store_list(struct history_store *store, const char *path, const char *name,
-		       struct history_entries *entries, struct err *err);
+int history_store_list(struct history_store *store, const struct history_record *record,
+		       const char *name, struct history_entries *entries, struct err *err);
 
 /* Not in a bucket. */
 bool history_store_has_owners(const struct history_store *store);
+/* ERR_DENIED: others than its owner, and than the owner of the location, may have written what is
+ * read by this record; or it is of a bucket. */
+int history_store_vouch(struct history_store *store, const struct history_record *record,
+			struct err *err);
 /* Whose the job's directory is, and everything that is in it: nobody else can have put it there, or
  * another one in its place. NULL: `err`; ERR_DENIED: others may write there, or it is a bucket. The
  * owner of the location is trusted. The caller frees. */
@@ -159,7 +175,7 @@ char *history_store_owner(struct history_store *store, const char *path, struct 
 /* In a bucket, where nothing is renamed, a publication that is killed leaves what it had brought.
  * As what is left beside its place in another store, that is no job to all functions but these. */
 
-/* Where this job's is, as history_store_find(). NULL: `err`. The caller frees. */
+/* Where this job's is. NULL: `err`, as history_store_find(). The caller frees. */
 char *history_store_find_part(struct history_store *store, const char *id,
 			      const struct history_days *days, struct err *err);
 /* Whether nothing of it is younger than HISTORY_PART_MS: no publication takes so long. -1: `err`.

@@ -15,6 +15,7 @@
 
 struct store_foreign {
 	char *path;
+	char *keeper; /* of the directory that it was read in; NULL: the store cannot tell */
 	struct jhist jhist;
 };
 
@@ -24,6 +25,7 @@ void store_foreign_destroy(struct store_foreign *foreign)
 		return;
 	jhist_finish(&foreign->jhist);
 	free(foreign->path);
+	free(foreign->keeper);
 	free(foreign);
 }
 
@@ -55,29 +57,31 @@ static void on_file(void *data, const struct store_item *item)
 	}
 }
 
+/* Both files are of the same directory, or there is no configuration. */
 static int read_source(struct history_store *store, const char *path, const struct finding *finding,
-		       struct jhist *jhist, struct err *err)
+		       struct store_foreign *foreign, struct err *err)
 {
 	struct jhist_source source = {.name = finding->newest};
-	char *events cleanup_free =
-		store_read_file(store, path, finding->newest, AVRO_FILE_CAP, &source.length, err);
+	char *beside cleanup_free = NULL;
+	char *events cleanup_free = store_read_file(store, path, finding->newest, AVRO_FILE_CAP,
+						    &source.length, &foreign->keeper, err);
 	char *config cleanup_free =
-		finding->config ? store_read_file(store, path, finding->config, JHIST_CONFIG_CAP,
-						  &source.config_length, NULL)
-				: NULL;
+		events && finding->config
+			? store_read_file(store, path, finding->config, JHIST_CONFIG_CAP,
+					  &source.config_length, &beside, NULL)
+			: NULL;
 
 	if (!events)
 		return -1;
 	source.events = events;
-	source.config = config;
-	return jhist_read(&source, jhist, err);
+	source.config = str_equal(beside, foreign->keeper) ? config : NULL;
+	return jhist_read(&source, &foreign->jhist, err);
 }
 
 static struct store_foreign *load(struct history_store *store, const char *path, struct err *err)
 {
 	struct finding finding = {0};
 	struct store_foreign *foreign = NULL;
-	struct jhist jhist;
 
 	if (store_run(store->files, store_list(path, NULL, on_file, &finding), err) < 0) {
 		free(finding.newest);
@@ -86,24 +90,32 @@ static struct store_foreign *load(struct history_store *store, const char *path,
 	if (!finding.newest) {
 		err_set(err, ERR_NOT_FOUND, "%s/%s: there is no job in it",
 			store_location(store->files), path);
-	} else if (read_source(store, path, &finding, &jhist, err) == 0) {
+	} else {
 		foreign = mem_alloc(sizeof(*foreign));
-		*foreign = (struct store_foreign){.path = mem_strdup(path), .jhist = jhist};
+		foreign->path = mem_strdup(path);
+		foreign->jhist.events = -1;
+		if (read_source(store, path, &finding, foreign, err) < 0) {
+			store_foreign_destroy(foreign);
+			foreign = NULL;
+		}
 	}
 	free(finding.newest);
 	return foreign;
 }
 
-static struct jhist *find(struct history_store *store, const char *path, struct err *err)
+static const struct jhist *find(struct history_store *store, const char *path, char **keeper,
+				struct err *err)
 {
-	if (store->foreign && str_equal(store->foreign->path, path))
-		return &store->foreign->jhist;
-	struct store_foreign *foreign = load(store, path, err);
-	if (!foreign)
-		return NULL;
-	store_foreign_destroy(store->foreign);
-	store->foreign = foreign;
-	return &foreign->jhist;
+	if (!store->foreign || !str_equal(store->foreign->path, path)) {
+		struct store_foreign *foreign = load(store, path, err);
+		if (!foreign)
+			return NULL;
+		store_foreign_destroy(store->foreign);
+		store->foreign = foreign;
+	}
+	if (keeper)
+		*keeper = mem_strdup(store->foreign->keeper);
+	return &store->foreign->jhist;
 }
 
 /* ---- files -------------------------------------------------------------------------------- */
@@ -135,9 +147,9 @@ static int open_events(const struct jhist *jhist, struct err *err)
 }
 
 int store_foreign_open(struct history_store *store, const char *path, const char *name,
-		       struct err *err)
+		       char **keeper, struct err *err)
 {
-	const struct jhist *jhist = find(store, path, err);
+	const struct jhist *jhist = find(store, path, keeper, err);
 
 	if (!jhist)
 		return -1;
@@ -156,9 +168,9 @@ int store_foreign_open(struct history_store *store, const char *path, const char
 }
 
 int store_foreign_summary(struct history_store *store, const char *path,
-			  struct history_summary *summary, struct err *err)
+			  struct history_summary *summary, char **keeper, struct err *err)
 {
-	const struct jhist *jhist = find(store, path, err);
+	const struct jhist *jhist = find(store, path, keeper, err);
 
 	if (!jhist)
 		return -1;

@@ -32,9 +32,25 @@ int store_open_again(const char *path, struct err *err);
 /* Of the file "path/name" of the store, which is closed; -1 is fine. The caller frees. */
 char *store_read_opened(const struct history_store *store, int fd, const char *path,
 			const char *name, size_t cap, size_t *length, struct err *err);
-/* A file of a directory in the store, as it is. The caller frees. */
+/* A file of a directory in the store, as it is, and the owner of the directory that it was read in
+ * (NULL: the store cannot tell both at once). The caller frees both. */
 char *store_read_file(struct history_store *store, const char *path, const char *name, size_t cap,
-		      size_t *length, struct err *err);
+		      size_t *length, char **keeper, struct err *err);
+
+/* The summary of an entry as it stands there, be it one of TonY's. *owner (`owner` may be NULL): of
+ * the directory that it was read in; NULL: the store cannot tell both at once. */
+int store_summary(struct history_store *store, const char *path, struct history_summary *summary,
+		  char **owner, struct err *err);
+
+/* history_store_record(). `owner`: of the directory, where the caller knows it; NULL: it is looked
+ * up. (store_owner.c) */
+int store_record(struct history_store *store, const char *path, const char *owner, const char *told,
+		 struct history_record *record, struct err *err);
+
+/* ERR_DENIED: what was read is not the owner's of the record. `keeper`: of the directory which it
+ * was read in; NULL: the store cannot tell both at once. (store_owner.c) */
+int store_check_owner(struct history_store *store, const struct history_record *record,
+		      const char *keeper, struct err *err);
 
 /* ---- store_part.c ------------------------------------------------------------------------- */
 
@@ -48,11 +64,11 @@ int store_entry_look(struct history_store *store, const char *path, enum store_e
 
 /* ---- store_foreign.c: of a job of TonY's at `path`; ERR_NOT_FOUND: it is none -------------- */
 
-/* A file of layout.h. */
+/* A file of layout.h. `keeper` as of store_read_file(); NULL: nobody asks. */
 int store_foreign_open(struct history_store *store, const char *path, const char *name,
-		       struct err *err);
+		       char **keeper, struct err *err);
 int store_foreign_summary(struct history_store *store, const char *path,
-			  struct history_summary *summary, struct err *err);
+			  struct history_summary *summary, char **keeper, struct err *err);
 void store_foreign_destroy(struct store_foreign *foreign); /* NULL is fine */
 
 #endif

@@ -50,7 +50,8 @@ bool history_store_has_owners(const struct history_store *store)
 	return !store_traits(store->files)->holds_objects;
 }
 
-char *history_store_owner(struct history_store *store, const char *path, struct err *err)
+/* Its owner, to whom alone it is open for writing. */
+static char *find_owner(struct history_store *store, const char *path, struct err *err)
 {
 	struct store_item entry cleanup_store_item = {0};
 
@@ -70,9 +71,24 @@ char *history_store_owner(struct history_store *store, const char *path, struct 
 			store_location(store->files), path, entry.owner);
 		return NULL;
 	}
-	if (check_folders(store, path, entry.owner, err) < 0)
-		return NULL;
 	return mem_steal(&entry.owner);
+}
+
+char *history_store_owner(struct history_store *store, const char *path, struct err *err)
+{
+	char *owner cleanup_free = find_owner(store, path, err);
+
+	return owner && check_folders(store, path, owner, err) == 0 ? mem_steal(&owner) : NULL;
+}
+
+int history_store_vouch(struct history_store *store, const struct history_record *record,
+			struct err *err)
+{
+	char *owner cleanup_free = record->is_pinned
+					   ? find_owner(store, record->path, err)
+					   : history_store_owner(store, record->path, err);
+
+	return owner ? store_check_owner(store, record, owner, err) : -1;
 }
 
 /* ---- whose the job is --------------------------------------------------------------------- */
@@ -90,17 +106,80 @@ static int is_believed(struct history_store *store, const char *owner, struct er
 	return str_equal(owner, store->keeper) || str_list_has(&store->publishers, owner);
 }
 
-char *history_store_user(struct history_store *store, const char *path, const char *owner,
-			 const char *told, struct err *err)
+void history_record_finish(struct history_record *record)
+{
+	free(record->path);
+	free(record->owner);
+	free(record->user);
+	*record = (struct history_record){0};
+}
+
+void history_record_copy(const struct history_record *from, struct history_record *to)
+{
+	*to = (struct history_record){mem_strdup(from->path), mem_strdup(from->owner),
+				      mem_strdup(from->user), from->is_pinned};
+}
+
+/* The user that the summary names; NULL: `err`. */
+static char *read_told(struct history_store *store, const char *path, struct err *err)
+{
+	struct history_summary summary cleanup_history_summary = {0};
+
+	return store_summary(store, path, &summary, NULL, err) < 0 ? NULL
+								   : mem_steal(&summary.user);
+}
+
+/* Of an entry whose owner is believed, or that has none. Without a summary it is its owner's. */
+static char *believe(struct history_store *store, const char *path, const char *owner,
+		     const char *told, struct err *err)
+{
+	struct err why cleanup_err = {0};
+	char *user = told ? mem_strdup(told) : read_told(store, path, &why);
+
+	if (!user && owner && (why.kind == ERR_NOT_FOUND || why.kind == ERR_INPUT))
+		user = mem_strdup(owner);
+	if (!user)
+		err_copy(err, &why);
+	return user;
+}
+
+int store_record(struct history_store *store, const char *path, const char *owner, const char *told,
+		 struct history_record *record, struct err *err)
+{
+	struct store_item entry cleanup_store_item = {0};
+	bool has_owners = history_store_has_owners(store);
+
+	if (has_owners && !owner && store_look(store->files, path, &entry, err) < 0)
+		return -1;
+	owner = owner ? owner : entry.owner;
+	int believed = has_owners ? is_believed(store, owner, err) : true;
+	char *user = believed < 0 ? NULL
+		     : believed	  ? believe(store, path, owner, told, err)
+				  : mem_strdup(owner);
+	if (!user)
+		return -1;
+	*record = (struct history_record){mem_strdup(path), mem_strdup(owner), user,
+					  store_traits(store->files)->is_at_once};
+	return 0;
+}
+
+int history_store_record(struct history_store *store, const char *path, const char *told,
+			 struct history_record *record, struct err *err)
+{
+	return store_check_path(path, err) < 0 ? -1
+					       : store_record(store, path, NULL, told, record, err);
+}
+
+int store_check_owner(struct history_store *store, const struct history_record *record,
+		      const char *keeper, struct err *err)
 {
 	struct store_item entry cleanup_store_item = {0};
 
-	if (!history_store_has_owners(store))
-		return mem_strdup(told);
-	if (!owner && store_look(store->files, path, &entry, err) < 0)
-		return NULL;
-	if (!owner)
-		owner = entry.owner;
-	int believed = is_believed(store, owner, err);
-	return believed < 0 ? NULL : mem_strdup(believed ? told : owner);
+	if (!keeper && record->owner && store_look(store->files, record->path, &entry, err) < 0)
+		return -1;
+	const char *owner = keeper ? keeper : entry.owner;
+	if (!record->owner || str_equal(owner, record->owner))
+		return 0;
+	return err_set(err, ERR_DENIED, "%s/%s: an entry of %s's has taken the place of %s's",
+		       store_location(store->files), record->path, owner, record->owner);
 }

@@ -61,7 +61,7 @@ char *history_store_part_user(struct history_store *store, const char *path, str
 {
 	size_t length;
 	char *text cleanup_free =
-		store_read_file(store, path, HISTORY_JOB, JOB_JSON_CAP, &length, err);
+		store_read_file(store, path, HISTORY_JOB, JOB_JSON_CAP, &length, NULL, err);
 	json_t *job cleanup_json = text ? json_parse(text, length, err) : NULL;
 	const char *user = json_string_value(json_object_get(job, "user"));
 

@@ -53,10 +53,10 @@ char *store_read_opened(const struct history_store *store, int fd, const char *p
 }
 
 char *store_read_file(struct history_store *store, const char *path, const char *name, size_t cap,
-		      size_t *length, struct err *err)
+		      size_t *length, char **keeper, struct err *err)
 {
 	char *full cleanup_free = mem_printf("%s/%s", path, name);
-	int fd = store_open_file(store->files, full, (int64_t)cap, NULL, err);
+	int fd = store_open_file(store->files, full, (int64_t)cap, keeper, err);
 
 	return store_read_opened(store, fd, path, name, cap, length, err);
 }

@@ -13,7 +13,7 @@
 struct stored_logs {
 	struct job_logs base;
 	struct history_store *store; /* that has the job */
-	char *path;
+	struct history_record record;
 	void (*release)(void *held);
 	void *held;
 };
@@ -89,9 +89,9 @@ static struct log_source *open_log(struct job_logs *base, const struct log_place
 	log->base = (struct log_parts){.ops = &ops, .items = &log->item, .count = 1};
 	log_parts_init(&log->base);
 	log->times = -1;
-	log->fd = history_store_open_file(logs->store, logs->path, file, HISTORY_FILE_CAP, err);
+	log->fd = history_store_open_file(logs->store, &logs->record, file, HISTORY_FILE_CAP, err);
 	if (log->fd >= 0)
-		log->times = history_store_open_file(logs->store, logs->path, index,
+		log->times = history_store_open_file(logs->store, &logs->record, index,
 						     HISTORY_FILE_CAP, NULL);
 	if (log->fd >= 0 && read_head(log, place->attempt, name, err) == 0)
 		return &log->base.base;
@@ -119,7 +119,7 @@ static int list_logs(struct job_logs *base, const struct log_place *place, struc
 	struct history_entries entries cleanup_history_entries = {0};
 	char *directory cleanup_free = directory_of(place);
 
-	if (history_store_list(logs->store, logs->path, directory, &entries, err) < 0)
+	if (history_store_list(logs->store, &logs->record, directory, &entries, err) < 0)
 		return -1;
 	for (size_t i = 0; i < entries.count; i++) {
 		const char *name = entries.items[i].name;
@@ -135,11 +135,11 @@ static void destroy_logs(struct job_logs *base)
 
 	if (logs->release)
 		logs->release(logs->held);
-	free(logs->path);
+	history_record_finish(&logs->record);
 	free(logs);
 }
 
-struct job_logs *history_logs(struct history_store *store, const char *path,
+struct job_logs *history_logs(struct history_store *store, const struct history_record *record,
 			      void (*release)(void *held), void *held)
 {
 	static const struct job_logs_ops ops = {
@@ -148,7 +148,7 @@ struct job_logs *history_logs(struct history_store *store, const char *path,
 
 	logs->base = (struct job_logs){.ops = &ops, .has_ends = true};
 	logs->store = store;
-	logs->path = mem_strdup(path);
+	history_record_copy(record, &logs->record);
 	logs->release = release;
 	logs->held = held;
 	return &logs->base;

@@ -25,7 +25,7 @@ struct reader {
 
 	/* Of a job in a store. */
 	char *location, *path;
-	char *owner; /* of the directory that `job` was read in; NULL: the store cannot tell */
+	struct history_record record; /* by which its files are read */
 	bool is_open;
 	struct job_stores stores;
 	struct history_store *store;

@@ -79,7 +79,8 @@ static char *read_kept(struct reader *reader, const char *folder, const char *na
 		       size_t *length, struct err *err)
 {
 	if (reader->store)
-		return history_store_read_file(reader->store, reader->path, name, cap, length, err);
+		return history_store_read_file(reader->store, &reader->record, name, cap, length,
+					       err);
 	char *path cleanup_free = fs_join(folder, name);
 	return fs_exists(path) ? fs_read_file(path, cap, length, err) : NULL;
 }

@@ -64,7 +64,7 @@ static struct job_logs *open_place(struct reader *reader, int number, struct err
 	bool is_engine = (number == 0) == (engine && engine->traits->shares_files);
 
 	return is_engine ? open_engine(reader, err)
-			 : history_logs(reader->store, reader->path, NULL, NULL);
+			 : history_logs(reader->store, &reader->record, NULL, NULL);
 }
 
 /* `attempt` 0: the last one. A store has logs of one attempt alone, whichever that is. */

@@ -15,11 +15,8 @@ int reader_fold(struct reader *reader, struct err *err)
 /* People are let in by the index, which may be older than what is in the entry's place now. */
 static int check_user(const struct reader *reader, struct err *err)
 {
-	char *user cleanup_free = history_store_user(reader->store, reader->path, reader->owner,
-						     reader->job->user, err);
+	const char *user = reader->record.user;
 
-	if (!user)
-		return -1;
 	if (!reader->user || !*reader->user || str_equal(user, reader->user))
 		return 0;
 	return err_set(err, ERR_DENIED,
@@ -60,13 +57,15 @@ static int open_job(struct reader *reader, struct err *err)
 	if (job_stores_open(reader->location, &reader->stores, err) < 0)
 		return -1;
 	reader->store = reader->stores.items[0];
-	char *bytes cleanup_free =
-		history_store_read_owned(reader->store, reader->path, HISTORY_JOB, JOB_JSON_CAP,
-					 &length, &reader->owner, err);
-	reader->job = bytes ? job_from_text(bytes, length, err) : NULL;
-	if (!reader->job || check_user(reader, err) < 0)
+	if (history_store_record(reader->store, reader->path, NULL, &reader->record, err) < 0 ||
+	    check_user(reader, err) < 0)
 		return -1;
-	reader->journal = history_store_open_file(reader->store, reader->path, HISTORY_EVENTS,
+	char *bytes cleanup_free = history_store_read_file(reader->store, &reader->record,
+							   HISTORY_JOB, JOB_JSON_CAP, &length, err);
+	reader->job = bytes ? job_from_text(bytes, length, err) : NULL;
+	if (!reader->job)
+		return -1;
+	reader->journal = history_store_open_file(reader->store, &reader->record, HISTORY_EVENTS,
 						  HISTORY_FILE_CAP, err);
 	return reader->journal < 0 ? -1 : reader_fold(reader, err);
 }
@@ -75,7 +74,7 @@ void reader_close(struct reader *reader)
 {
 	job_view_destroy(mem_steal(&reader->view));
 	job_destroy(mem_steal(&reader->job));
-	mem_replace(&reader->owner, NULL);
+	history_record_finish(&reader->record);
 	mem_cleanup_close(&reader->journal);
 	job_stores_close(&reader->stores);
 	reader->is_open = false;

@@ -15,7 +15,7 @@ static const char head[] = "{\"task\":\"";
 FILE *reader_open_metrics(struct reader *reader, struct http_request *request, bool *answered)
 {
 	struct err err cleanup_err = {0};
-	int fd = history_store_open_file(reader->store, reader->path, HISTORY_METRICS,
+	int fd = history_store_open_file(reader->store, &reader->record, HISTORY_METRICS,
 					 HISTORY_FILE_CAP, &err);
 
 	if (fd >= 0)

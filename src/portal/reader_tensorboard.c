@@ -75,12 +75,17 @@ static int start_in_hdfs(struct reader *reader, const char *log_dir, struct err 
 
 /* ---- what is on this machine -------------------------------------------------------------- */
 
+static char *find_owner(struct reader *reader, struct err *err)
+{
+	return reader->record.is_pinned ? mem_strdup(reader->record.owner)
+					: reader_find_owner(reader, err);
+}
+
 /* An entry can name any directory. So TensorBoard reads with the portal's rights only for entries
  * of the portal's own user. */
 static int start_here(struct reader *reader, const char *log_dir, struct err *err)
 {
-	char *owner cleanup_free =
-		reader->owner ? mem_strdup(reader->owner) : reader_find_owner(reader, err);
+	char *owner cleanup_free = find_owner(reader, err);
 	char *me cleanup_free = user_name_of(geteuid());
 	char *place cleanup_free = mem_printf("file://%s", log_dir);
 	bool has_user = reader->user && *reader->user;
@@ -138,8 +143,7 @@ static bool has_event_files(const char *directory)
 static bool may_have_something(struct reader *reader)
 {
 	const char *log_dir = find_log_dir(reader->job, NULL);
-	char *owner cleanup_free =
-		reader->owner ? mem_strdup(reader->owner) : reader_find_owner(reader, NULL);
+	char *owner cleanup_free = find_owner(reader, NULL);
 	char *me cleanup_free = user_name_of(geteuid());
 
 	if (!log_dir || is_in_hdfs(reader->job, log_dir) || !str_equal(owner, me))

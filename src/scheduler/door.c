@@ -11,6 +11,8 @@ void job_door_finish(struct job_door *door)
 	free(door->address);
 	mem_free_secret(door->token);
 	free(door->identity);
+	free(door->user);
+	free(door->doubt);
 	free(door->queue);
 	free(door->waiting);
 	free(door->end_message);

@@ -32,11 +32,20 @@ int job_stores_check_reached(const struct job_stores *stores, const struct job *
 int job_stores_trust(struct history_store *store, struct err *err);
 
 /* history_store_find(), with what the id tells of the day. */
-char *stored_job_find(struct history_store *store, const char *id, const char *user,
-		      struct err *err);
-/* Where the job with this whole id is; NULL and `err`: in none of them. The caller frees. */
-char *job_stores_find(const struct job_stores *stores, const char *id, struct history_store **store,
-		      struct err *err);
+int stored_job_find(struct history_store *store, const char *id, const char *user,
+		    struct history_record *record, struct err *err);
+/* The record of the job with this whole id: this user's (`user` NULL) or that user's if one of the
+ * stores has it, else the first. *store: where it is. -1: `err`, it is in none. */
+int job_stores_find(const struct job_stores *stores, const char *id, const char *user,
+		    struct history_store **store, struct history_record *record, struct err *err);
+/* A file of that record; ERR_NOT_FOUND: there is none of that user's. The caller frees. */
+char *job_stores_read(const char *id, const char *user, const char *name, size_t cap,
+		      size_t *length, struct err *err);
+
+/* Why this user is not to act on what the record says, "it is bob's": another user, or anybody, may
+ * have written it. NULL: it is this user's own, or one that the owner of the location or another
+ * publisher has made for this user. The caller frees. */
+char *job_stores_doubt(struct history_store *store, const struct history_record *record);
 
 /* Which jobs are looked for. */
 struct stored_filter {
@@ -57,6 +66,8 @@ void job_stores_ids(const struct job_stores *stores, const struct stored_filter 
 		    struct str_list *ids);
 /* By a name that this user has here or on a cluster. */
 bool job_stores_is_own(const struct job_summary *job);
+/* The name by which the store's file system knows this user. The caller frees; NULL: `err`. */
+char *job_stores_own_name(const struct history_store *store, struct err *err);
 
 /* Of another user's job: how its stores are reached is not for its description to say to whoever
  * has tickets and keys: this machine's configuration counts. */
@@ -92,5 +103,8 @@ void stored_jobs_age(int64_t until_ms, struct removal *removal);
  * takes an id, the beginning of one or a name, and logs() has what the store kept. The door leads
  * to stored_jobs_copy(). */
 extern const struct scheduler_client_ops stored_jobs_client;
+/* Its find(), of the jobs of that user. */
+int stored_jobs_find(const char *id, const char *user, struct job_door *door, char **full_id,
+		     struct err *err);
 
 #endif

@@ -1,6 +1,9 @@
 #include "scheduler/local_other.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/json.h"
@@ -38,6 +41,20 @@ static bool look_at_journal(const char *directory, struct scheduler_other *other
 	return final != NULL;
 }
 
+/* The summary of this user's own entry, to which nobody else can write. The caller frees. */
+static char *read_summary(const char *location, const char *entry, size_t *length)
+{
+	int top cleanup_close = open(location, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int directory cleanup_close = top < 0 ? -1 : fs_open_below(top, entry);
+	struct stat status;
+
+	if (directory < 0 || fstat(directory, &status) < 0 || status.st_uid != geteuid() ||
+	    fs_others_may_write(status.st_mode))
+		return NULL;
+	int file cleanup_close = fs_open_below(directory, HISTORY_SUMMARY);
+	return file < 0 ? NULL : fs_read_descriptor(file, entry, HISTORY_SUMMARY_CAP, length, NULL);
+}
+
 /* A remote history is not asked: job directories outlive their jobs by days. */
 static void look_at_history(const struct job *job, const char *job_dir,
 			    const struct awaited *awaited, struct scheduler_other *other)
@@ -49,10 +66,9 @@ static void look_at_history(const struct job *job, const char *job_dir,
 
 	if (store_location_parse(text, &location, NULL) < 0 || store_location_is_remote(&location))
 		return;
-	char *path cleanup_free = mem_printf("%s/%s/" HISTORY_SUMMARY, location.path, day);
-	char *bytes cleanup_free = fs_read_file(path, HISTORY_SUMMARY_CAP, &length, NULL);
+	char *bytes cleanup_free = read_summary(location.path, day, &length);
 	json_t *summary cleanup_json = bytes ? json_parse(bytes, length, NULL) : NULL;
-	if (summary)
+	if (str_equal(json_string_value(json_object_get(summary, "id")), awaited->id))
 		take_end(summary, other);
 }
 

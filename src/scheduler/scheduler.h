@@ -388,6 +388,11 @@ struct job_door {
 			   all write the same one */
 	int64_t ask_ms; /* between two questions to the engine, which cost it much; 0: they do not
 			 */
+	/* Whose it is, as a store or the engine tells; NULL: this user's, who submitted it here. */
+	char *user;
+	/* Why nothing is to be done by what its record says (job_stores_doubt()); NULL: its engine
+	 * knows the job, or the record is this user's own. */
+	char *doubt;
 	char *queue; /* where the job is now; NULL: where it was submitted to, as far as is known */
 	char *waiting; /* why there is no AM yet, or none at the moment, as the engine tells; NULL:
 			  it  does not, or there is one */
@@ -414,6 +419,7 @@ int job_door_call(const struct job_door *door, const char *method, const char *p
 
 struct job_summary {
 	char *id, *name, *user, *framework;
+	bool is_claimed;	 /* `user` is what a bucket's record says, which has no owner */
 	char *scheduler, *queue; /* NULL: not known; it has none */
 	struct str_list tags;
 	int64_t task_count; /* 0: not known */

@@ -22,41 +22,17 @@ enum { PATIENCE_MS = 3000 }; /* with a server that may have the job */
 
 /* ---- finding ------------------------------------------------------------------------------ */
 
-char *stored_job_find(struct history_store *store, const char *id, const char *user,
-		      struct err *err)
-{
-	struct history_days days;
-	bool is_known = scheduler_client_of_id(id, &days);
-
-	return history_store_find(store, id, is_known ? &days : NULL, user, err);
-}
-
-char *job_stores_find(const struct job_stores *stores, const char *id, struct history_store **store,
-		      struct err *err)
-{
-	struct err why cleanup_err = {0};
-
-	for (size_t i = 0; i < stores->count; i++) {
-		err_finish(&why);
-		char *path = stored_job_find(stores->items[i], id, NULL, &why);
-		*store = stores->items[i];
-		if (path)
-			return path;
-		if (why.kind != ERR_NOT_FOUND)
-			log_warning("%s", err_message(&why));
-	}
-	err_set(err, ERR_NOT_FOUND, "no job \"%s\" in any history", id);
-	return NULL;
-}
-
 /* The whole id that is meant; the caller frees. */
 static char *complete(const struct job_stores *stores, const char *id, struct err *err)
 {
+	const struct stored_filter own = {.beginning = id, .own_only = true};
 	const struct stored_filter begun = {.beginning = id};
 	const struct stored_filter named = {.name = id, .own_only = true};
 	struct str_list found cleanup_str_list = {0};
 
 	if (scheduler_client_begins_id(id))
+		job_stores_ids(stores, &own, &found);
+	if (scheduler_client_begins_id(id) && found.count == 0)
 		job_stores_ids(stores, &begun, &found);
 	if (found.count > 1) {
 		scheduler_err_several(id, &found, err);
@@ -96,10 +72,11 @@ void stored_jobs_age(int64_t until_ms, struct removal *removal)
 	}
 }
 
-static int copy_file(struct history_store *store, const char *path, const char *name,
-		     const char *to, struct err *err)
+static int copy_file(struct history_store *store, const struct history_record *record,
+		     const char *name, const char *to, struct err *err)
 {
-	int from cleanup_close = history_store_open_file(store, path, name, HISTORY_FILE_CAP, err);
+	int from cleanup_close =
+		history_store_open_file(store, record, name, HISTORY_FILE_CAP, err);
 	int target cleanup_close =
 		from < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	char buffer[65536];
@@ -112,22 +89,21 @@ static int copy_file(struct history_store *store, const char *path, const char *
 	while ((got = read(from, buffer, sizeof(buffer))) > 0)
 		if (fs_write_all(target, buffer, (size_t)got, err) < 0)
 			return err_wrap(err, "%s", to);
-	return got < 0 ? err_set_errno(err, "%s", path) : 0;
+	return got < 0 ? err_set_errno(err, "%s", record->path) : 0;
 }
 
 /* Says whose the job is, whatever the entry says. */
-static int copy_description(struct history_store *store, const char *path, const char *to,
-			    struct err *err)
+static int copy_description(struct history_store *store, const struct history_record *record,
+			    const char *to, struct err *err)
 {
 	size_t length;
 	char *text cleanup_free =
-		history_store_read_file(store, path, HISTORY_JOB, JOB_JSON_CAP, &length, err);
+		history_store_read_file(store, record, HISTORY_JOB, JOB_JSON_CAP, &length, err);
 	struct job *job = text ? job_from_text(text, length, err) : NULL;
-	char *user = job ? history_store_user(store, path, NULL, job->user, err) : NULL;
 	int result = -1;
 
-	if (user) {
-		mem_replace(&job->user, user);
+	if (job) {
+		mem_replace(&job->user, mem_strdup(record->user));
 		if (!job_stores_is_own(&(struct job_summary){.user = job->user}))
 			job_stores_forget(job);
 		char *written cleanup_free = job_to_text(job);
@@ -138,21 +114,19 @@ static int copy_description(struct history_store *store, const char *path, const
 }
 
 /* Another user's entry may have been all there was when it was made. */
-static bool is_copy_of(const char *directory, struct history_store *store, const char *path)
+static bool is_copy_of(const char *directory, const struct history_record *record)
 {
 	char *description cleanup_free = fs_join(directory, "job.json");
 	struct job *job = fs_exists(description) ? job_read_file(description, NULL) : NULL;
-	char *user cleanup_free =
-		job ? history_store_user(store, path, NULL, job->user, NULL) : NULL;
-	bool result = user && str_equal(user, job->user);
+	bool result = job && str_equal(record->user, job->user);
 
 	job_destroy(job);
 	return result;
 }
 
 /* Beside its place, and renamed: whoever finds it finds all of it. */
-static int make_copy(struct history_store *store, const char *path, const char *directory,
-		     struct err *err)
+static int make_copy(struct history_store *store, const struct history_record *record,
+		     const char *directory, struct err *err)
 {
 	char *side cleanup_free = mem_printf("%s.%d", directory, getpid());
 	char *description cleanup_free = fs_join(side, "job.json");
@@ -160,9 +134,9 @@ static int make_copy(struct history_store *store, const char *path, const char *
 
 	if (fs_make_directories(side, 0700, err) < 0)
 		return -1;
-	int result = copy_description(store, path, description, err);
+	int result = copy_description(store, record, description, err);
 	if (result == 0)
-		result = copy_file(store, path, HISTORY_EVENTS, journal, err);
+		result = copy_file(store, record, HISTORY_EVENTS, journal, err);
 	if (result == 0 && rename(side, directory) < 0 && !fs_is_directory(directory))
 		result = err_set_errno(err, "%s", directory);
 	fs_remove_tree(side, NULL);
@@ -194,32 +168,61 @@ static int fail(const struct job_stores *stores, const char *id, const struct er
 		       id, stores->away.items[0]);
 }
 
-static int find(const char *id, struct job_door *door, char **full_id, struct err *err)
+static int find_record(const struct job_stores *stores, const char *id, const char *user,
+		       struct history_store **store, struct history_record *record, char **whole,
+		       struct err *err)
+{
+	if (scheduler_client_begins_id(id) &&
+	    job_stores_find(stores, id, user, store, record, NULL) == 0) {
+		*whole = mem_strdup(id);
+		return 0;
+	}
+	*whole = complete(stores, id, err);
+	return *whole ? job_stores_find(stores, *whole, user, store, record, err) : -1;
+}
+
+static int copy(struct history_store *store, const struct history_record *record,
+		const char *directory, struct err *err)
+{
+	struct removal unseen cleanup_removal = {0};
+
+	stored_jobs_age(clock_wall_ms() - COPY_MS, &unseen); /* nobody looks at a job for ever */
+	if (is_copy_of(directory, record))
+		return 0;
+	return removal_remove_folder(&unseen, directory, NULL, err) < 0 ||
+			       check_ended(store, record->path, err) < 0
+		       ? -1
+		       : make_copy(store, record, directory, err);
+}
+
+int stored_jobs_find(const char *id, const char *user, struct job_door *door, char **full_id,
+		     struct err *err)
 {
 	struct job_stores stores cleanup_job_stores = {0};
+	struct history_record record cleanup_history_record = {0};
 	struct history_store *store;
-	struct removal unseen cleanup_removal = {0};
+	char *whole cleanup_free = NULL;
 	struct err why cleanup_err = {0};
 
 	if (job_stores_open_within(NULL, PATIENCE_MS, &stores, err) < 0)
 		return -1;
-	char *path cleanup_free =
-		scheduler_client_begins_id(id) ? job_stores_find(&stores, id, &store, NULL) : NULL;
-	char *whole cleanup_free = path ? mem_strdup(id) : complete(&stores, id, &why);
-	if (whole && !path)
-		path = job_stores_find(&stores, whole, &store, &why);
-	char *directory cleanup_free = path ? stored_jobs_copy(whole, &why) : NULL;
-	if (!directory)
+	if (find_record(&stores, id, user, &store, &record, &whole, &why) < 0)
 		return fail(&stores, id, &why, err);
-	stored_jobs_age(clock_wall_ms() - COPY_MS, &unseen); /* nobody looks at a job for ever */
-	if (!is_copy_of(directory, store, path) &&
-	    (removal_remove_folder(&unseen, directory, NULL, err) < 0 ||
-	     check_ended(store, path, err) < 0 || make_copy(store, path, directory, err) < 0))
+	char *directory cleanup_free = stored_jobs_copy(whole, err);
+	if (!directory || copy(store, &record, directory, err) < 0)
 		return -1;
-	*door = (struct job_door){.job_dir = mem_steal(&directory), .ended = true};
+	*door = (struct job_door){.job_dir = mem_steal(&directory),
+				  .user = mem_strdup(record.user),
+				  .doubt = job_stores_doubt(store, &record),
+				  .ended = true};
 	if (full_id)
 		*full_id = mem_steal(&whole);
 	return 0;
+}
+
+static int find(const char *id, struct job_door *door, char **full_id, struct err *err)
+{
+	return stored_jobs_find(id, NULL, door, full_id, err);
 }
 
 /* ---- logs --------------------------------------------------------------------------------- */
@@ -234,14 +237,13 @@ static struct job_logs *open_logs(const struct job_door *door, const struct job 
 				  struct err *err)
 {
 	struct job_stores *stores = mem_alloc(sizeof(*stores));
-	struct history_store *store = NULL;
-	char *path cleanup_free =
-		job_stores_open(NULL, stores, err) == 0
-			? job_stores_find(stores, fs_basename(door->job_dir), &store, err)
-			: NULL;
+	struct history_record record cleanup_history_record = {0};
+	struct history_store *store;
 
-	if (path)
-		return history_logs(store, path, release_stores, stores);
+	if (job_stores_open(NULL, stores, err) == 0 &&
+	    job_stores_find(stores, fs_basename(door->job_dir), door->user, &store, &record, err) ==
+		    0)
+		return history_logs(store, &record, release_stores, stores);
 	release_stores(stores);
 	return NULL;
 }

@@ -1,13 +1,10 @@
 /* The jobs of which a history tells, be they thousands: those that have ended are indexed. */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/user.h"
-#include "hadoop/cluster_site.h"
 #include "scheduler/job_index.h"
 #include "scheduler/job_stores.h"
 
@@ -155,18 +152,9 @@ static void look_at_any(struct look *look, struct history_store *store)
 	job_index_finish(&look->known);
 }
 
-bool job_stores_is_own(const struct job_summary *job)
-{
-	char *me cleanup_free = user_name();
-	char *owner cleanup_free = user_name_of(geteuid());
-	char *there cleanup_free = hadoop_cluster_user();
-
-	return str_equal(job->user, me) || str_equal(job->user, owner) ||
-	       str_equal(job->user, there);
-}
-
 struct taking {
 	const struct stored_filter *filter;
+	bool is_claimed; /* of the store that is looked at */
 	struct job_summary *jobs;
 	size_t count;
 	struct map *known; /* "ID USER": any user may have published any id */
@@ -190,7 +178,8 @@ static void take(struct taking *taking, struct job_summary *job)
 	if (!fits(taking->filter, job) || map_get(taking->known, key))
 		return;
 	map_set(taking->known, key, taking);
-	taking->jobs[taking->count++] = *job;
+	taking->jobs[taking->count] = *job;
+	taking->jobs[taking->count++].is_claimed = taking->is_claimed;
 	*job = (struct job_summary){0};
 }
 
@@ -199,6 +188,7 @@ static void take_all(struct taking *taking, struct look *look)
 	struct job_index *index = &look->fresh;
 	size_t most = taking->count + job_index_count(index) + look->live.count;
 
+	taking->is_claimed = !history_store_has_owners(look->store);
 	taking->jobs = mem_realloc_array(taking->jobs, most + 1, sizeof(*taking->jobs));
 	for (size_t i = 0; i < index->count; i++)
 		for (size_t k = 0; k < index->sections[i].count; k++)

@@ -10,15 +10,6 @@
 #include "scheduler/job_stores.h"
 #include "scheduler/yarn_client.h"
 
-/* This user's name where the store is. The caller frees; NULL: `err`. */
-static char *own_name(const struct history_store *store, struct err *err)
-{
-	if (!str_starts_with(history_store_location(store), "hdfs:"))
-		return user_name_of(geteuid());
-	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
-	return cluster ? mem_strdup(cluster->user) : NULL;
-}
-
 /* Nothing is wrong but with the file itself. */
 static bool is_missing(const struct err *err)
 {
@@ -64,9 +55,12 @@ static bool is_own(struct history_store *store, const char *path, const char *us
 
 static void spare_remote(struct history_store *store, const char *path, struct removal *removal)
 {
-	size_t length;
-	char *text cleanup_free =
-		history_store_read_file(store, path, HISTORY_JOB, JOB_JSON_CAP, &length, NULL);
+	struct history_record record cleanup_history_record = {0};
+	size_t length = 0;
+	char *text cleanup_free = history_store_record(store, path, NULL, &record, NULL) == 0
+					  ? history_store_read_file(store, &record, HISTORY_JOB,
+								    JOB_JSON_CAP, &length, NULL)
+					  : NULL;
 	struct job *job = text ? job_from_text(text, length, NULL) : NULL;
 
 	if (job)
@@ -77,7 +71,7 @@ static void spare_remote(struct history_store *store, const char *path, struct r
 static int remove_entry(struct history_store *store, const char *path, struct removal *removal,
 			struct err *err)
 {
-	char *own cleanup_free = own_name(store, err);
+	char *own cleanup_free = job_stores_own_name(store, err);
 	int64_t bytes = 0;
 	char *user cleanup_free = own ? user_of(store, path, own, &bytes, err) : NULL;
 	char *shown cleanup_free = mem_printf("%s/%s", history_store_location(store), path);
@@ -122,14 +116,12 @@ static int remove_from(struct history_store *store, const char *id, struct remov
 		       struct err *err)
 {
 	struct err missing cleanup_err = {0};
-	char *own cleanup_free = own_name(store, err);
-	char *path cleanup_free = own ? stored_job_find(store, id, own, &missing) : NULL;
+	struct history_record record cleanup_history_record = {0};
 
-	if (path)
-		return remove_entry(store, path, removal, err);
-	if (own && missing.kind == ERR_NOT_FOUND)
-		return remove_part(store, id, removal, err);
-	return own ? err_copy(err, &missing) : -1;
+	if (stored_job_find(store, id, NULL, &record, &missing) == 0)
+		return remove_entry(store, record.path, removal, err);
+	return missing.kind == ERR_NOT_FOUND ? remove_part(store, id, removal, err)
+					     : err_copy(err, &missing);
 }
 
 static int remove_copy(const char *id, struct removal *removal, struct err *err)

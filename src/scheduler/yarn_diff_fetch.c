@@ -13,18 +13,20 @@ static int read_staged(const struct hadoop_cluster *cluster, struct str *bytes, 
 	return job_dir ? store_read_bytes(job_dir, HISTORY_DIFF, HISTORY_DIFF_CAP, bytes, err) : -1;
 }
 
-/* Of an entry that is the job's own user's, or that of somebody who may speak for that user. */
+/* Of the job's user's own entry; another's is none. */
 static int read_kept(const struct hadoop_cluster *cluster, const struct job *job, struct str *bytes,
 		     struct err *err)
 {
 	struct history_store *store = yarn_history_open(cluster, job, err);
 	struct history_days days = yarn_id_days(job->id);
-	char *path cleanup_free =
-		store ? history_store_find(store, job->id, &days, job->user, err) : NULL;
+	struct history_record record cleanup_history_record = {0};
 	size_t length = 0;
-	char *text cleanup_free = path ? history_store_read_file(store, path, HISTORY_DIFF,
-								 HISTORY_DIFF_CAP, &length, err)
-				       : NULL;
+	char *text cleanup_free =
+		store && history_store_find(store, job->id, &days, job->user, &record, err) == 0 &&
+				str_equal(record.user, job->user)
+			? history_store_read_file(store, &record, HISTORY_DIFF, HISTORY_DIFF_CAP,
+						  &length, err)
+			: NULL;
 
 	history_store_close(store);
 	if (text)

@@ -19,6 +19,7 @@
 #define KILL_TIMEOUT_MS	 30000
 #define KILL_POLL_MS	 200
 #define SECURE_ASK_MS	 2000 /* each question is a handshake, which asks for a proof */
+#define DOUBT_CAP	 4096
 #define HDFS_PATIENCE_MS 5000 /* of a kill, which the ResourceManager alone decides */
 
 typedef Hadoop__ApplicationReportProto report_proto;
@@ -258,6 +259,27 @@ static int check_sent(const char *mirror, const char *id, const report_proto *re
 		       : 0;
 }
 
+/* Of what the ResourceManager has forgotten its description tells, which says whose entry of the
+ * history that was (yarn_kept_description()). */
+static void take_user(const struct hadoop_cluster *cluster, const report_proto *report,
+		      struct job_door *door)
+{
+	const char *told = yarn_user_of(report);
+	char *path cleanup_free = fs_join(door->job_dir, "job.json");
+	char *noted cleanup_free = fs_join(door->job_dir, YARN_DOUBT);
+	struct job *job = told ? NULL : job_read_file(path, NULL);
+
+	if (told && !str_equal(told, cluster->user))
+		door->user = mem_strdup(told);
+	if (job && !str_equal(job->user, cluster->user)) {
+		door->user = mem_strdup(job->user);
+		door->doubt = mem_printf("it is %s's", job->user);
+	} else if (job && fs_exists(noted)) {
+		door->doubt = fs_read_file(noted, DOUBT_CAP, NULL, NULL);
+	}
+	job_destroy(job);
+}
+
 static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_door *door,
 		     struct err *err)
 {
@@ -311,6 +333,7 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 		return -1;
 	}
 	made.ended = yarn_mirror_is_final(made.job_dir);
+	take_user(cluster, report, &made);
 	if (has_told_end(&made, report))
 		take_end(&made, report, &why);
 	made.am_attempt = yarn_mirror_attempt(made.job_dir);

@@ -21,66 +21,82 @@ const char *yarn_user_of(const Hadoop__ApplicationReportProto *report)
 
 /* Any user may have put an entry with the job's id into a store that users share. ERR_NOT_FOUND: it
  * is not this user's, and was put there by none that is believed. */
-static int check_entry(struct history_store *store, const char *path, const char *user,
-		       struct err *err)
+static int check_entry(struct history_store *store, const struct history_record *record,
+		       const char *user, struct err *err)
 {
-	char *owner cleanup_free = history_store_user(store, path, NULL, user, err);
-
-	if (!owner)
-		return -1;
-	if (str_equal(owner, user))
+	if (str_equal(record->user, user))
 		return 0;
 	log_warning("%s/%s is %s's, and the job is %s's: the entry is not read; %s or the owner of "
 		    "the history can remove it",
-		    history_store_location(store), path, owner, user, owner);
+		    history_store_location(store), record->path, record->user, user, record->user);
 	return err_set(err, ERR_NOT_FOUND, "no history of %s's", user);
 }
 
 /* Where the job's history is: under the day on which it was submitted, which the ResourceManager
- * knows but for a moment, or wherever one with its id is. NULL: `err`. The caller frees. */
-static char *find_history(struct history_store *store, const char *id,
-			  const Hadoop__ApplicationReportProto *report, struct err *err)
+ * knows but for a moment, or wherever one with its id is. */
+static int find_history(struct history_store *store, const char *id,
+			const Hadoop__ApplicationReportProto *report, struct history_record *record,
+			struct err *err)
 {
 	int64_t started_ms = report ? report->starttime : 0;
 	struct history_days days = yarn_id_days(id);
 
 	for (int back = 0; started_ms > 0 && back < 2; back++) {
 		char *path cleanup_free = history_path(started_ms - back * HISTORY_DAY_MS, id);
-		int fd cleanup_close = history_store_open_file(store, path, HISTORY_SUMMARY,
+		if (history_store_record(store, path, NULL, record, NULL) < 0)
+			continue;
+		int fd cleanup_close = history_store_open_file(store, record, HISTORY_SUMMARY,
 							       HISTORY_SUMMARY_CAP, NULL);
 		if (fd >= 0)
-			return mem_steal(&path);
+			return 0;
+		history_record_finish(record);
 	}
-	return history_store_find(store, id, &days, yarn_user_of(report), err);
+	return history_store_find(store, id, &days, yarn_user_of(report), record, err);
 }
 
 /* `user`: that of the job; NULL: the ResourceManager does not know it any more. */
-static struct job *read_kept(struct history_store *store, const char *path, const char *user,
-			     struct err *err)
+static struct job *read_kept(struct history_store *store, const struct history_record *record,
+			     const char *user, struct err *err)
 {
 	size_t length;
-	char *text cleanup_free =
-		history_store_read_file(store, path, HISTORY_JOB, JOB_JSON_CAP, &length, err);
-	struct job *job = text ? job_from_text(text, length, err) : NULL;
-	char *owner = NULL;
 
-	if (job && (!user || check_entry(store, path, user, err) == 0))
-		owner = history_store_user(store, path, NULL, job->user, err);
-	if (owner) {
-		mem_replace(&job->user, owner);
-		return job;
-	}
-	job_destroy(job);
-	return NULL;
+	if (user && check_entry(store, record, user, err) < 0)
+		return NULL;
+	char *text cleanup_free =
+		history_store_read_file(store, record, HISTORY_JOB, JOB_JSON_CAP, &length, err);
+	struct job *job = text ? job_from_text(text, length, err) : NULL;
+	if (job)
+		mem_replace(&job->user, mem_strdup(record->user));
+	return job;
 }
 
-static struct job *fetch_kept(const struct hadoop_cluster *cluster, const char *id,
+/* In HDFS another user's entry may take the place of one for a moment (history_record.is_pinned):
+ * of a job whose user the ResourceManager does not tell, the copy notes that it may be another's.
+ */
+static int note_doubt(struct history_store *store, const struct history_record *record,
+		      const char *mirror, struct err *err)
+{
+	char *doubt cleanup_free = job_stores_doubt(store, record);
+	char *path cleanup_free = fs_join(mirror, YARN_DOUBT);
+
+	return doubt ? fs_write_file(path, doubt, strlen(doubt), 0600, err) : 0;
+}
+
+static struct job *fetch_kept(const struct hadoop_cluster *cluster, const char *mirror,
 			      const Hadoop__ApplicationReportProto *report, struct err *err)
 {
+	const char *user = yarn_user_of(report);
 	struct history_store *store = yarn_history_open(cluster, NULL, err);
-	char *path cleanup_free = store ? find_history(store, id, report, err) : NULL;
-	struct job *job = path ? read_kept(store, path, yarn_user_of(report), err) : NULL;
+	struct history_record record cleanup_history_record = {0};
+	struct job *job =
+		store && find_history(store, fs_basename(mirror), report, &record, err) == 0
+			? read_kept(store, &record, user, err)
+			: NULL;
 
+	if (job && !user && note_doubt(store, &record, mirror, err) < 0) {
+		job_destroy(job);
+		job = NULL;
+	}
 	history_store_close(store);
 	return job;
 }
@@ -131,7 +147,7 @@ int yarn_kept_description(struct store *job_dir, const struct hadoop_cluster *cl
 	if (!job && err_is_silence(&away))
 		return err_copy(err, &away);
 	if (!job)
-		job = fetch_kept(cluster, fs_basename(mirror), report, err);
+		job = fetch_kept(cluster, mirror, report, err);
 	if (!job)
 		return -1;
 	int result = yarn_kept_write(mirror, job, str_equal(job->user, cluster->user), err);
@@ -139,13 +155,13 @@ int yarn_kept_description(struct store *job_dir, const struct hadoop_cluster *cl
 	return result;
 }
 
-static char *read_journal(struct history_store *store, const char *path, const char *user,
-			  size_t *length, struct err *err)
+static char *read_journal(struct history_store *store, const struct history_record *record,
+			  const char *user, size_t *length, struct err *err)
 {
-	char *bytes cleanup_free =
-		history_store_read_file(store, path, HISTORY_EVENTS, JOURNAL_CAP, length, err);
-
-	return bytes && check_entry(store, path, user, err) == 0 ? mem_steal(&bytes) : NULL;
+	return check_entry(store, record, user, err) < 0
+		       ? NULL
+		       : history_store_read_file(store, record, HISTORY_EVENTS, JOURNAL_CAP, length,
+						 err);
 }
 
 char *yarn_kept_journal(const struct hadoop_cluster *cluster, const char *mirror,
@@ -157,18 +173,20 @@ char *yarn_kept_journal(const struct hadoop_cluster *cluster, const char *mirror
 	struct job *job = job_read_file(description, err);
 	struct history_store *store = job ? yarn_history_open(cluster, job, err) : NULL;
 	char *path cleanup_free = job ? history_path(job->submitted_ms, id) : NULL;
+	struct history_record record cleanup_history_record = {0};
 	struct err missing cleanup_err = {0};
 	char *bytes = NULL;
 
-	if (store)
-		bytes = read_journal(store, path, job->user, length, &missing);
+	if (store && history_store_record(store, path, NULL, &record, &missing) == 0)
+		bytes = read_journal(store, &record, job->user, length, &missing);
 	/* One of TonY's is elsewhere. */
 	if (missing.kind == ERR_NOT_FOUND && !yarn_has_am_still(report)) {
 		struct history_days days = yarn_id_days(id);
-		char *other cleanup_free = history_store_find(store, id, &days, job->user, NULL);
-		if (other && !str_equal(other, path)) {
+		struct history_record other cleanup_history_record = {0};
+		if (history_store_find(store, id, &days, job->user, &other, NULL) == 0 &&
+		    !str_equal(other.path, path)) {
 			err_finish(&missing);
-			bytes = read_journal(store, other, job->user, length, &missing);
+			bytes = read_journal(store, &other, job->user, length, &missing);
 		}
 	}
 	if (store && !bytes)

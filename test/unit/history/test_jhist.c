@@ -159,15 +159,17 @@ static void a_job_of_tonys_has_a_summary(void **state)
 static void its_files_are_made_as_tonys_own(void **state)
 {
 	struct history_store *store = open_store(state);
+	struct history_record record cleanup_history_record = {0};
 	size_t length;
 
 	make_job(state, ID "-1542325695566-1542325699566-user1-FAILED.jhist");
-	char *description cleanup_free = history_store_read_file(store, STORE_PATH, HISTORY_JOB,
-								 JOB_JSON_CAP, &length, NULL);
+	assert_int_equal(history_store_record(store, STORE_PATH, NULL, &record, NULL), 0);
+	char *description cleanup_free =
+		history_store_read_file(store, &record, HISTORY_JOB, JOB_JSON_CAP, &length, NULL);
 	struct job *job = job_from_text(description, length, NULL);
 	assert_non_null(job);
 	int fd cleanup_close =
-		history_store_open_file(store, STORE_PATH, HISTORY_EVENTS, HISTORY_FILE_CAP, NULL);
+		history_store_open_file(store, &record, HISTORY_EVENTS, HISTORY_FILE_CAP, NULL);
 	char *path cleanup_free = mem_printf("/proc/self/fd/%d", fd);
 	struct job_view *view = job_view_create(job);
 	assert_int_equal(job_view_read(view, path, NULL), 0);
@@ -183,13 +185,13 @@ static void its_files_are_made_as_tonys_own(void **state)
 	job_view_destroy(view);
 	job_destroy(job);
 	char *metrics cleanup_free =
-		history_store_read_file(store, STORE_PATH, HISTORY_METRICS, 1 << 20, &length, NULL);
+		history_store_read_file(store, &record, HISTORY_METRICS, 1 << 20, &length, NULL);
 	assert_non_null(strstr(metrics,
 			       "{\"task\":\"worker:1\",\"attempt\":2,\"series\":[{\"name\":"
 			       "\"rss_bytes\",\"unit\":\"bytes\",\"kind\":\"gauge\","
 			       "\"gpu\":null,\"t\":[1542325698666],\"v\":[1000000000.0]}]"));
 	char *settings cleanup_free =
-		history_store_read_file(store, STORE_PATH, HISTORY_CONFIG, 1 << 20, &length, NULL);
+		history_store_read_file(store, &record, HISTORY_CONFIG, 1 << 20, &length, NULL);
 	assert_non_null(strstr(settings, "<name>tony.worker.memory</name><value>4g</value>"));
 	assert_null(strstr(settings, "hush"));
 	history_store_close(store);

@@ -41,6 +41,17 @@ static void add_job(void **state, const char *day, const char *id)
 	scratch_write(state, path, text, 0600);
 }
 
+/* The path of its record; NULL: there is none. */
+static char *find(struct history_store *store, const char *id, const struct history_days *days,
+		  struct err *err)
+{
+	struct history_record record cleanup_history_record = {0};
+
+	return history_store_find(store, id, days, NULL, &record, err) < 0
+		       ? NULL
+		       : mem_steal(&record.path);
+}
+
 static void a_store_that_is_not_there_is_empty(void **state)
 {
 	struct history_store *store = open_store(state);
@@ -52,7 +63,7 @@ static void a_store_that_is_not_there_is_empty(void **state)
 	assert_int_equal(folders.count, 0);
 	assert_int_equal(history_store_jobs(store, "2026/11/21", &jobs, NULL), 0);
 	assert_int_equal(jobs.count, 0);
-	assert_null(history_store_find(store, "tony-20261121-061400-1f3a", NULL, NULL, &err));
+	assert_null(find(store, "tony-20261121-061400-1f3a", NULL, &err));
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
 	history_store_close(store);
 }
@@ -111,24 +122,20 @@ static void a_job_is_found_by_its_id(void **state)
 	add_job(state, "2026/11/21", "tony-20261121-061400-1f3a");
 	add_job(state, "2026/11/25", "application_1795241640000_0042");
 	add_job(state, "finished/2026/11/25", "application_1795241640000_0001");
-	char *local cleanup_free =
-		history_store_find(store, "tony-20261121-061400-1f3a", NULL, NULL, &err);
-	char *yarn cleanup_free =
-		history_store_find(store, "application_1795241640000_0042", NULL, NULL, &err);
-	char *java cleanup_free =
-		history_store_find(store, "application_1795241640000_0001", NULL, NULL, &err);
+	char *local cleanup_free = find(store, "tony-20261121-061400-1f3a", NULL, &err);
+	char *yarn cleanup_free = find(store, "application_1795241640000_0042", NULL, &err);
+	char *java cleanup_free = find(store, "application_1795241640000_0001", NULL, &err);
 	assert_string_equal(local, "2026/11/21/tony-20261121-061400-1f3a");
 	assert_string_equal(yarn, "2026/11/25/application_1795241640000_0042");
 	assert_string_equal(java, "finished/2026/11/25/application_1795241640000_0001");
 	const struct history_days day = {1795219200000, 1795219200000},
 				  later = {1795305600000, INT64_MAX};
-	char *then cleanup_free =
-		history_store_find(store, "tony-20261121-061400-1f3a", &day, NULL, &err);
+	char *then cleanup_free = find(store, "tony-20261121-061400-1f3a", &day, &err);
 	assert_string_equal(then, local);
-	assert_null(history_store_find(store, "tony-20261121-061400-1f3a", &later, NULL, &err));
+	assert_null(find(store, "tony-20261121-061400-1f3a", &later, &err));
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
 	err_finish(&err);
-	assert_null(history_store_find(store, "../2026", NULL, NULL, &err));
+	assert_null(find(store, "../2026", NULL, &err));
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
 	history_store_close(store);
 }
@@ -137,27 +144,50 @@ static void files_of_a_job_are_read_with_a_cap(void **state)
 {
 	struct history_store *store = open_store(state);
 	struct history_entries entries cleanup_history_entries = {0};
+	struct history_record record cleanup_history_record = {0};
 	struct err err cleanup_err = {0};
 	size_t length;
 
 	add_job(state, "2026/11/21", "job");
 	scratch_write(state, "store/2026/11/21/job/logs/worker-0/stdout", "hello", 0600);
-	char *text cleanup_free = history_store_read_file(store, "2026/11/21/job",
-							  "logs/worker-0/stdout", 5, &length, &err);
+	assert_int_equal(history_store_record(store, "2026/11/21/job", NULL, &record, NULL), 0);
+	char *text cleanup_free =
+		history_store_read_file(store, &record, "logs/worker-0/stdout", 5, &length, &err);
 	assert_string_equal(text, "hello");
 	assert_int_equal(length, 5);
-	assert_null(history_store_read_file(store, "2026/11/21/job", "logs/worker-0/stdout", 4,
-					    &length, &err));
+	assert_null(
+		history_store_read_file(store, &record, "logs/worker-0/stdout", 4, &length, &err));
 	assert_int_equal(err.kind, ERR_INPUT);
 	err_finish(&err);
-	assert_null(history_store_read_file(store, "2026/11/21/job", "logs/worker-0", 4, &length,
-					    &err));
+	assert_null(history_store_read_file(store, &record, "logs/worker-0", 4, &length, &err));
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
-	assert_int_equal(
-		history_store_list(store, "2026/11/21/job", "logs/worker-0", &entries, NULL), 0);
+	assert_int_equal(history_store_list(store, &record, "logs/worker-0", &entries, NULL), 0);
 	assert_int_equal(entries.count, 1);
 	assert_string_equal(entries.items[0].name, "stdout");
 	assert_int_equal(entries.items[0].length, 5);
+	history_store_close(store);
+}
+
+/* As when another user, whose day it is, has put an entry of his in its place. */
+static void an_entry_in_the_place_of_a_record_is_not_read(void **state)
+{
+	struct history_store *store = open_store(state);
+	struct history_record record cleanup_history_record = {0};
+	struct history_entries entries cleanup_history_entries = {0};
+	struct err err cleanup_err = {0};
+	size_t length;
+
+	add_job(state, "2026/11/21", "job");
+	scratch_write(state, "store/2026/11/21/job/logs/worker-0/stdout", "hello", 0600);
+	assert_int_equal(history_store_record(store, "2026/11/21/job", NULL, &record, NULL), 0);
+	mem_replace(&record.owner, mem_strdup("alice"));
+	assert_null(history_store_read_file(store, &record, "logs/worker-0/stdout", 100, &length,
+					    &err));
+	assert_int_equal(err.kind, ERR_DENIED);
+	assert_non_null(strstr(err.message, "has taken the place of alice's"));
+	assert_int_equal(history_store_open_file(store, &record, "logs/worker-0/stdout", 100, NULL),
+			 -1);
+	assert_int_equal(history_store_list(store, &record, "logs", &entries, NULL), -1);
 	history_store_close(store);
 }
 
@@ -173,6 +203,8 @@ static void nothing_outside_of_the_store_is_read(void **state)
 		"",
 		"logs//x",
 	};
+	const struct history_record record = {.path = (char *)"2026/11/21/job"};
+	const struct history_record outside = {.path = (char *)"2026/11/../../.."};
 	struct history_store *store = open_store(state);
 	size_t length;
 
@@ -189,12 +221,10 @@ static void nothing_outside_of_the_store_is_read(void **state)
 	assert_int_equal(mkfifo(scratch_path(state, "store/2026/11/21/job/fifo"), 0600), 0);
 	for (size_t i = 0; i < array_length(names); i++) {
 		struct err err cleanup_err = {0};
-		assert_null(history_store_read_file(store, "2026/11/21/job", names[i], 100, &length,
-						    &err));
+		assert_null(history_store_read_file(store, &record, names[i], 100, &length, &err));
 		assert_int_equal(err.kind, ERR_NOT_FOUND);
 	}
-	assert_null(
-		history_store_read_file(store, "2026/11/../../..", "secret", 100, &length, NULL));
+	assert_null(history_store_read_file(store, &outside, "secret", 100, &length, NULL));
 	history_store_close(store);
 }
 
@@ -309,6 +339,7 @@ int main(void)
 		scratch_test(a_day_has_its_whole_jobs_only),
 		scratch_test(a_job_is_found_by_its_id),
 		scratch_test(files_of_a_job_are_read_with_a_cap),
+		scratch_test(an_entry_in_the_place_of_a_record_is_not_read),
 		scratch_test(nothing_outside_of_the_store_is_read),
 		scratch_test(a_summary_is_of_the_job_that_it_lies_in),
 		scratch_test(an_entry_is_its_owners_where_nobody_else_can_put_one),

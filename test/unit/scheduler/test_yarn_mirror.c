@@ -21,11 +21,9 @@
 #define STATUS	JSON("200", "{\"FileStatus\":" FILE_OF("", "%s") "}")
 #define MISSING EXCEPTION("404", "FileNotFoundException")
 
-/* Nor is it one of TonY's. */
 #define NOT_PUBLISHED                                                                              \
-	{"/events.jsonl?op=GETFILESTATUS", MISSING}, {"/summary.json?op=GETFILESTATUS", MISSING},  \
 	{                                                                                          \
-		"/application_1_0001?op=LISTSTATUS", MISSING                                       \
+		"/application_1_0001?op=GETFILESTATUS", MISSING                                    \
 	}
 
 /* Nothing of any day. */
@@ -43,6 +41,12 @@
 	{"/application_1_0001?op=GETFILESTATUS", DIRECTORY_OF(owner)},                             \
 	{                                                                                          \
 		"/history?op=GETFILESTATUS", DIRECTORY_OF("hdfs")                                  \
+	}
+
+/* Asked once more behind each file that was read. */
+#define STILL_OF(owner)                                                                            \
+	{                                                                                          \
+		"/application_1_0001?op=GETFILESTATUS", DIRECTORY_OF(owner)                        \
 	}
 
 static struct hadoop_cluster *make_cluster(const char *url)
@@ -129,10 +133,11 @@ static void a_job_that_others_publish_meanwhile_is_what_they_published(void **st
 		NO_DAYS,
 		{"/j?op=GETXATTRS", MISSING},
 		{"/j?op=LISTSTATUS", MISSING},
+		ENTRY_OF("alice"),
 		{"/events.jsonl?op=GETFILESTATUS", content.status},
 		{"/events.jsonl?op=OPEN", LOCATION},
 		{"/data", content.bytes},
-		ENTRY_OF("alice"),
+		STILL_OF("alice"),
 	};
 	Hadoop__ApplicationReportProto report = killed();
 	char *mirror cleanup_free =
@@ -218,20 +223,10 @@ static void the_end_of_a_job_is_not_read_from_another_users_entry(void **state)
 	char *description cleanup_free = job_to_text(job);
 	bed_journal(state, job, true);
 	char *journal cleanup_free = scratch_read(state, "journal.jsonl");
-	struct content content cleanup_content = content_of(journal);
 	const struct web_step steps[] = {
-		{"/events.jsonl?op=GETFILESTATUS", content.status},
-		{"/events.jsonl?op=OPEN", LOCATION},
-		{"/data", content.bytes},
-		ENTRY_OF("mallory"),
-		NO_DAYS,
-		{"/j?op=GETXATTRS", MISSING},
-		{"/j?op=LISTSTATUS", MISSING},
-		{"/events.jsonl?op=GETFILESTATUS", content.status},
-		{"/events.jsonl?op=OPEN", LOCATION},
-		{"/data", content.bytes},
-		ENTRY_OF("mallory"),
-		NO_DAYS,
+		ENTRY_OF("mallory"),	      NO_DAYS,
+		{"/j?op=GETXATTRS", MISSING}, {"/j?op=LISTSTATUS", MISSING},
+		ENTRY_OF("mallory"),	      NO_DAYS,
 	};
 	Hadoop__ApplicationReportProto report = killed();
 	report.user = (char *)"bob";
@@ -247,12 +242,11 @@ static void the_end_of_a_job_is_not_read_from_another_users_entry(void **state)
 	assert_null(strstr(kept, "worker:1"));
 }
 
-/* The steps of a description that is nowhere but in the history. */
+/* The steps of a description that is nowhere but in the history, as far as whose it is. */
 #define PUBLISHED_BY(owner, content)                                                               \
-	{"/j/job.json?op=OPEN", MISSING}, {"/summary.json?op=GETFILESTATUS", (content).status},    \
-		{"/summary.json?op=OPEN", LOCATION}, {"/data", (content).bytes},                   \
-		{"/job.json?op=GETFILESTATUS", (content).status}, {"/job.json?op=OPEN", LOCATION}, \
-		{"/data", (content).bytes}, ENTRY_OF(owner)
+	{"/j/job.json?op=OPEN", MISSING}, ENTRY_OF(owner),                                         \
+		{"/summary.json?op=GETFILESTATUS", (content).status},                              \
+		{"/summary.json?op=OPEN", LOCATION}, {"/data", (content).bytes}, STILL_OF(owner)
 
 /* Of bob, whose description says that it is alice's, and names a cluster. */
 static struct content forged_description(void)
@@ -294,7 +288,10 @@ static void another_users_job_says_nothing_of_how_the_cluster_is_reached(void **
 	struct content content cleanup_content = forged_description();
 	const struct web_step steps[] = {
 		PUBLISHED_BY("bob", content),
-		{"/application_1_0001?op=GETFILESTATUS", DIRECTORY_OF("bob")},
+		{"/job.json?op=GETFILESTATUS", content.status},
+		{"/job.json?op=OPEN", LOCATION},
+		{"/data", content.bytes},
+		STILL_OF("bob"),
 	};
 	Hadoop__ApplicationReportProto report = running("bob");
 	char *mirror cleanup_free = settle(state, steps, array_length(steps), NULL, &report, 0);
