@@ -84,7 +84,7 @@ int job_stores_find(const struct job_stores *stores, const char *id, const char 
 			continue;
 		}
 		bool is_wanted = is_of(stores->items[i], &one, user);
-		if (record->path && !is_wanted) {
+		if ((user || record->path) && !is_wanted) {
 			history_record_finish(&one);
 			continue;
 		}
