@@ -1,5 +1,5 @@
-/* What is read because it is there: no other user may have put it there. All is asked of what is
- * open, so that nothing else can take its place in between. */
+/* Files that are read, or run, because they are there: no other user may have put them there. All is
+ * asked of descriptors, so that no other file can take the place of one in between. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
