@@ -1,5 +1,5 @@
-/* Files that are read, or run, because they are there: no other user may have put them there. All is
- * asked of descriptors, so that no other file can take the place of one in between. */
+/* Files that are read, or run, because they are there: no other user may have put them there. All
+ * is asked of descriptors, so that no other file can take the place of one in between. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
