@@ -50,6 +50,15 @@ char *fs_read_file(const char *path, size_t cap, size_t *length, struct err *err
 /* The same of what is open, from where it stands; errors call it `name`. */
 char *fs_read_descriptor(int fd, const char *name, size_t cap, size_t *length, struct err *err);
 
+/* The same for a file that nobody has named, but that is looked for where a user works, and whose
+ * commands would run as him. It is the caller's or root's, and so are its directory and each link
+ * at its place; no other user may write to it, nor to its directory unless that is sticky. Else it
+ * is refused (ERR_CONFIG), with its owner or mode. `named`: the words that name it ("--conf_file
+ * tony.xml"), with which it is read all the same. (Implemented in fs_own.c.) */
+char *fs_read_own(const char *path, const char *named, size_t cap, size_t *length, struct err *err);
+/* The same question of a program or directory; what may not be read is not one's own, either. */
+bool fs_is_own(const char *path);
+
 /* All of these bytes of what is open, from `offset` on; errors call it `name`. A file that ends
  * before is an error (ERR_IO). */
 int fs_read_at(int fd, const char *name, int64_t offset, void *bytes, size_t length,

@@ -2,9 +2,13 @@
 
 #include <grp.h>
 #include <pwd.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -27,7 +31,7 @@ char *user_name(void)
 	return user_name_of(geteuid());
 }
 
-bool user_group_is_private(uid_t user, gid_t group)
+static bool is_private_group(uid_t user, gid_t group)
 {
 	const struct passwd *owner = getpwuid(user);
 
@@ -40,4 +44,40 @@ bool user_group_is_private(uid_t user, gid_t group)
 		if (!str_equal(*member, owner->pw_name))
 			return false;
 	return true;
+}
+
+static long read_number(const char *path)
+{
+	char *text cleanup_free = fs_read_file(path, 64, NULL, NULL);
+
+	return text ? atol(text) : -1;
+}
+
+static bool hides_root(uid_t owner)
+{
+	char *map cleanup_free = fs_read_file("/proc/self/uid_map", 4096, NULL, NULL);
+	unsigned inside, outside, count;
+
+	if (!map || sscanf(map, "%u %u %u", &inside, &outside, &count) != 3 || count == UINT32_MAX)
+		return false;
+	return (long)owner == read_number("/proc/sys/kernel/overflowuid");
+}
+
+bool user_is_trusted(uid_t owner)
+{
+	return owner == geteuid() || owner == 0 || hides_root(owner);
+}
+
+/* An ACL that names users or groups: its mask stands where the group's bits do. */
+static bool has_acl(const char *path)
+{
+	return getxattr(path, "system.posix_acl_access", NULL, 0) >= 0;
+}
+
+const char *user_write_remedy(const char *path, const struct stat *status)
+{
+	if ((status->st_mode & S_IWGRP) &&
+	    (has_acl(path) || !is_private_group(status->st_uid, status->st_gid)))
+		return "go-w";
+	return status->st_mode & S_IWOTH ? "o-w" : NULL;
 }

@@ -3,6 +3,7 @@
 #define TONY_BASE_USER_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/str.h"
@@ -18,9 +19,15 @@ char *user_name_of(uid_t user);
  * a user whom it does not know. Asks the name services, too. */
 void user_groups(const char *user, struct str_list *groups);
 
-/* Whether the group is the user's own: the primary one, named as the user is, without other
- * members. With a umask of 002 what the user makes can be written to by it. Asks the name services,
+/* Whether a file of this owner can hold nothing that another user wants: it is the process's user,
+ * or root. In a user namespace without root's uid, as rootless containers are, what belongs to root
+ * seems to belong to "nobody", who is trusted there. */
+bool user_is_trusted(uid_t owner);
+
+/* How chmod takes from others the right to write to what is at `path`: "go-w" or "o-w"; NULL: only
+ * its owner has it, or his private group: the primary one, named as he is, without other members,
+ * by which he writes with a umask of 002. With an ACL each group counts. Asks the name services,
  * too. */
-bool user_group_is_private(uid_t user, gid_t group);
+const char *user_write_remedy(const char *path, const struct stat *status);
 
 #endif

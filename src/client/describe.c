@@ -317,5 +317,7 @@ int describe_from_options(const struct job_options *options, const struct str_li
 	int result = describe_job(conf, options, description, err);
 	if (!options->is_told)
 		describe_print_warnings(conf);
+	if (result == 0)
+		description->found_file = conf_found_file(conf);
 	return result;
 }

@@ -21,6 +21,7 @@ struct description {
 	int64_t *array;	       /* the numbers of an array, without those that are twice */
 	size_t array_count;    /* 0: the job is none */
 	struct str_list secret_files; /* absolute: of --secret; no copy of the sources has them */
+	const char *found_file;	      /* the job file that was not named: "tony.xml"; or NULL */
 	bool framework_is_default;    /* of a job with task types: the user has named none */
 };
 void description_finish(struct description *description);

@@ -93,18 +93,27 @@ static void add_matches(const char *directory, const char *pattern, struct str_l
 	globfree(&found);
 }
 
+/* No user has named it, and it is run: each part of the way to it is the user's own. */
+static void add_environment_here(const char *name, struct str_list *paths)
+{
+	char *here cleanup_free = getcwd(NULL, 0);
+	char *environment cleanup_free = here ? fs_join(here, name) : NULL;
+	char *programs cleanup_free = here ? fs_join(environment, "bin") : NULL;
+	char *python cleanup_free = here ? fs_join(programs, "python3") : NULL;
+
+	if (here && fs_is_own(environment) && fs_is_own(programs) && fs_is_own(python))
+		str_list_add(paths, python);
+}
+
 static void add_environments(struct str_list *paths)
 {
 	static const char *const names[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
-	char *here cleanup_free = getcwd(NULL, 0);
 
 	for (size_t i = 0; i < array_length(names); i++)
 		if (getenv(names[i]))
 			add_matches(getenv(names[i]), "bin/python3", paths);
-	if (here)
-		add_matches(here, "venv/bin/python3", paths);
-	if (here)
-		add_matches(here, ".venv/bin/python3", paths);
+	add_environment_here("venv", paths);
+	add_environment_here(".venv", paths);
 }
 
 static bool is_same_file(const char *a, const char *b)

@@ -369,11 +369,14 @@ static int read_root(struct pipeline *pipeline, struct err *err)
 	return 0;
 }
 
-int pipeline_read(const char *path, struct pipeline *pipeline, struct err *err)
+int pipeline_read(const char *named, struct pipeline *pipeline, struct err *err)
 {
 	struct xml_flaw flaw = {0};
+	const char *path = named ? named : PIPELINE_FILE;
 	size_t length;
-	char *bytes cleanup_free = fs_read_file(path, CONF_FILE_CAP, &length, err);
+	char *bytes cleanup_free =
+		named ? fs_read_file(path, CONF_FILE_CAP, &length, err)
+		      : fs_read_own(path, "tony run " PIPELINE_FILE, CONF_FILE_CAP, &length, err);
 
 	if (!bytes) {
 		if (err)

@@ -17,7 +17,8 @@
 #include "base/xml.h"
 #include "conf/conf.h"
 
-#define PIPELINE_MAX 1000 /* jobs */
+#define PIPELINE_FILE "pipeline.xml" /* unless another one is named */
+#define PIPELINE_MAX  1000	     /* jobs */
 
 struct pipeline_edge {
 	size_t node;
@@ -52,8 +53,9 @@ struct pipeline {
 void pipeline_finish(struct pipeline *pipeline);
 #define cleanup_pipeline __attribute__((cleanup(pipeline_finish)))
 
-/* Fills a zeroed `pipeline`. The error (ERR_CONFIG) names file and line. */
-int pipeline_read(const char *path, struct pipeline *pipeline, struct err *err);
+/* Fills a zeroed `pipeline` from the file that is `named`; NULL: from PIPELINE_FILE, unless another
+ * user could have written it (fs_read_own()). The error (ERR_CONFIG) names file and line. */
+int pipeline_read(const char *named, struct pipeline *pipeline, struct err *err);
 
 /* The node of this name; pipeline->count: there is none. */
 size_t pipeline_find(const struct pipeline *pipeline, const char *name);

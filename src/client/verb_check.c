@@ -62,6 +62,14 @@ static void check_neighbours(struct preflight *preflight, const struct descripti
 		preflight_add(preflight, "other users", neighbours);
 }
 
+static void check_configuration(struct preflight *preflight, const struct description *description)
+{
+	const char *found = description->found_file, *framework = description->job->framework;
+	char *text cleanup_free = found ? mem_printf("%s, of ./%s", framework, found) : NULL;
+
+	preflight_add(preflight, "configuration", text ? text : framework);
+}
+
 static void check_job(struct preflight *preflight, const struct check_options *chosen,
 		      const struct verb_call *call)
 {
@@ -74,7 +82,7 @@ static void check_job(struct preflight *preflight, const struct check_options *c
 		preflight_add_problem(preflight, "configuration", &err);
 		return;
 	}
-	preflight_add(preflight, "configuration", description.job->framework);
+	check_configuration(preflight, &description);
 	check_files(preflight, &stage);
 	if (description.job->work_dir)
 		preflight_add(preflight, "directory of all tasks", description.job->work_dir);

@@ -9,8 +9,6 @@
 #include "client/report.h"
 #include "client/verbs.h"
 
-#define DEFAULT_FILE "pipeline.xml"
-
 static const struct opt options[] = {
 	OPT_ROW("detach", struct pipeline_choice, detach,
 		"print the pipeline's id and return; see tony wait, status, list", .letter = 'd'),
@@ -50,9 +48,9 @@ static int check_options(const struct pipeline_choice *chosen, const struct verb
 			operands->items[0]);
 	if (chosen->detach && chosen->dry_run)
 		return err_set(err, ERR_USAGE, "--detach and --dry-run contradict; give one");
-	if (operands->count == 0 && !fs_exists(DEFAULT_FILE))
+	if (operands->count == 0 && !fs_exists(PIPELINE_FILE))
 		return err_set(err, ERR_CONFIG,
-			       "there is no " DEFAULT_FILE " here; name a file, or see tony init "
+			       "there is no " PIPELINE_FILE " here; name a file, or see tony init "
 			       "pipeline");
 	return 0;
 }
@@ -73,12 +71,14 @@ static int show_plan(const struct pipeline_run *run)
 static int run_pipeline(void *data, const struct verb_call *call, struct err *err)
 {
 	const struct pipeline_choice *chosen = data;
-	const char *path = call->operands->count > 0 ? call->operands->items[0] : DEFAULT_FILE;
+	const char *named = call->operands->count > 0 ? call->operands->items[0] : NULL;
 	struct pipeline_run run __attribute__((cleanup(pipeline_run_finish))) = {
 		.choice = chosen, .begun_ms = clock_wall_ms()};
 
-	if (check_options(chosen, call, err) < 0 || pipeline_read(path, &run.pipeline, err) < 0)
+	if (check_options(chosen, call, err) < 0 || pipeline_read(named, &run.pipeline, err) < 0)
 		return -1;
+	if (!named && !chosen->json)
+		fputs("tony: configuration: ./" PIPELINE_FILE "\n", stderr);
 	run.nodes = mem_alloc_array(run.pipeline.count, sizeof(*run.nodes));
 	if (pipeline_plan(&run, err) < 0)
 		return -1;

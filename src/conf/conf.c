@@ -56,6 +56,11 @@ bool conf_has_file(const struct conf *conf)
 	return conf->has_file;
 }
 
+const char *conf_found_file(const struct conf *conf)
+{
+	return conf->found;
+}
+
 static char *place_text(const struct conf_place *place)
 {
 	if (place->line > 0)

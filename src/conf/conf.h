@@ -76,11 +76,14 @@ void conf_cleanup(struct conf **conf);
 struct problems *conf_problems(struct conf *conf);
 
 /* tony-site.xml, then `conf_file` or, when that is NULL, tony.xml if there is one. Fails when a
- * file cannot be read or is not of the right form: then nothing else can be trusted. */
+ * file cannot be read or is not of the right form, and when another user could have written a
+ * tony.xml that is not named (fs_read_own()): then nothing else can be trusted. */
 int conf_load_files(struct conf *conf, const char *conf_file, struct err *err);
 /* tony-site.xml alone, if there is one: what holds for all jobs. */
 int conf_load_site(struct conf *conf, struct err *err);
 bool conf_has_file(const struct conf *conf); /* a tony.xml or --conf_file was loaded */
+/* The one that was loaded and not named: "tony.xml"; NULL: none was. Not of the conf's memory. */
+const char *conf_found_file(const struct conf *conf);
 
 /* In place of a tony.xml: a job file from elsewhere, which `name` stands for in messages. It
  * includes nothing: paths in it would be of another machine, or of another user's choice.

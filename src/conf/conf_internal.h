@@ -9,6 +9,7 @@ struct conf {
 	struct map *entries; /* name -> struct conf_entry, owned */
 	struct problems problems;
 	bool has_file;
+	const char *found;	 /* of job_files[]; NULL: another, or none */
 	bool is_strict;		 /* conf_require_variables() */
 	struct str_list derived; /* origin, name, value; ... of recorded rows (conf.c) */
 	size_t expanded;	 /* bytes of all substituted values */

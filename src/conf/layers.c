@@ -106,12 +106,24 @@ static const char *find_job_file(struct conf *conf)
 	return found;
 }
 
-static int load_job(struct conf *conf, const char *named, struct err *err)
+static int load_found(struct conf *conf, struct err *err)
 {
-	const char *path = named ? named : find_job_file(conf);
+	const char *path = find_job_file(conf);
+	size_t length;
 
 	if (!path)
 		return 0;
+	char *named cleanup_free = mem_printf("--conf_file %s", path);
+	char *bytes cleanup_free = fs_read_own(path, named, CONF_FILE_CAP, &length, err);
+	if (!bytes)
+		return -1;
+	conf->has_file = true;
+	conf->found = path;
+	return conf_load_bytes(conf, CONF_LAYER_FILE, path, bytes, length, err);
+}
+
+static int load_named(struct conf *conf, const char *path, struct err *err)
+{
 	if (strstr(path, "://") && !str_starts_with(path, "file:///"))
 		return err_set(
 			err, ERR_CONFIG,
@@ -128,7 +140,7 @@ int conf_load_files(struct conf *conf, const char *conf_file, struct err *err)
 {
 	if (conf_load_site(conf, err) < 0)
 		return -1;
-	return load_job(conf, conf_file, err);
+	return conf_file ? load_named(conf, conf_file, err) : load_found(conf, err);
 }
 
 int conf_load_job(struct conf *conf, const char *name, const json_t *config, struct err *err)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -88,28 +87,9 @@ struct way {
 	int links; /* followed so far */
 };
 
-static long read_number(const char *path)
-{
-	char *text cleanup_free = fs_read_file(path, 64, NULL, NULL);
-
-	return text ? atol(text) : -1;
-}
-
-/* In a user namespace without root's uid, as rootless containers are, what belongs to root seems to
- * belong to "nobody". */
-static bool hides_root(uid_t owner)
-{
-	char *map cleanup_free = fs_read_file("/proc/self/uid_map", 4096, NULL, NULL);
-	unsigned inside, outside, count;
-
-	if (!map || sscanf(map, "%u %u %u", &inside, &outside, &count) != 3 || count == UINT_MAX)
-		return false;
-	return (long)owner == read_number("/proc/sys/kernel/overflowuid");
-}
-
 static int check_owner(const struct way *way, const char *path, uid_t owner, struct err *err)
 {
-	if (owner == geteuid() || owner == 0 || hides_root(owner))
+	if (user_is_trusted(owner))
 		return 0;
 	return err_set(err, ERR_CONFIG,
 		       "%s: belongs to uid %u, who can put another directory in the place of the "
@@ -118,27 +98,20 @@ static int check_owner(const struct way *way, const char *path, uid_t owner, str
 		       path, (unsigned)owner, way->state);
 }
 
-/* An ACL that names users or groups: its mask stands where the group's bits do. */
-static bool has_acl(const char *path)
-{
-	return getxattr(path, "system.posix_acl_access", NULL, 0) >= 0;
-}
-
 /* In a sticky directory only an entry's owner can rename it. */
 static int check_mode(const struct way *way, const char *path, const struct stat *status,
 		      struct err *err)
 {
 	mode_t mode = status->st_mode;
-	bool by_group = (mode & S_IWGRP) &&
-			(has_acl(path) || !user_group_is_private(status->st_uid, status->st_gid));
+	const char *remedy = user_write_remedy(path, status);
 
-	if ((mode & S_ISVTX) || (!(mode & S_IWOTH) && !by_group))
+	if (!remedy || (mode & S_ISVTX))
 		return 0;
 	return err_set(err, ERR_CONFIG,
 		       "%s: has mode %04o, with which others can put another directory in the "
 		       "place of the state directory %s; chmod %s %s, or set TONY_STATE_DIR to a "
 		       "directory of which no parent is open to others",
-		       path, (unsigned)mode & 07777, way->state, by_group ? "go-w" : "o-w", path);
+		       path, (unsigned)mode & 07777, way->state, remedy, path);
 }
 
 static int check_way(struct way *way, const char *name, struct err *err);

@@ -1,0 +1,121 @@
+/* Files that are read, or run, because they are there: no other user may have put them there. All
+ * is asked of descriptors, so that no other file can take the place of one in between. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/user.h"
+
+enum {
+	LINKS_MAX = 40, /* as the kernel counts them */
+	TARGET_CAP = 4096,
+};
+
+static int refuse_owner(const char *path, const char *what, uid_t owner, struct err *err)
+{
+	char *name cleanup_free = user_name_of(owner);
+
+	return err_set(err, ERR_CONFIG,
+		       "%s: %sbelongs to %s, whose commands would run as you; go to another "
+		       "directory",
+		       path, what, name);
+}
+
+/* `at`: the path itself, or its directory as `what` says. */
+static int check(const char *path, const char *what, const char *at, int fd,
+		 const struct stat *status, struct err *err)
+{
+	char opened[64];
+
+	if (!user_is_trusted(status->st_uid))
+		return refuse_owner(path, what, status->st_uid, err);
+	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
+	const char *remedy = user_write_remedy(opened, status);
+	if (!remedy || (S_ISDIR(status->st_mode) && (status->st_mode & S_ISVTX)))
+		return 0;
+	return err_set(err, ERR_CONFIG,
+		       "%s: %shas mode %04o, with which commands of others would run as you; chmod "
+		       "%s %s",
+		       path, what, (unsigned)status->st_mode & 07777, remedy, at);
+}
+
+static int open_directory(const char *path, const char *directory, struct err *err)
+{
+	int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) < 0)
+		err_set_errno(err, "%s", directory);
+	else if (check(path, "its directory ", directory, fd, &status, err) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* Where a link of a trusted owner leads, against its directory; NULL: `err`. */
+static char *read_link(const char *path, const char *directory, int link, struct err *err)
+{
+	char target[TARGET_CAP] = "";
+	struct stat status;
+
+	if (fstat(link, &status) < 0 || readlinkat(link, "", target, sizeof(target) - 1) < 0) {
+		err_set_errno(err, "%s", path);
+		return NULL;
+	}
+	if (!user_is_trusted(status.st_uid)) {
+		refuse_owner(path, "the link ", status.st_uid, err);
+		return NULL;
+	}
+	return fs_join(directory, target);
+}
+
+static int open_own(const char *path, int links, struct err *err)
+{
+	char *directory cleanup_free = fs_dirname(path);
+	const char *name = fs_basename(path);
+	int above cleanup_close = open_directory(path, directory, err);
+	struct stat status;
+
+	if (above < 0)
+		return -1;
+	int fd = openat(above, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 && errno == ELOOP && links < LINKS_MAX) {
+		int link cleanup_close = openat(above, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		char *target cleanup_free = read_link(path, directory, link, err);
+		return target ? open_own(target, links + 1, err) : -1;
+	}
+	if (fd < 0)
+		return err_set_errno(err, "%s", path);
+	if (fstat(fd, &status) == 0 && check(path, "", path, fd, &status, err) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+char *fs_read_own(const char *path, const char *named, size_t cap, size_t *length, struct err *err)
+{
+	struct err cause cleanup_err = {0};
+	int fd cleanup_close = open_own(path, 0, &cause);
+
+	if (fd < 0) {
+		bool is_refused = cause.kind == ERR_CONFIG;
+		err_set(err, cause.kind, "%s%s%s", err_message(&cause),
+			is_refused ? ", or take it all the same by " : "", is_refused ? named : "");
+		return NULL;
+	}
+	return fs_read_descriptor(fd, path, cap, length, err);
+}
+
+bool fs_is_own(const char *path)
+{
+	int fd cleanup_close = open_own(path, 0, NULL);
+
+	return fd >= 0;
+}
