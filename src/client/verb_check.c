@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
@@ -11,6 +12,8 @@
 #include "client/report.h"
 #include "client/verbs.h"
 #include "framework/module.h"
+#include "history/store.h"
+#include "store/location.h"
 
 struct check_options {
 	struct job_options job;
@@ -62,6 +65,20 @@ static void check_neighbours(struct preflight *preflight, const struct descripti
 		preflight_add(preflight, "other users", neighbours);
 }
 
+/* The owner of a day can rename what is in it. */
+static void check_history(struct preflight *preflight, const struct job *job)
+{
+	const char *text = job_config(job, "tony.history.location");
+	struct store_location location cleanup_store_location = {0};
+
+	if (!text || store_location_parse(text, &location, NULL) < 0 ||
+	    store_location_is_remote(&location))
+		return;
+	char *found cleanup_free = history_find_foreign_day(location.path, clock_wall_ms());
+	if (found)
+		preflight_add_warning(preflight, "history", found);
+}
+
 static void check_job(struct preflight *preflight, const struct check_options *chosen,
 		      const struct verb_call *call)
 {
@@ -79,6 +96,7 @@ static void check_job(struct preflight *preflight, const struct check_options *c
 	if (description.job->work_dir)
 		preflight_add(preflight, "directory of all tasks", description.job->work_dir);
 	preflight_job(preflight, &description, &stage);
+	check_history(preflight, description.job);
 	if (preflight_to_err(preflight, NULL) == 0)
 		check_neighbours(preflight, &description);
 }
@@ -88,12 +106,12 @@ static void print_rows(const struct preflight *preflight)
 	for (size_t i = 0; i < preflight->count; i++) {
 		const struct preflight_row *row = &preflight->rows[i];
 		bool ok = row->problem == ERR_NONE;
-		fprintf(ok ? stdout : stderr, "%-8s %s: %s\n", ok ? "ok" : "problem", row->check,
-			row->text);
+		const char *word = !ok ? "problem" : row->warns ? "warning" : "ok";
+		fprintf(ok ? stdout : stderr, "%-8s %s: %s\n", word, row->check, row->text);
 	}
 }
 
-/* {"ok", "checks": [{"check", "ok", "text"}]} */
+/* {"ok", "checks": [{"check", "ok", "text", "warning"}]} */
 static void print_json(const struct preflight *preflight, bool ok)
 {
 	json_t *object = json_object(), *rows = json_array();
@@ -103,6 +121,8 @@ static void print_json(const struct preflight *preflight, bool ok)
 		json_set_text(row, "check", preflight->rows[i].check);
 		json_set_bool(row, "ok", preflight->rows[i].problem == ERR_NONE);
 		json_set_text(row, "text", preflight->rows[i].text);
+		if (preflight->rows[i].warns)
+			json_set_bool(row, "warning", true);
 		json_array_append_new(rows, row);
 	}
 	json_set_bool(object, "ok", ok);

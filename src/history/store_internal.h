@@ -36,6 +36,10 @@ char *store_read_opened(const struct history_store *store, int fd, const char *p
 char *store_read_file(struct history_store *store, const char *path, const char *name, size_t cap,
 		      size_t *length, struct err *err);
 
+/* Is a directory's owner one who is believed about whose a job is? In a bucket, where it is NULL,
+ * everybody is. -1: `err`. */
+int store_is_believed(struct history_store *store, const char *owner, struct err *err);
+
 /* ---- store_part.c ------------------------------------------------------------------------- */
 
 enum store_entry {

@@ -5,6 +5,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/user.h"
 #include "history/store_internal.h"
 
 /* Can nobody but the owners of the entry and of the location replace what is in this directory?
@@ -75,13 +76,38 @@ char *history_store_owner(struct history_store *store, const char *path, struct 
 	return mem_steal(&entry.owner);
 }
 
+char *history_find_foreign_day(const char *location, int64_t time_ms)
+{
+	char *day cleanup_free = history_day(time_ms);
+	char *path cleanup_free = mem_strdup(location);
+	struct str_list parts cleanup_str_list = {0};
+	struct stat top, status;
+
+	str_split(&parts, day, '/');
+	if (stat(path, &top) < 0 || !fs_others_may_write(top.st_mode))
+		return NULL;
+	for (size_t i = 0; i < parts.count; i++) {
+		mem_replace(&path, fs_join(path, parts.items[i]));
+		if (lstat(path, &status) < 0)
+			return NULL;
+		if (status.st_uid == top.st_uid || status.st_uid == 0)
+			continue;
+		char *owner cleanup_free = user_name_of(status.st_uid);
+		return mem_printf("%s is %s's, who can hide what others publish there; have the "
+				  "owner of %s make the days ahead (docs/history.md)",
+				  path, owner, location);
+	}
+	return NULL;
+}
+
 /* ---- whose the job is --------------------------------------------------------------------- */
 
-/* -1: `err`. */
-static int is_believed(struct history_store *store, const char *owner, struct err *err)
+int store_is_believed(struct history_store *store, const char *owner, struct err *err)
 {
 	struct store_item top cleanup_store_item = {0};
 
+	if (!history_store_has_owners(store))
+		return 1;
 	if (!store->keeper) {
 		if (store_look(store->files, "", &top, err) < 0)
 			return -1;
@@ -101,6 +127,6 @@ char *history_store_user(struct history_store *store, const char *path, const ch
 		return NULL;
 	if (!owner)
 		owner = entry.owner;
-	int believed = is_believed(store, owner, err);
+	int believed = store_is_believed(store, owner, err);
 	return believed < 0 ? NULL : mem_strdup(believed ? told : owner);
 }
