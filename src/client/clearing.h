@@ -46,8 +46,7 @@ int clearing_remove(struct clearing *clearing, const struct scheduler_client_ops
 int clearing_age_cache(struct clearing *clearing, const struct scheduler_client_ops *ops,
 		       int64_t max_age_ms, struct err *err);
 
-/* What earlier removals left in the folders of jobs: as removal_sweep(). `state`: the state
- * directory. */
+/* removal_sweep() of all folders of jobs in the state directory `state`. */
 size_t clearing_sweep(const char *state, bool is_dry, struct err *err);
 
 /* After the last job: removes cached sources that only these jobs used. With `max_age_ms` >= 0 it

@@ -13,7 +13,6 @@
 #include "client/verbs.h"
 #include "framework/module.h"
 #include "history/store.h"
-#include "store/location.h"
 
 struct check_options {
 	struct job_options job;
@@ -68,13 +67,10 @@ static void check_neighbours(struct preflight *preflight, const struct descripti
 /* The owner of a day can rename what is in it. */
 static void check_history(struct preflight *preflight, const struct job *job)
 {
-	const char *text = job_config(job, "tony.history.location");
-	struct store_location location cleanup_store_location = {0};
+	const char *location = job_config(job, "tony.history.location");
+	char *found cleanup_free =
+		location ? history_find_foreign_day(location, clock_wall_ms()) : NULL;
 
-	if (!text || store_location_parse(text, &location, NULL) < 0 ||
-	    store_location_is_remote(&location))
-		return;
-	char *found cleanup_free = history_find_foreign_day(location.path, clock_wall_ms());
 	if (found)
 		preflight_add_warning(preflight, "history", found);
 }

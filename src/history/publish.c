@@ -293,7 +293,7 @@ static int remove_side(int day, int fd, const char *side, struct err *err)
 	return unlinkat(day, side, AT_REMOVEDIR) < 0 ? err_set_errno(err, "%s", side) : 0;
 }
 
-/* What a killed process has left at the same name; not another job's history that got it. */
+/* Removes the leftover of a killed process at the same name, and no other job's history there. */
 static int clear_side(const struct history_target *target, int day, const char *side,
 		      struct err *err)
 {

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "history/retain.h"
 
-/* What one user has, the oldest first. */
+/* The jobs of one user, the oldest first. */
 struct share {
 	struct history_weight **next, **end; /* those that are still there */
 	int64_t bytes;

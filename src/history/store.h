@@ -154,8 +154,9 @@ bool history_store_has_owners(const struct history_store *store);
  * owner of the location is trusted. The caller frees. */
 char *history_store_owner(struct history_store *store, const char *path, struct err *err);
 
-/* Where others may write to the directory `location`: which year, month or day of that time another
- * user than its owner has made, who can rename what others put there. NULL: none. The caller frees.
+/* Where others may write to a location, as store_open() takes it, on this machine: which year,
+ * month or day of that time another user than its owner has made, who can rename what others put
+ * there. NULL: none. The caller frees.
  */
 char *history_find_foreign_day(const char *location, int64_t time_ms);
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/user.h"
 #include "history/store_internal.h"
+#include "store/location.h"
 
 /* Can nobody but the owners of the entry and of the location replace what is in this directory?
  * Where the sticky bit is set, its owner can, and those of what is in it. */
@@ -79,13 +80,15 @@ char *history_store_owner(struct history_store *store, const char *path, struct 
 char *history_find_foreign_day(const char *location, int64_t time_ms)
 {
 	char *day cleanup_free = history_day(time_ms);
-	char *path cleanup_free = mem_strdup(location);
+	struct store_location place cleanup_store_location = {0};
 	struct str_list parts cleanup_str_list = {0};
 	struct stat top, status;
 
-	str_split(&parts, day, '/');
-	if (stat(path, &top) < 0 || !fs_others_may_write(top.st_mode))
+	if (store_location_parse(location, &place, NULL) < 0 || store_location_is_remote(&place) ||
+	    stat(place.path, &top) < 0 || !fs_others_may_write(top.st_mode))
 		return NULL;
+	char *path cleanup_free = mem_strdup(place.path);
+	str_split(&parts, day, '/');
 	for (size_t i = 0; i < parts.count; i++) {
 		mem_replace(&path, fs_join(path, parts.items[i]));
 		if (lstat(path, &status) < 0)
@@ -95,7 +98,7 @@ char *history_find_foreign_day(const char *location, int64_t time_ms)
 		char *owner cleanup_free = user_name_of(status.st_uid);
 		return mem_printf("%s is %s's, who can hide what others publish there; have the "
 				  "owner of %s make the days ahead (docs/history.md)",
-				  path, owner, location);
+				  path, owner, place.path);
 	}
 	return NULL;
 }
