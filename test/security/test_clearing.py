@@ -91,8 +91,8 @@ def test_the_size_that_a_stranger_claims_removes_nothing_of_others(machine, stor
     large = stranger.run("sh", "-c", 'dd if=/dev/zero of="$1/logs" bs=1M count=3', "sh", store / place_of(sly))
     assert large.returncode == 0, large.stderr
     answer = as_root(machine, "history", "--prune", "--location", store, "--max-size", "1m")
-    gone = f"{store / place_of(sly)} of stranger"
-    assert re.search(r" of \S+, 3.*: removed, the oldest of the user whose histories take most", answer.stdout), (answer.stdout, gone)
+    told = rf"{store / place_of(sly)} of \S+, 3.*: removed, the oldest of the user whose histories take most"
+    assert re.search(told, answer.stdout), answer.stdout
     assert owner.read(store / place_of(own) / "summary.json")
     assert stranger.read(store / place_of(sly) / "summary.json") is None
 
