@@ -87,6 +87,17 @@ int err_wrap(struct err *err, const char *format, ...)
 	return -1;
 }
 
+int err_rename(struct err *err, const char *path, const char *shown)
+{
+	const char *at;
+
+	while (err && err->message && (at = strstr(err->message, path)))
+		replace(err, err->kind,
+			mem_printf("%.*s%s%s", (int)(at - err->message), err->message, shown,
+				   at + strlen(path)));
+	return -1;
+}
+
 const char *err_message(const struct err *err)
 {
 	return err && err->message ? err->message : "no error";

@@ -55,6 +55,10 @@ int err_copy(struct err *err, const struct err *from);
 /* Puts "context: " before the message of an error that is set. Returns -1. */
 int err_wrap(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Writes `shown` wherever the message has `path`, which leads to a file for this process alone
+ * ("/proc/self/fd/9") and is no part of `shown`. Returns -1. */
+int err_rename(struct err *err, const char *path, const char *shown);
+
 /* The message, or "no error". Never NULL. */
 const char *err_message(const struct err *err);
 

@@ -87,6 +87,8 @@ char *fs_describe_room(const char *path);
  * there can be written to, and its file system has bytes and inodes left. A quota shows only when
  * something is written. */
 int fs_check_room(const char *path, struct err *err);
+/* ERR_IO: a file system is mounted on `path`, or below it. */
+int fs_check_unmounted(const char *path, struct err *err);
 /* An errno of a write to `path`, in words: "no space left on /data (ext4: ...)", "the quota on
  * /home (nfs4: ...) is used up", or as strerror() has it. The caller frees. */
 char *fs_describe_errno(const char *path, int number);
@@ -98,8 +100,14 @@ int fs_explain_room(const char *path, struct err *err);
  * the lock may remove it. The caller closes the descriptor, and the lock is free; or -1. */
 int fs_lock(const char *path, struct err *err);
 
-/* Removes a file or tree without following symbolic links; absent is fine. */
+/* Removes a file or tree without following symbolic links; absent is fine. Nothing goes of what is
+ * mounted on the tree's root or below (ERR_IO). */
 int fs_remove_tree(const char *path, struct err *err);
+/* The same of `name` in the open directory `at`. `shown`: its path, in messages. */
+int fs_remove_tree_at(int at, const char *name, const char *shown, struct err *err);
+/* The same of all that is in the open directory `fd`, which is itself in the open directory `above`
+ * and stays. */
+int fs_empty_tree(int above, int fd, const char *shown, struct err *err);
 
 enum fs_clone {
 	/* Files over 1 MiB may be hard-linked: only for sources that nobody writes. */

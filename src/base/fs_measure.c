@@ -8,8 +8,10 @@ static void add(struct fs_tree_size *size, const FTSENT *entry)
 	if (entry->fts_info == FTS_D || entry->fts_info == FTS_DP)
 		return;
 	size->files++;
-	if (entry->fts_info == FTS_F)
-		size->bytes += entry->fts_statp->st_size;
+	/* Files can claim any length: holes take no room. */
+	if (entry->fts_info == FTS_F &&
+	    __builtin_add_overflow(size->bytes, entry->fts_statp->st_size, &size->bytes))
+		size->bytes = INT64_MAX;
 }
 
 void fs_measure_tree(const char *path, int64_t cap, struct fs_tree_size *size)

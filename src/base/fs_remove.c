@@ -1,26 +1,30 @@
 /*
  * Removing a tree that somebody else may have made: any depth (one descriptor at a time, no
- * recursion), no symbolic link followed, no file system entered that is mounted below, and no way
- * out of the tree by moving directories. Others may remove the same tree at the same time.
+ * recursion), no symbolic link followed, no mount entered, be it the tree's root, and no way out of
+ * the tree by moving directories. Others may remove the same tree at the same time.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
 
-#define NAMES_MAX 1024 /* of a level, kept at a time */
+#define NAMES_MAX  1024 /* of a level, kept at a time */
+#define FDINFO_CAP 4096
 
 /* The way from the tree's root to where we are. */
 struct level {
 	dev_t device;
 	ino_t inode;
-	char *name;		/* in the level above */
+	int64_t mount;
+	bool is_locked;		/* its owner may not do everything in it */
+	char *name;		/* in the level above; of the root NULL */
 	struct str_list inside; /* directories that were found, the next to be removed last */
 };
 
@@ -52,43 +56,94 @@ static int open_directory(int at, const char *name)
 	return fd;
 }
 
-/* False also where the kernel cannot tell. */
-static bool is_mounted(int fd)
+/* The id of the mount which an open file was reached through. statx() tells it from Linux 5.8 on.
+ * -1: neither it nor /proc does. */
+static int64_t find_mount(int fd)
 {
 	struct statx info;
+	size_t length;
 
-	return statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &info) == 0 &&
-	       (info.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) &&
-	       (info.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &info) == 0 &&
+	    (info.stx_mask & STATX_MNT_ID))
+		return (int64_t)info.stx_mnt_id;
+	char *path cleanup_free = mem_printf("/proc/self/fdinfo/%d", fd);
+	char *text cleanup_free = fs_read_file(path, FDINFO_CAP, &length, NULL);
+	const char *line = text ? strstr(text, "mnt_id:") : NULL;
+	return line ? strtoll(line + strlen("mnt_id:"), NULL, 10) : -1;
 }
 
-/* 1: it is not there any more, or something else is, which the next look finds. */
-static int enter(struct walk *walk, const char *name, struct err *err)
+/* A mount may be of the same file system. */
+static bool is_mounted(const struct level *level, const struct level *above)
 {
-	int fd cleanup_close = open_directory(walk->fd, name);
+	return level->mount < 0 || above->mount < 0 ? level->device != above->device
+						    : level->mount != above->mount;
+}
+
+static int describe(int fd, struct level *level)
+{
 	struct stat info;
 
-	if (fd < 0 &&
-	    (errno == ENOENT || (walk->depth > 0 && (errno == ENOTDIR || errno == ELOOP))))
-		return 1;
-	if (fd < 0 || fstat(fd, &info) < 0)
-		return err_set_errno(err, "%s: %s", walk->root, name);
-	if (walk->depth > 0 && is_mounted(fd))
-		return err_set(err, ERR_IO,
-			       "%s: another file system is mounted on %s; unmount it first",
-			       walk->root, name);
-	if ((info.st_mode & S_IRWXU) != S_IRWXU)
+	if (fstat(fd, &info) < 0)
+		return -1;
+	*level = (struct level){.device = info.st_dev,
+				.inode = info.st_ino,
+				.mount = find_mount(fd),
+				.is_locked = (info.st_mode & S_IRWXU) != S_IRWXU};
+	return 0;
+}
+
+static int refuse_mount(const struct walk *walk, const char *name, struct err *err)
+{
+	return name ? err_set(err, ERR_IO,
+			      "%s: another file system is mounted on %s; unmount it first",
+			      walk->root, name)
+		    : err_set(err, ERR_IO,
+			      "%s: another file system is mounted there; unmount it first",
+			      walk->root);
+}
+
+/* Takes over `fd`, an open directory, unless that fails. `name`: in the level above, which `above`
+ * is; NULL: of the root. */
+static int descend(struct walk *walk, int fd, const char *name, const struct level *above,
+		   struct err *err)
+{
+	struct level level;
+
+	if (describe(fd, &level) < 0)
+		return err_set_errno(err, "%s", walk->root);
+	if (is_mounted(&level, above))
+		return refuse_mount(walk, name, err);
+	if (level.is_locked)
 		fchmod(fd, 0700); /* when that fails, so does unlinkat(), with the reason */
 	if (walk->depth == walk->capacity) {
 		walk->capacity = walk->capacity ? 2 * walk->capacity : 16;
 		walk->levels =
 			mem_realloc_array(walk->levels, walk->capacity, sizeof(*walk->levels));
 	}
-	walk->levels[walk->depth++] = (struct level){
-		.device = info.st_dev, .inode = info.st_ino, .name = mem_strdup(name)};
+	level.name = name ? mem_strdup(name) : NULL;
+	walk->levels[walk->depth++] = level;
 	if (walk->fd >= 0)
 		close(walk->fd);
-	walk->fd = mem_steal_fd(&fd);
+	walk->fd = fd;
+	return 0;
+}
+
+/* It is not there any more, or something else is, which the next look finds. */
+static bool is_gone(void)
+{
+	return errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+}
+
+static int enter(struct walk *walk, const char *name, struct err *err)
+{
+	int fd cleanup_close = open_directory(walk->fd, name);
+
+	if (fd < 0)
+		return is_gone() ? 0 : err_set_errno(err, "%s: %s", walk->root, name);
+	const struct level above = walk->levels[walk->depth - 1];
+	if (descend(walk, fd, name, &above, err) < 0)
+		return -1;
+	mem_steal_fd(&fd);
 	return 0;
 }
 
@@ -173,23 +228,52 @@ static int empty(struct walk *walk, struct err *err)
 	}
 }
 
-int fs_remove_tree(const char *path, struct err *err)
+int fs_empty_tree(int above, int fd, const char *shown, struct err *err)
 {
-	struct walk walk = {.root = path, .fd = -1};
+	struct walk walk = {.root = shown, .fd = -1};
+	struct level outside;
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	int failed = own < 0 || describe(above, &outside) < 0
+			     ? err_set_errno(err, "%s", shown)
+			     : descend(&walk, own, NULL, &outside, err);
+
+	if (failed)
+		mem_cleanup_close(&own);
+	else
+		failed = empty(&walk, err);
+	finish(&walk);
+	return failed;
+}
+
+static int remove_directory(int at, const char *name, const char *shown, struct err *err)
+{
+	char *parent cleanup_free = fs_dirname(name);
+	int above cleanup_close = openat(at, parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd cleanup_close = above < 0 ? -1 : open_directory(at, name);
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : err_set_errno(err, "%s", shown);
+	if (fs_empty_tree(above, fd, shown, err) < 0)
+		return -1;
+	if (unlinkat(at, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		return err_set_errno(err, "%s", shown);
+	return 0;
+}
+
+int fs_remove_tree_at(int at, const char *name, const char *shown, struct err *err)
+{
 	struct stat info;
 
-	if (lstat(path, &info) < 0)
-		return errno == ENOENT ? 0 : err_set_errno(err, "%s", path);
-	if (!S_ISDIR(info.st_mode)) {
-		if (unlink(path) < 0 && errno != ENOENT)
-			return err_set_errno(err, "%s", path);
-		return 0;
-	}
-	walk.fd = AT_FDCWD;
-	int entered = enter(&walk, path, err);
-	int failed = entered == 0 ? empty(&walk, err) : entered < 0 ? -1 : 0;
-	finish(&walk);
-	if (!failed && rmdir(path) < 0 && errno != ENOENT)
-		failed = err_set_errno(err, "%s", path);
-	return failed;
+	if (fstatat(at, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : err_set_errno(err, "%s", shown);
+	if (S_ISDIR(info.st_mode))
+		return remove_directory(at, name, shown, err);
+	if (unlinkat(at, name, 0) < 0 && errno != ENOENT)
+		return err_set_errno(err, "%s", shown);
+	return 0;
+}
+
+int fs_remove_tree(const char *path, struct err *err)
+{
+	return fs_remove_tree_at(AT_FDCWD, path, path, err);
 }

@@ -81,6 +81,25 @@ static bool find_mount(const char *path, dev_t device, char **point, char **type
 	return *point != NULL;
 }
 
+int fs_check_unmounted(const char *path, struct err *err)
+{
+	char *real cleanup_free = realpath(path, NULL);
+	FILE *mounts cleanup_file = real ? fopen("/proc/self/mountinfo", "re") : NULL;
+	char *line cleanup_free = NULL;
+	size_t size = 0;
+
+	while (mounts && getline(&line, &size, mounts) >= 0) {
+		char *point cleanup_free = NULL;
+		if (sscanf(line, "%*d %*d %*s %*s %ms", &point) != 1)
+			continue;
+		unescape(point);
+		if (fs_is_below(point, real))
+			return err_set(err, ERR_IO,
+				       "a file system is mounted on %s; unmount it first", point);
+	}
+	return 0;
+}
+
 static char *describe_free(const struct statvfs *room)
 {
 	int64_t unit = (int64_t)room->f_frsize;

@@ -252,15 +252,16 @@ int clearing_age_cache(struct clearing *clearing, const struct scheduler_client_
 	return result;
 }
 
-/* Of a removal that was killed, or met something that could not be removed then. */
-static void sweep(const char *state)
+size_t clearing_sweep(const char *state, bool is_dry, struct err *err)
 {
 	const struct scheduler_client_ops *ops;
+	size_t left = 0;
 
-	for (size_t i = 0; (ops = scheduler_client_at(i)); i++) {
+	for (size_t i = 0; left == 0 && (ops = scheduler_client_at(i)); i++) {
 		char *jobs cleanup_free = fs_join(state, ops->traits->folder);
-		removal_sweep(jobs);
+		left = removal_sweep(jobs, is_dry, err);
 	}
+	return left;
 }
 
 int clearing_end(struct clearing *clearing, int64_t max_age_ms, struct err *err)
@@ -271,8 +272,7 @@ int clearing_end(struct clearing *clearing, int64_t max_age_ms, struct err *err)
 
 	if (!state)
 		return -1;
-	if (!clearing->is_dry)
-		sweep(state);
+	size_t left = clearing->is_dry ? 0 : clearing_sweep(state, false, err);
 	stage_cache_drop(state, &clearing->removal.sources, &cache);
 	if (max_age_ms >= 0) {
 		struct removal copies cleanup_removal = {.is_dry = clearing->is_dry};
@@ -281,5 +281,10 @@ int clearing_end(struct clearing *clearing, int64_t max_age_ms, struct err *err)
 		cache.bytes += copies.bytes;
 	}
 	tell_all(clearing, &cache);
-	return 0;
+	if (left == 0 && cache.left.kind) {
+		left++;
+		err_copy(err, &cache.left);
+	}
+	err_finish(&cache.left);
+	return left > 0 ? -1 : 0;
 }

@@ -46,9 +46,12 @@ int clearing_remove(struct clearing *clearing, const struct scheduler_client_ops
 int clearing_age_cache(struct clearing *clearing, const struct scheduler_client_ops *ops,
 		       int64_t max_age_ms, struct err *err);
 
+/* removal_sweep() of all folders of jobs in the state directory `state`. */
+size_t clearing_sweep(const char *state, bool is_dry, struct err *err);
+
 /* After the last job: removes cached sources that only these jobs used. With `max_age_ms` >= 0 it
  * also removes what no job used for that long, and copies out of histories of that age. Prints the
- * totals, or all of it as JSON. */
+ * totals, or all of it as JSON. -1: `err` names what could not be removed, now or earlier. */
 int clearing_end(struct clearing *clearing, int64_t max_age_ms, struct err *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "client/after.h"
+#include "client/clearing.h"
 #include "client/job_verb.h"
 #include "client/module_check.h"
 #include "client/program.h"
@@ -41,6 +42,12 @@ void preflight_add(struct preflight *preflight, const char *check, const char *t
 void preflight_add_problem(struct preflight *preflight, const char *check, const struct err *err)
 {
 	add_row(preflight, check, err_message(err), err->kind);
+}
+
+void preflight_add_warning(struct preflight *preflight, const char *check, const char *text)
+{
+	add_row(preflight, check, text, ERR_NONE);
+	preflight->rows[preflight->count - 1].warns = true;
 }
 
 /* ---- programs ----------------------------------------------------------------------------- */
@@ -223,6 +230,8 @@ void preflight_state(struct preflight *preflight)
 	char *room cleanup_free = fs_describe_room(state);
 	char *text cleanup_free = mem_printf("%s on %s", state, room);
 	preflight_add(preflight, "state directory", text);
+	if (clearing_sweep(state, true, &err) > 0)
+		preflight_add_warning(preflight, "removed jobs", err_message(&err));
 }
 
 int preflight_to_err(const struct preflight *preflight, struct err *err)

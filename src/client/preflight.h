@@ -12,6 +12,7 @@ struct preflight_row {
 	char *check; /* "capacity", "program of worker" */
 	char *text;
 	enum err_kind problem; /* ERR_NONE: it is as it should be */
+	bool warns;	       /* a job can run, and `text` has a remedy all the same */
 };
 struct preflight {
 	struct preflight_row *rows;
@@ -25,12 +26,14 @@ void preflight_finish(struct preflight *preflight);
 void preflight_add(struct preflight *preflight, const char *check, const char *text);
 void preflight_add_problem(struct preflight *preflight, const char *check, const struct err *err);
 
+void preflight_add_warning(struct preflight *preflight, const char *check, const char *text);
+
 /* The programs and scripts of the commands, also in archives, then
  * scheduler_client_ops.preflight(). */
 void preflight_job(struct preflight *preflight, const struct description *description,
 		   const struct stage *stage);
 
-/* Is the state directory the user's own, and has it room? */
+/* Is the state directory the user's own, has it room, and have removals left something there? */
 void preflight_state(struct preflight *preflight);
 
 /* -1 and a line for each problem, of the kind of the first; 0: there is none. */

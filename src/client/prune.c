@@ -48,8 +48,13 @@ int prune_read_site(struct history_retention *retention, struct err *err)
 	return read_site(retention, false, err);
 }
 
+static void on_removed(void *data, const char *text)
+{
+	json_array_append_new(data, json_string(text));
+}
+
 static void report(const struct history_store *store, const struct history_retained *retained,
-		   json_t *list)
+		   json_t *log, json_t *list)
 {
 	json_t *row = json_object();
 
@@ -57,16 +62,19 @@ static void report(const struct history_store *store, const struct history_retai
 	json_set_int(row, "removed", (int64_t)retained->removed);
 	json_set_int(row, "kept", (int64_t)retained->kept);
 	json_set_int(row, "failed", (int64_t)retained->failed);
+	json_object_set_new(row, "log", log);
 	json_array_append_new(list, row);
 }
 
 static void print(json_t *list)
 {
-	const json_t *row;
-	size_t i;
+	const json_t *row, *removal;
+	size_t i, k;
 
 	json_array_foreach(list, i, row)
 	{
+		json_array_foreach(json_object_get(row, "log"), k, removal)
+			report_line(json_string_value(removal));
 		char *line cleanup_free =
 			mem_printf("%s: %lld removed, %lld kept",
 				   json_string_value(json_object_get(row, "location")),
@@ -91,13 +99,17 @@ int prune(const char *location, const char *older_than, const char *max_size, bo
 	json_t *list = json_array();
 	for (size_t i = 0; i < stores.count; i++) {
 		struct history_retained retained;
+		json_t *log = json_array();
+		retention.on_removed = on_removed;
+		retention.data = log;
 		if (history_retain(stores.items[i], &retention, clock_wall_ms(), &retained, err) <
 		    0) {
+			json_decref(log);
 			json_decref(list);
 			return -1;
 		}
 		failed += retained.failed;
-		report(stores.items[i], &retained, list);
+		report(stores.items[i], &retained, log, list);
 	}
 	if (as_json)
 		report_json(list);

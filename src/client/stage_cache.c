@@ -172,12 +172,15 @@ static bool is_old(const struct stat *lock, int64_t oldest_ms)
 }
 
 /* Half of it must not look like the whole. */
-static bool remove_aside(const char *directory)
+static int remove_aside(const char *directory, struct err *err)
 {
 	char *part cleanup_free = mem_printf("%s" PART, directory);
 
-	return fs_remove_tree(part, NULL) == 0 &&
-	       (rename(directory, part) == 0 || errno == ENOENT) && fs_remove_tree(part, NULL) == 0;
+	if (fs_remove_tree(part, err) < 0)
+		return -1;
+	if (rename(directory, part) < 0 && errno != ENOENT)
+		return err_set_errno(err, "%s", directory);
+	return fs_remove_tree(part, err);
 }
 
 /* Under the lock, as stage_cache_unpack() takes it: of a content that nobody has used since
@@ -187,14 +190,17 @@ static void remove_content(const char *directory, const char *lock_path, const s
 {
 	int held cleanup_close = fs_lock(lock_path, NULL);
 	struct fs_tree_size size;
+	struct err err cleanup_err = {0};
 	struct stat lock;
 
 	if (held < 0 || fstat(held, &lock) < 0 || lock.st_mtim.tv_sec != before->st_mtim.tv_sec ||
 	    lock.st_mtim.tv_nsec != before->st_mtim.tv_nsec)
 		return;
 	fs_measure_tree(directory, INT64_MAX, &size);
-	if (!removal->is_dry && !remove_aside(directory))
+	if (!removal->is_dry && remove_aside(directory, &err) < 0) {
+		err_copy(&removal->left, &err);
 		return;
+	}
 	if (!removal->is_dry)
 		unlink(lock_path);
 	removal->bytes += size.bytes;

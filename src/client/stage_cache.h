@@ -31,6 +31,7 @@ struct stage_cache_removal {
 	const struct map *jobs; /* by id: jobs that are being removed use nothing; NULL: none */
 	size_t count;		/* directories that were removed */
 	int64_t bytes;
+	struct err left; /* one that could not be removed; the caller finishes it */
 };
 
 /* Removes what no job has asked for for `max_age_ms`, a day at least, and no live one has, but for

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
@@ -11,6 +12,7 @@
 #include "client/report.h"
 #include "client/verbs.h"
 #include "framework/module.h"
+#include "history/store.h"
 
 struct check_options {
 	struct job_options job;
@@ -70,6 +72,17 @@ static void check_configuration(struct preflight *preflight, const struct descri
 	preflight_add(preflight, "configuration", text ? text : framework);
 }
 
+/* The owner of a day can rename what is in it. */
+static void check_history(struct preflight *preflight, const struct job *job)
+{
+	const char *location = job_config(job, "tony.history.location");
+	char *found cleanup_free =
+		location ? history_find_foreign_day(location, clock_wall_ms()) : NULL;
+
+	if (found)
+		preflight_add_warning(preflight, "history", found);
+}
+
 static void check_job(struct preflight *preflight, const struct check_options *chosen,
 		      const struct verb_call *call)
 {
@@ -87,6 +100,7 @@ static void check_job(struct preflight *preflight, const struct check_options *c
 	if (description.job->work_dir)
 		preflight_add(preflight, "directory of all tasks", description.job->work_dir);
 	preflight_job(preflight, &description, &stage);
+	check_history(preflight, description.job);
 	if (preflight_to_err(preflight, NULL) == 0)
 		check_neighbours(preflight, &description);
 }
@@ -96,12 +110,12 @@ static void print_rows(const struct preflight *preflight)
 	for (size_t i = 0; i < preflight->count; i++) {
 		const struct preflight_row *row = &preflight->rows[i];
 		bool ok = row->problem == ERR_NONE;
-		fprintf(ok ? stdout : stderr, "%-8s %s: %s\n", ok ? "ok" : "problem", row->check,
-			row->text);
+		const char *word = !ok ? "problem" : row->warns ? "warning" : "ok";
+		fprintf(ok ? stdout : stderr, "%-8s %s: %s\n", word, row->check, row->text);
 	}
 }
 
-/* {"ok", "checks": [{"check", "ok", "text"}]} */
+/* {"ok", "checks": [{"check", "ok", "text", "warning"}]} */
 static void print_json(const struct preflight *preflight, bool ok)
 {
 	json_t *object = json_object(), *rows = json_array();
@@ -111,6 +125,8 @@ static void print_json(const struct preflight *preflight, bool ok)
 		json_set_text(row, "check", preflight->rows[i].check);
 		json_set_bool(row, "ok", preflight->rows[i].problem == ERR_NONE);
 		json_set_text(row, "text", preflight->rows[i].text);
+		if (preflight->rows[i].warns)
+			json_set_bool(row, "warning", true);
 		json_array_append_new(rows, row);
 	}
 	json_set_bool(object, "ok", ok);

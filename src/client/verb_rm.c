@@ -1,3 +1,4 @@
+#include "base/fs.h"
 #include "base/mem.h"
 #include "client/clearing.h"
 #include "client/job_choice.h"
@@ -5,6 +6,7 @@
 #include "client/report.h"
 #include "client/sweep_control.h"
 #include "client/verbs.h"
+#include "scheduler/state_dir.h"
 
 #define LEAVE_MS 10000 /* for an AM that has told of its job's end, and keeps its history */
 
@@ -76,19 +78,57 @@ static int check_trial(const struct clearing *clearing, const struct job *job, s
 		       (long long)job->trial, job->sweep, job->sweep);
 }
 
+/* "0 jobs removed" would tell no reason. */
+static int tell_others(const struct clearing *clearing, const char *id, struct err *err)
+{
+	const struct removal *removal = &clearing->removal;
+
+	return removal->removed.count > 0 || !removal->is_others
+		       ? 0
+		       : err_set(err, ERR_DENIED, "%s stays: %s", id, removal->stays.items[0]);
+}
+
+/* The engine of this machine that has a folder of this name; NULL: none. */
+static const struct scheduler_client_ops *find_folder(const char *id)
+{
+	char *state cleanup_free = state_dir_is_job_id(id) ? state_dir_find(NULL) : NULL;
+	const struct scheduler_client_ops *ops;
+
+	for (size_t i = 0; state && (ops = scheduler_client_at(i)); i++) {
+		char *folder cleanup_free = state_dir_job(state, ops->traits->folder, id);
+		if (ops->directories && fs_is_directory(folder))
+			return ops;
+	}
+	return NULL;
+}
+
+/* A job whose description or journal is damaged goes by its whole id. */
+static int remove_damaged(struct clearing *clearing, const char *name, struct err *err)
+{
+	const struct scheduler_client_ops *ops = err->kind == ERR_INPUT ? find_folder(name) : NULL;
+
+	if (!ops)
+		return -1;
+	err_finish(err);
+	return clearing_remove(clearing, ops, name, NULL, err);
+}
+
 static int remove_opened(struct clearing *clearing, const char *name, struct err *err)
 {
 	struct opened opened cleanup_opened = {0};
 
 	if (opened_find(&opened, name, err) < 0)
-		return err->kind == ERR_NOT_FOUND ? remove_rest(clearing, name, err) : -1;
+		return err->kind == ERR_NOT_FOUND ? remove_rest(clearing, name, err)
+						  : remove_damaged(clearing, name, err);
 	if (!opened.view->is_final)
 		return removal_refuse_live(opened.id, err);
 	if (check_trial(clearing, opened.job, err) < 0)
 		return -1;
 	if (job_is_sweep(opened.job) && remove_trials(clearing, &opened, err) < 0)
 		return -1;
-	return clearing_remove(clearing, opened.ops, opened.id, opened.job, err);
+	return clearing_remove(clearing, opened.ops, opened.id, opened.job, err) < 0
+		       ? -1
+		       : tell_others(clearing, opened.id, err);
 }
 
 static int remove_one(void *data, const char *name, struct err *err)

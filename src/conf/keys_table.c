@@ -653,8 +653,9 @@ static const struct key site_keys[] = {
 	 .status = KEY_SITE, .note = FOR_HISTORY, .doc = "How long finished jobs are kept."},
 	{"tony.history.retention-size", KEY_SIZE, .min = 1, .since = OURS, .status = KEY_SITE,
 	 .note = FOR_HISTORY,
-	 .doc = "How large all of them together may grow before the oldest are removed. Unset: no "
-		"limit."},
+	 .doc = "How large all of them together may grow. Beyond that the oldest are removed of "
+		"the "
+		"user whose histories take most. Unset: no limit."},
 	{"tony.history.purger-interval-ms", KEY_DURATION, "21600000", .bare_ms = 1, .min = 1000,
 	 .since = TONY_L, .status = KEY_SITE, .note = FOR_HISTORY,
 	 .doc = "How long the portal waits between two removals."},

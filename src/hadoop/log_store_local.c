@@ -35,7 +35,7 @@ static int list(struct log_store *store, const char *path,
 static int read_range(struct log_store *store, const char *path, int64_t offset, void *bytes,
 		      size_t length, struct err *err)
 {
-	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC);
+	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
 		return err_set_errno(err, "%s", path);

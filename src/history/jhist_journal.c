@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "history/jhist_internal.h"
+#include "history/layout.h"
 #include "history/store_internal.h"
 #include "job/cause_json.h"
 #include "job/journal.h"
@@ -238,7 +239,7 @@ int jhist_journal(const struct job *job, const struct jhist_name *name, const js
 
 	writing.journal = fd < 0 ? NULL : journal_open(path, err);
 	if (!writing.journal)
-		return -1;
+		return fd < 0 ? -1 : err_rename(err, path, HISTORY_EVENTS);
 	make_tasks(&writing);
 	int result = write_all(&writing, name, records, state);
 	free_tasks(&writing);

@@ -188,24 +188,38 @@ static char *place_of(const struct history_target *target)
 	return fs_join(target->location, path);
 }
 
+static int open_entry(int day, const char *name)
+{
+	return openat(day, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* The id in the summary of the entry that is open, if it is this user's; NULL: it has none. The
+ * caller frees. */
+static char *read_own_id(int entry)
+{
+	int file cleanup_close = entry < 0 ? -1
+					   : openat(entry, HISTORY_SUMMARY,
+						    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat status;
+	size_t length;
+
+	if (file < 0 || fstat(entry, &status) < 0 || status.st_uid != geteuid())
+		return NULL;
+	char *text cleanup_free =
+		fs_read_descriptor(file, HISTORY_SUMMARY, HISTORY_SUMMARY_CAP, &length, NULL);
+	json_t *summary cleanup_json = text ? json_parse(text, length, NULL) : NULL;
+	const char *id = json_string_value(json_object_get(summary, "id"));
+	return id ? mem_strdup(id) : NULL;
+}
+
 /* Nobody else can make a directory that is ours, or change what is in it. But the owner of the day
  * can give one of ours another job's name, so its summary has to say whose it is. */
 static bool is_own(int day, const struct history_target *target)
 {
-	int fd cleanup_close =
-		openat(day, target->job_id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int file cleanup_close = fd < 0 ? -1
-					: openat(fd, HISTORY_SUMMARY,
-						 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct stat status;
-	size_t length;
+	int entry cleanup_close = open_entry(day, target->job_id);
+	char *id cleanup_free = read_own_id(entry);
 
-	if (file < 0 || fstat(fd, &status) < 0 || status.st_uid != geteuid())
-		return false;
-	char *text cleanup_free =
-		fs_read_descriptor(file, HISTORY_SUMMARY, HISTORY_SUMMARY_CAP, &length, NULL);
-	json_t *summary cleanup_json = text ? json_parse(text, length, NULL) : NULL;
-	return str_equal(json_string_value(json_object_get(summary, "id")), target->job_id);
+	return str_equal(id, target->job_id);
 }
 
 bool history_is_published(const struct history_target *target)
@@ -252,21 +266,57 @@ static int check_there(const struct history_target *target, const struct stat *b
 
 /* ---- bringing ----------------------------------------------------------------------------- */
 
-/* Beside its place. The directory stays what it is while it is filled, whatever its name becomes.
- */
-static int fill_side(const char *directory, const struct history_target *target, int day,
-		     const char *side, struct stat *brought, struct err *err)
+/* Beside its place. The directory stays what it is while it is filled, whatever its name becomes:
+ * the caller closes it. -1: `err`. */
+static int make_side(const struct history_target *target, int day, const char *side,
+		     struct err *err)
 {
+	struct stat status;
+
 	if (make_directory(day, side, target->access.directory) < 0)
 		return err_set_errno(err, "%s", side);
-	int fd cleanup_close = openat(day, side, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, brought) < 0)
+	int fd cleanup_close = open_entry(day, side);
+	if (fd < 0 || fstat(fd, &status) < 0)
 		return err_set_errno(err, "%s", side);
-	if (brought->st_uid != geteuid())
+	if (status.st_uid != geteuid())
 		return err_set(err, ERR_DENIED, "%s: belongs to uid %u, not to us", side,
-			       (unsigned)brought->st_uid);
+			       (unsigned)status.st_uid);
+	return mem_steal_fd(&fd);
+}
+
+/* The directory that is open. It goes by its name only when nothing is in it: the owner of the day
+ * may have given that name to another one. */
+static int remove_side(int day, int fd, const char *side, struct err *err)
+{
+	if (fs_empty_tree(day, fd, side, err) < 0)
+		return -1;
+	return unlinkat(day, side, AT_REMOVEDIR) < 0 ? err_set_errno(err, "%s", side) : 0;
+}
+
+/* Removes the leftover of a killed process at the same name, and no other job's history there. */
+static int clear_side(const struct history_target *target, int day, const char *side,
+		      struct err *err)
+{
+	int fd cleanup_close = open_entry(day, side);
+
+	if (fd < 0)
+		return errno == ENOENT || unlinkat(day, side, 0) == 0
+			       ? 0
+			       : err_set_errno(err, "%s", side);
+	char *id cleanup_free = read_own_id(fd);
+	if (id && !str_equal(id, target->job_id))
+		return err_set(err, ERR_DENIED, "%s: is the history of %s", side, id);
+	return remove_side(day, fd, side, err);
+}
+
+static int fill_side(const char *directory, const struct history_target *target, int fd,
+		     const char *side, struct stat *brought, struct err *err)
+{
 	char *path cleanup_free = mem_printf("/proc/self/fd/%d", fd);
-	return copy_members(directory, path, &target->access, err);
+
+	if (copy_members(directory, path, &target->access, err) < 0)
+		return err_rename(err, path, side);
+	return fstat(fd, brought) < 0 ? err_set_errno(err, "%s", side) : 0;
 }
 
 /* 1: another process of this user was faster. */
@@ -282,20 +332,37 @@ static int move(const struct history_target *target, int day, const char *side, 
 	return err_set_errno(err, "%s", target->job_id);
 }
 
+static int bring(const char *directory, const struct history_target *target, int day,
+		 const char *side, struct err *err)
+{
+	struct stat brought;
+	int fd cleanup_close = make_side(target, day, side, err);
+
+	if (fd < 0)
+		return -1;
+	int moved = fill_side(directory, target, fd, side, &brought, err) < 0
+			    ? -1
+			    : move(target, day, side, err);
+	if (moved == 0)
+		return check_there(target, &brought, err);
+	remove_side(day, fd, side, NULL);
+	return moved;
+}
+
 static int publish(const char *directory, const struct history_target *target, int day,
 		   const char *side, struct err *err)
 {
-	struct stat brought = {0};
-
 	int found = look_at_place(target, day, err);
+
 	if (found != 0)
 		return found;
-	if (fill_side(directory, target, day, side, &brought, err) < 0) {
-		char *place cleanup_free = place_of(target);
-		return err_wrap(err, "%s", place);
+	if (clear_side(target, day, side, err) == 0) {
+		int brought = bring(directory, target, day, side, err);
+		if (brought >= 0)
+			return brought;
 	}
-	int moved = move(target, day, side, err);
-	return moved == 0 ? check_there(target, &brought, err) : moved;
+	char *place cleanup_free = place_of(target);
+	return err_wrap(err, "%s", place);
 }
 
 /* Of the location and the parts of the day, the first that is not there: can it be made? */
@@ -347,13 +414,8 @@ int history_publish(const char *directory, const struct history_target *target, 
 	if (day < 0)
 		return -1;
 	char *side cleanup_free = mem_printf(".%s.%d", target->job_id, target->attempt);
-	char *path cleanup_free = mem_printf("/proc/self/fd/%d/%s", day, side);
-	if (fs_remove_tree(path, err) < 0)
-		return -1;
 	int result = publish(directory, target, day, side, err);
 	if (result < 0)
 		fs_explain_room(target->location, err);
-	if (result != 0)
-		fs_remove_tree(path, NULL);
 	return result < 0 ? -1 : 0;
 }

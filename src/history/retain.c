@@ -1,47 +1,116 @@
 #include "history/retain.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/user.h"
 #include "history/store_internal.h"
+
+/* A job that is not too old. */
+struct candidate {
+	char *path, *user;
+	char *owner; /* of its directory; NULL in a bucket */
+	int64_t time_ms, bytes;
+};
 
 struct retaining {
 	struct history_store *store;
 	const struct history_retention *retention;
 	int64_t now_ms;
 	int64_t oldest_ms; /* what was before is too old */
-	int64_t bytes;	   /* of all that was met, the newest first */
+	char *me;	   /* this process's user */
+	struct candidate *candidates;
+	size_t count;
 	struct history_retained *retained;
 };
 
-static int64_t measure_job(struct history_store *store, const char *path)
+static int64_t add_bytes(int64_t sum, int64_t more)
 {
-	struct history_summary summary cleanup_history_summary = {0};
+	return __builtin_add_overflow(sum, more, &sum) ? INT64_MAX : sum;
+}
 
-	if (history_store_summary(store, path, &summary, NULL) == 0 && summary.bytes > 0)
-		return summary.bytes;
+/* ---- one job ------------------------------------------------------------------------------ */
+
+static void finish_candidate(struct candidate *candidate)
+{
+	free(candidate->path);
+	free(candidate->user);
+	free(candidate->owner);
+}
+
+/* A tree too deep to be measured is larger than any other: nobody but its owner loses by that. */
+static int measure_job(const struct retaining *retaining, struct candidate *candidate,
+		       struct err *err)
+{
+	struct err why cleanup_err = {0};
 	struct store_measure measure;
-	return store_measure(store->files, path, &measure, NULL) < 0 ? 0 : measure.bytes;
+
+	if (store_measure(retaining->store->files, candidate->path, &measure, &why) == 0) {
+		candidate->bytes = measure.bytes;
+		return 0;
+	}
+	candidate->bytes = INT64_MAX;
+	return why.kind == ERR_INPUT ? 0 : err_copy(err, &why);
 }
 
-/* What was begun by somebody who was killed. */
-static void on_rest(void *data, const struct store_item *item)
+/* The user's who owns the directory, unless that is believed when it names another one. A size is
+ * taken from the summary of an owner who is believed, or who is this process's user. */
+static int weigh_job(const struct retaining *retaining, struct candidate *candidate,
+		     struct err *err)
 {
-	struct str_list *rests = data;
+	struct history_store *store = retaining->store;
+	struct history_summary summary cleanup_history_summary = {0};
+	struct store_item item cleanup_store_item = {0};
 
-	if (item->is_directory && *item->name == '.')
-		str_list_add(rests, item->name);
+	if (history_store_has_owners(store) &&
+	    store_look(store->files, candidate->path, &item, err) < 0)
+		return -1;
+	int believed = store_is_believed(store, item.owner, err);
+	if (believed < 0)
+		return -1;
+	bool is_read = history_store_summary(store, candidate->path, &summary, NULL) == 0;
+	candidate->user = mem_strdup(is_read ? summary.user : item.owner ? item.owner : "");
+	candidate->owner = mem_steal(&item.owner);
+	if (retaining->retention->bytes == 0)
+		return 0;
+	if (is_read && summary.bytes > 0 &&
+	    (believed || str_equal(candidate->owner, retaining->me))) {
+		candidate->bytes = summary.bytes;
+		return 0;
+	}
+	return measure_job(retaining, candidate, err);
 }
 
-static void on_any(void *data, const struct store_item *item)
+static int remove_job(const struct retaining *retaining, const struct candidate *candidate,
+		      const char *why, struct err *err)
 {
-	++*(size_t *)data;
+	const struct history_retention *retention = retaining->retention;
+	struct history_retained *retained = retaining->retained;
+	const char *location = history_store_location(retaining->store);
+	char *bytes cleanup_free = str_format_bytes(candidate->bytes);
+
+	if (store_run(retaining->store->files,
+		      store_remove_owned(candidate->path, candidate->owner), err) < 0) {
+		retained->bytes_kept = add_bytes(retained->bytes_kept, candidate->bytes);
+		return -1;
+	}
+	char *text cleanup_free = retention->bytes > 0
+					  ? mem_printf("%s/%s of %s, %s: removed, %s", location,
+						       candidate->path, candidate->user, bytes, why)
+					  : mem_printf("%s/%s of %s: removed, %s", location,
+						       candidate->path, candidate->user, why);
+	if (retention->on_removed)
+		retention->on_removed(retention->data, text);
+	retained->removed++;
+	retained->bytes_removed = add_bytes(retained->bytes_removed, candidate->bytes);
+	return 0;
 }
 
-/* The same in a bucket. */
+/* In a bucket. */
 static int clear_part(const struct retaining *retaining, const char *path, struct err *err)
 {
 	int is_left = history_store_is_left(retaining->store, path, retaining->now_ms, err);
@@ -49,52 +118,37 @@ static int clear_part(const struct retaining *retaining, const char *path, struc
 	return is_left > 0 ? history_store_remove(retaining->store, path, err) : is_left;
 }
 
-static void clear_day(const struct retaining *retaining, const char *folder)
+static void add_candidate(struct retaining *retaining, struct candidate *candidate)
 {
-	struct history_store *store = retaining->store;
-	struct str_list rests cleanup_str_list = {0};
-	size_t left = 0;
-
-	store_run(store->files, store_list(folder, NULL, on_rest, &rests), NULL);
-	for (size_t i = 0; i < rests.count; i++) {
-		char *path cleanup_free = mem_printf("%s/%s", folder, rests.items[i]);
-		store_run(store->files, store_remove(path), NULL);
-	}
-	if (store_run(store->files, store_list(folder, NULL, on_any, &left), NULL) == 0 &&
-	    left == 0)
-		store_run(store->files, store_remove(folder), NULL);
+	retaining->candidates = mem_realloc_array(retaining->candidates, retaining->count + 1,
+						  sizeof(*retaining->candidates));
+	retaining->candidates[retaining->count++] = *candidate;
+	*candidate = (struct candidate){0};
 }
 
-/* ------------------------------------------------------------------------------------------- */
-
-static int retain_job(struct retaining *retaining, const struct history_job *job, bool is_too_old,
-		      struct err *err)
+static int retain_job(struct retaining *retaining, const struct history_job *job, int64_t time_ms,
+		      bool is_too_old, struct err *err)
 {
-	const struct history_retention *retention = retaining->retention;
-	struct history_retained *retained = retaining->retained;
+	struct candidate candidate = {.path = mem_strdup(job->path), .time_ms = time_ms};
 	enum store_entry entry;
+	int result = store_entry_look(retaining->store, job->path, &entry, err);
 
-	if (store_entry_look(retaining->store, job->path, &entry, err) < 0)
-		return -1;
-	if (entry == STORE_ENTRY_PART && is_too_old && !history_store_has_owners(retaining->store))
-		return clear_part(retaining, job->path, err);
-	if (entry != STORE_ENTRY_JOB)
-		return 0;
-	int64_t bytes = retention->bytes > 0 ? measure_job(retaining->store, job->path) : 0;
-	retaining->bytes += bytes;
-	if (!is_too_old && (retention->bytes == 0 || retaining->bytes <= retention->bytes)) {
-		retained->kept++;
-		retained->bytes_kept += bytes;
-		return 0;
+	if (result == 0 && entry == STORE_ENTRY_PART && is_too_old &&
+	    !history_store_has_owners(retaining->store))
+		result = clear_part(retaining, job->path, err);
+	else if (result == 0 && entry == STORE_ENTRY_JOB)
+		result = weigh_job(retaining, &candidate, err);
+	if (result == 0 && entry == STORE_ENTRY_JOB) {
+		if (is_too_old)
+			result = remove_job(retaining, &candidate, "too old", err);
+		else
+			add_candidate(retaining, &candidate);
 	}
-	if (history_store_remove(retaining->store, job->path, err) < 0) {
-		retained->bytes_kept += bytes;
-		return -1;
-	}
-	retained->removed++;
-	retained->bytes_removed += bytes;
-	return 0;
+	finish_candidate(&candidate);
+	return result;
 }
+
+/* ---- age ---------------------------------------------------------------------------------- */
 
 /* In a bucket a directory has no time. -1: `err`. */
 static int is_older(const struct retaining *retaining, const struct history_job *job,
@@ -108,24 +162,84 @@ static int is_older(const struct retaining *retaining, const struct history_job 
 	return measure.newest_ms <= retaining->oldest_ms;
 }
 
-/* Retention keeps an entry that it cannot look at. */
-static void retain(struct retaining *retaining, const struct history_job *job, bool is_day,
-		   bool is_old_day)
+/* The owner of a month can give one of its days the name of an older one: the time of an entry,
+ * which nobody sets but its own owner, has to be as old, then. -1: `err`. */
+static int is_too_old(const struct retaining *retaining, const struct history_job *job, bool is_day,
+		      bool is_old_day, struct err *err)
 {
-	struct err err cleanup_err = {0};
-	int is_too_old = is_day ? is_old_day : is_older(retaining, job, &err);
+	if (!is_day)
+		return is_older(retaining, job, err);
+	if (!is_old_day || !history_store_has_owners(retaining->store))
+		return is_old_day;
+	char *owner cleanup_free = history_store_owner(retaining->store, job->path, NULL);
+	return owner ? 1 : is_older(retaining, job, err);
+}
 
-	if (is_too_old >= 0 && retain_job(retaining, job, is_too_old, &err) == 0)
+/* ---- a day -------------------------------------------------------------------------------- */
+
+struct rests {
+	const struct retaining *retaining;
+	const char *folder;
+	struct str_list paths, owners;
+	bool is_keeper; /* root, or the location's owner, who may remove what is another's */
+	size_t left;
+};
+
+/* What was begun by somebody who was killed. Its name may be the day's owner's choice, its time is
+ * its own owner's. */
+static void on_entry(void *data, const struct store_item *item)
+{
+	struct rests *rests = data;
+	const struct retaining *retaining = rests->retaining;
+	int64_t day_ago = retaining->now_ms - HISTORY_DAY_MS;
+	int64_t oldest = retaining->oldest_ms < day_ago ? retaining->oldest_ms : day_ago;
+
+	if (!item->is_directory || *item->name != '.' || item->modified_ms > oldest ||
+	    (item->owner && !rests->is_keeper && !str_equal(item->owner, retaining->me))) {
+		rests->left++;
 		return;
-	log_warning("%s", err_message(&err));
-	retaining->retained->failed++;
+	}
+	str_list_take(&rests->paths, mem_printf("%s/%s", rests->folder, item->name));
+	str_list_add(&rests->owners, item->owner ? item->owner : "");
+}
+
+static void clear_day(const struct retaining *retaining, const char *folder)
+{
+	struct history_store *store = retaining->store;
+	struct rests rests = {.retaining = retaining,
+			      .folder = folder,
+			      .is_keeper =
+				      geteuid() == 0 || str_equal(retaining->me, store->keeper)};
+	struct err err cleanup_err = {0};
+
+	bool is_listed =
+		store_run(store->files, store_list(folder, NULL, on_entry, &rests), NULL) == 0;
+	for (size_t i = 0; i < rests.paths.count; i++) {
+		const char *owner = *rests.owners.items[i] ? rests.owners.items[i] : NULL;
+		err_finish(&err);
+		if (store_run(store->files, store_remove_owned(rests.paths.items[i], owner),
+			      &err) == 0)
+			continue;
+		log_warning("%s", err_message(&err));
+		rests.left++;
+	}
+	if (is_listed && rests.left == 0)
+		store_run(store->files, store_remove(folder), NULL);
+	str_list_finish(&rests.paths);
+	str_list_finish(&rests.owners);
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
 }
 
 static int retain_folder(struct retaining *retaining, const struct history_folder *folder,
 			 struct err *err)
 {
 	struct history_jobs jobs cleanup_history_jobs = {0};
-	bool is_day = folder->day_ms > 0;
+	/* A day to come tells nothing. */
+	bool is_day = folder->day_ms > 0 && folder->day_ms <= retaining->now_ms;
 	bool is_old_day = is_day && folder->end_ms <= retaining->oldest_ms;
 
 	if (history_store_jobs(retaining->store, folder->path, &jobs, err) < 0)
@@ -134,30 +248,80 @@ static int retain_folder(struct retaining *retaining, const struct history_folde
 		retaining->retained->kept += jobs.count;
 		return 0;
 	}
-	for (size_t i = 0; i < jobs.count; i++)
-		retain(retaining, &jobs.items[i], is_day, is_old_day);
+	for (size_t i = 0; i < jobs.count; i++) {
+		const struct history_job *job = &jobs.items[i];
+		struct err why cleanup_err = {0};
+		int64_t time_ms = is_day ? folder->day_ms : job->modified_ms;
+		int too_old = is_too_old(retaining, job, is_day, is_old_day, &why);
+		/* Retention keeps an entry that it cannot look at. */
+		if (too_old >= 0 && retain_job(retaining, job, earlier(time_ms, retaining->now_ms),
+					       too_old, &why) == 0)
+			continue;
+		log_warning("%s", err_message(&why));
+		retaining->retained->failed++;
+	}
 	if (is_old_day)
 		clear_day(retaining, folder->path);
 	return 0;
+}
+
+/* ---- size --------------------------------------------------------------------------------- */
+
+static void keep_or_remove(struct retaining *retaining, const struct candidate *candidate,
+			   bool goes)
+{
+	struct history_retained *retained = retaining->retained;
+	struct err err cleanup_err = {0};
+
+	if (!goes) {
+		retained->kept++;
+		retained->bytes_kept = add_bytes(retained->bytes_kept, candidate->bytes);
+	} else if (remove_job(retaining, candidate,
+			      "the oldest of the user whose histories take most", &err) < 0) {
+		log_warning("%s", err_message(&err));
+		retained->failed++;
+	}
+}
+
+static void cut_to_size(struct retaining *retaining)
+{
+	struct history_weight *weights = mem_alloc_array(retaining->count + 1, sizeof(*weights));
+
+	for (size_t i = 0; i < retaining->count; i++) {
+		const struct candidate *candidate = &retaining->candidates[i];
+		weights[i] = (struct history_weight){candidate->user, candidate->time_ms,
+						     candidate->bytes, false};
+	}
+	if (retaining->retention->bytes > 0)
+		history_retain_choose(weights, retaining->count, retaining->retention->bytes);
+	for (size_t i = 0; i < retaining->count; i++) {
+		keep_or_remove(retaining, &retaining->candidates[i], weights[i].goes);
+		finish_candidate(&retaining->candidates[i]);
+	}
+	free(weights);
+	free(retaining->candidates);
 }
 
 int history_retain(struct history_store *store, const struct history_retention *retention,
 		   int64_t now_ms, struct history_retained *retained, struct err *err)
 {
 	struct history_folders folders cleanup_history_folders = {0};
+	char *me cleanup_free = user_name_of(geteuid());
 	struct retaining retaining = {
 		.store = store,
 		.retention = retention,
 		.now_ms = now_ms,
 		.oldest_ms = retention->age_ms > 0 ? now_ms - retention->age_ms : INT64_MIN,
+		.me = me,
 		.retained = retained,
 	};
+	int result = 0;
 
 	*retained = (struct history_retained){0};
 	if (history_store_folders(store, &folders, err) < 0)
 		return -1;
-	for (size_t i = 0; i < folders.count; i++)
-		if (retain_folder(&retaining, &folders.items[i], err) < 0)
-			return -1;
-	return 0;
+	for (size_t i = 0; result == 0 && i < folders.count; i++)
+		result = retain_folder(&retaining, &folders.items[i], err);
+	cut_to_size(&retaining);
+	return result;
 }

@@ -170,6 +170,12 @@ int history_store_vouch(struct history_store *store, const struct history_record
  * owner of the location is trusted. The caller frees. */
 char *history_store_owner(struct history_store *store, const char *path, struct err *err);
 
+/* Where others may write to a location, as store_open() takes it, on this machine: which year,
+ * month or day of that time another user than its owner has made, who can rename what others put
+ * there. NULL: none. The caller frees.
+ */
+char *history_find_foreign_day(const char *location, int64_t time_ms);
+
 /* ---- half of one -------------------------------------------------------------------------- */
 
 /* In a bucket, where nothing is renamed, a publication that is killed leaves what it had brought.

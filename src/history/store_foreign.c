@@ -143,7 +143,8 @@ static int open_events(const struct jhist *jhist, struct err *err)
 {
 	char *path cleanup_free = mem_printf("/proc/self/fd/%d", jhist->events);
 
-	return store_open_again(path, err);
+	int fd = store_open_again(path, err);
+	return fd < 0 ? err_rename(err, path, HISTORY_EVENTS) : fd;
 }
 
 int store_foreign_open(struct history_store *store, const char *path, const char *name,

@@ -52,6 +52,10 @@ int store_record(struct history_store *store, const char *path, const char *owne
 int store_check_owner(struct history_store *store, const struct history_record *record,
 		      const char *keeper, struct err *err);
 
+/* Is a directory's owner one who is believed about whose a job is? In a bucket, where it is NULL,
+ * everybody is. -1: `err`. */
+int store_is_believed(struct history_store *store, const char *owner, struct err *err);
+
 /* ---- store_part.c ------------------------------------------------------------------------- */
 
 enum store_entry {

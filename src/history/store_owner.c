@@ -5,7 +5,9 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/user.h"
 #include "history/store_internal.h"
+#include "store/location.h"
 
 /* Can nobody but the owners of the entry and of the location replace what is in this directory?
  * Where the sticky bit is set, its owner can, and those of what is in it. */
@@ -91,13 +93,40 @@ int history_store_vouch(struct history_store *store, const struct history_record
 	return owner ? store_check_owner(store, record, owner, err) : -1;
 }
 
+char *history_find_foreign_day(const char *location, int64_t time_ms)
+{
+	char *day cleanup_free = history_day(time_ms);
+	struct store_location place cleanup_store_location = {0};
+	struct str_list parts cleanup_str_list = {0};
+	struct stat top, status;
+
+	if (store_location_parse(location, &place, NULL) < 0 || store_location_is_remote(&place) ||
+	    stat(place.path, &top) < 0 || !fs_others_may_write(top.st_mode))
+		return NULL;
+	char *path cleanup_free = mem_strdup(place.path);
+	str_split(&parts, day, '/');
+	for (size_t i = 0; i < parts.count; i++) {
+		mem_replace(&path, fs_join(path, parts.items[i]));
+		if (lstat(path, &status) < 0)
+			return NULL;
+		if (status.st_uid == top.st_uid || status.st_uid == 0)
+			continue;
+		char *owner cleanup_free = user_name_of(status.st_uid);
+		return mem_printf("%s is %s's, who can hide what others publish there; have the "
+				  "owner of %s make the days ahead (docs/history.md)",
+				  path, owner, place.path);
+	}
+	return NULL;
+}
+
 /* ---- whose the job is --------------------------------------------------------------------- */
 
-/* -1: `err`. */
-static int is_believed(struct history_store *store, const char *owner, struct err *err)
+int store_is_believed(struct history_store *store, const char *owner, struct err *err)
 {
 	struct store_item top cleanup_store_item = {0};
 
+	if (!history_store_has_owners(store))
+		return 1;
 	if (!store->keeper) {
 		if (store_look(store->files, "", &top, err) < 0)
 			return -1;
@@ -152,7 +181,7 @@ int store_record(struct history_store *store, const char *path, const char *owne
 	if (has_owners && !owner && store_look(store->files, path, &entry, err) < 0)
 		return -1;
 	owner = owner ? owner : entry.owner;
-	int believed = has_owners ? is_believed(store, owner, err) : true;
+	int believed = has_owners ? store_is_believed(store, owner, err) : true;
 	char *user = believed < 0 ? NULL
 		     : believed	  ? believe(store, path, owner, told, err)
 				  : mem_strdup(owner);

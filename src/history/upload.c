@@ -226,7 +226,7 @@ static int send_file(struct history_upload *upload, const char *name)
 {
 	char *from cleanup_free = fs_join(upload->from, name);
 	char *to cleanup_free = fs_join(upload->side, name);
-	int fd cleanup_close = open(from, O_RDONLY | O_CLOEXEC);
+	int fd cleanup_close = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat status;
 
 	if (fd < 0 || fstat(fd, &status) < 0)

@@ -89,7 +89,7 @@ json_t *journal_line_record(const struct journal_line *line, struct err *err)
 
 struct journal_reader *journal_reader_open(const char *path, int64_t since, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0) {
 		err_set_errno(err, "%s: cannot open", path);
@@ -293,7 +293,7 @@ static bool parse_last(const char *text, size_t length, struct journal_line *lin
 
 bool journal_read_last(const char *path, char **text, struct journal_line *line)
 {
-	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC);
+	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	off_t end = fd >= 0 ? lseek(fd, 0, SEEK_END) : -1;
 
 	if (end <= 0)

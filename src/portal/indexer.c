@@ -361,14 +361,21 @@ static int learn_acls(struct portal_index *index, const struct indexer *indexer,
 
 /* ------------------------------------------------------------------------------------------- */
 
+static void on_removed(void *data, const char *text)
+{
+	log_write(LOG_LEVEL_AUDIT, "retention: %s", text);
+}
+
 static void retain(const struct indexer *indexer, struct history_store *store)
 {
+	struct history_retention retention = indexer->retention;
 	struct history_retained retained;
 	struct err err cleanup_err = {0};
 
+	retention.on_removed = on_removed;
 	if (indexer->retention.age_ms == 0 && indexer->retention.bytes == 0)
 		return;
-	if (history_retain(store, &indexer->retention, clock_wall_ms(), &retained, &err) < 0)
+	if (history_retain(store, &retention, clock_wall_ms(), &retained, &err) < 0)
 		log_trouble("retention", err_message(&err));
 }
 

@@ -15,10 +15,10 @@
 /* One that was not begun, or was begun anew, is empty. */
 static int open_journal(const char *path, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0 && errno == ENOENT)
-		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	return fd < 0 ? err_set_errno(err, "%s", path) : fd;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "history/layout.h"
 #include "portal/reader_internal.h"
 
 struct sending {
@@ -55,6 +56,7 @@ static void send(const struct reader *reader, struct http_request *request, int6
 	struct journal_reader *journal = journal_reader_open(path, since, &err);
 
 	if (!journal) {
+		err_rename(&err, path, HISTORY_EVENTS);
 		reader_answer_failure(request, &err);
 		return;
 	}

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "history/layout.h"
 #include "portal/reader_internal.h"
 
 int reader_fold(struct reader *reader, struct err *err)
@@ -9,7 +10,9 @@ int reader_fold(struct reader *reader, struct err *err)
 	char *journal cleanup_free = mem_printf("/proc/self/fd/%d", reader->journal);
 
 	reader->view = job_view_create(reader->job);
-	return job_view_read(reader->view, journal, err);
+	return job_view_read(reader->view, journal, err) < 0
+		       ? err_rename(err, journal, HISTORY_EVENTS)
+		       : 0;
 }
 
 /* People are let in by the index, which may be older than what is in the entry's place now. */

@@ -180,7 +180,7 @@ static bool is_news(const struct file_copy *copy)
  * ended the job would leave it behind. */
 static void write_file(struct file_copy *copy)
 {
-	copy->fd = open(copy->path, O_RDONLY | O_CLOEXEC);
+	copy->fd = open(copy->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (copy->fd < 0)
 		return;
 	if (fstat(copy->fd, &copy->status) < 0 || !is_news(copy))

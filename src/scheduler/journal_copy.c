@@ -365,7 +365,7 @@ static void go_on(struct journal_copy *journal)
 struct journal_copy *journal_copy_create(const struct journal_copy_options *options,
 					 struct err *err)
 {
-	int fd = open(options->journal, O_RDONLY | O_CLOEXEC);
+	int fd = open(options->journal, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0) {
 		err_set_errno(err, "%s", options->journal);

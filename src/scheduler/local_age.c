@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "scheduler/copies.h"
 #include "scheduler/local_job.h"
@@ -175,9 +176,10 @@ void local_age(const struct scheduler_traits *engine, const struct local_ages *a
 	struct removal removal cleanup_removal = {0};
 	DIR *directory cleanup_dir = jobs ? opendir(jobs) : NULL;
 	const struct dirent *entry;
+	struct err left cleanup_err = {0};
 
-	if (jobs)
-		removal_sweep(jobs);
+	if (jobs && removal_sweep(jobs, false, &left) > 0)
+		log_warning("%s", err_message(&left));
 	while (directory && (entry = readdir(directory))) {
 		char *job_dir cleanup_free = fs_join(jobs, entry->d_name);
 		removal_begin(&removal);

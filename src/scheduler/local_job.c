@@ -39,7 +39,8 @@ static char *describe_machine(void)
 	struct utsname name;
 	size_t length = 0;
 	char *boot cleanup_free = NULL;
-	int fd cleanup_close = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	int fd cleanup_close =
+		open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char id[64] = "";
 
 	uname(&name);
@@ -65,7 +66,7 @@ int local_job_claim(const char *job_dir, struct err *err)
 static bool is_claimed(const char *job_dir)
 {
 	char *path cleanup_free = fs_join(job_dir, "origin");
-	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC);
+	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }

@@ -166,7 +166,9 @@ static bool read_job(const struct local_engine *engine, const struct place *plac
 	if ((local_job_has_door(place->dir) || local_job_read_end(place->dir, &job, &view) < 0) &&
 	    read_settled(engine, place->dir, &job, &view, &flaw) < 0) {
 		if (local_job_is_there(place->dir))
-			log_warning("%s is passed over: %s", place->id, err_message(&flaw));
+			log_warning("%s is passed over: %s%s%s", place->id, err_message(&flaw),
+				    flaw.kind == ERR_INPUT ? "; to remove it: tony rm " : "",
+				    flaw.kind == ERR_INPUT ? place->id : "");
 		return false;
 	}
 	scheduler_summarize(engine->traits, job, view, summary);

@@ -212,6 +212,21 @@ static int check_kept(struct removal *removal, const char *id, const struct job_
 				 id, view->history_trouble, id);
 }
 
+/* Nothing can be read of it, ended or not: that no AM holds it has to do. */
+static bool is_damaged(const char *job_dir)
+{
+	struct err err cleanup_err = {0};
+	struct job_view *view;
+	struct job *job;
+
+	if (local_job_read(job_dir, &job, &view, &err) < 0)
+		return err.kind == ERR_INPUT;
+	job_view_destroy(view);
+	job_destroy(job);
+	return false;
+}
+
+/* *job is NULL of a damaged job. */
 static int read_ended(const char *job_dir, struct removal *removal, struct job **job,
 		      struct err *err)
 {
@@ -220,6 +235,8 @@ static int read_ended(const char *job_dir, struct removal *removal, struct job *
 
 	if (!local_job_is_there(job_dir))
 		return err_set(err, ERR_NOT_FOUND, "no job \"%s\" in %s", id, job_dir);
+	if (is_damaged(job_dir))
+		return 0;
 	if (local_job_read_end(job_dir, job, &view) < 0)
 		return local_job_is_there(job_dir) ? removal_refuse_live(id, err)
 						   : removal_tell_gone(id, err);
@@ -255,7 +272,8 @@ static int remove_ended(const char *job_dir, const struct job *job, struct remov
 	char *source cleanup_free = local_sources_shared(job_dir);
 	if (source)
 		str_list_add(&removal->sources, source);
-	spare_users_own(removal, job, job_dir);
+	if (job)
+		spare_users_own(removal, job, job_dir);
 	return removal_remove_folder(removal, job_dir, job_dir, err);
 }
 

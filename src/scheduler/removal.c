@@ -24,6 +24,7 @@ void removal_begin(struct removal *removal)
 	str_list_finish(&removal->removed);
 	str_list_finish(&removal->stays);
 	removal->bytes = 0;
+	removal->is_others = false;
 	removal->is_last_word = false;
 }
 
@@ -100,27 +101,64 @@ static int measure_and_remove(struct removal *removal, const char *path, const c
 	return 0;
 }
 
-/* Another process that removes it tells how much it was. */
+/* A process that removes it, or could not, tells of it itself. */
 static bool is_in_hand(const char *name)
 {
 	char *start cleanup_free = mem_strndup(name, strlen(name) - strlen(ASIDE));
 	const char *process = strrchr(start, '.');
 	pid_t pid = (pid_t)strtol(process ? process + 1 : "", NULL, 10);
 
-	return pid > 0 && pid != getpid() && (kill(pid, 0) == 0 || errno == EPERM);
+	return pid > 0 && (kill(pid, 0) == 0 || errno == EPERM);
 }
 
-void removal_sweep(const char *parent)
+/* `err`: why they remain. */
+static int tell_left(const char *path, const char *remedy, struct err *err)
 {
+	struct fs_tree_size size;
+
+	if (!err)
+		return -1;
+
+	fs_measure_tree(path, INT64_MAX, &size);
+	char *bytes cleanup_free = str_format_bytes(size.bytes);
+	return err_set(err, err->kind, "%s remain in %s: %s; %s", bytes, path, err_message(err),
+		       remedy);
+}
+
+static int tell_blocked(const char *path, struct err *err)
+{
+	char *remedy cleanup_free = mem_printf("sudo rm -rf --one-file-system %s", path);
+
+	return tell_left(path, remedy, err);
+}
+
+static int remove_left(const char *path, bool is_dry, struct err *err)
+{
+	if (is_dry) {
+		err_set(err, ERR_FAILED, "a removal did not end");
+		return tell_left(path, "tony clean goes on with it", err);
+	}
+	return fs_remove_tree(path, err) == 0 ? 0 : tell_blocked(path, err);
+}
+
+size_t removal_sweep(const char *parent, bool is_dry, struct err *err)
+{
+	size_t left = 0;
 	DIR *directory cleanup_dir = opendir(parent);
 	const struct dirent *entry;
 
 	while (directory && (entry = readdir(directory))) {
 		char *aside cleanup_free = fs_join(parent, entry->d_name);
-		if (entry->d_name[0] == '.' && str_ends_with(entry->d_name, ASIDE) &&
-		    !is_in_hand(entry->d_name))
-			fs_remove_tree(aside, NULL);
+		struct err why cleanup_err = {0};
+		if (entry->d_name[0] != '.' || !str_ends_with(entry->d_name, ASIDE) ||
+		    is_in_hand(entry->d_name) || remove_left(aside, is_dry, &why) == 0)
+			continue;
+		if (left++ == 0)
+			err_copy(err, &why);
+		else
+			err_set(err, err->kind, "%s\n%s", err_message(err), err_message(&why));
 	}
+	return left;
 }
 
 int removal_remove_folder(struct removal *removal, const char *path, const char *name,
@@ -130,13 +168,13 @@ int removal_remove_folder(struct removal *removal, const char *path, const char 
 	char *aside cleanup_free = mem_printf("%s/.%s.%d-%" PRIx64 ASIDE, parent, fs_basename(path),
 					      getpid(), random_u64());
 
+	if (fs_check_unmounted(path, err) < 0)
+		return err_wrap(err, "%s stays", path);
 	if (removal->is_dry)
 		return measure_and_remove(removal, path, name, err);
 	if (rename(path, aside) < 0)
 		return errno == ENOENT ? 0 : err_set_errno(err, "%s", path);
-	int result = measure_and_remove(removal, aside, name, err);
-	removal_sweep(parent);
-	return result;
+	return measure_and_remove(removal, aside, name, err) == 0 ? 0 : tell_blocked(aside, err);
 }
 
 /* ---- what other jobs use ------------------------------------------------------------------ */

@@ -26,6 +26,7 @@ struct removal {
 	int64_t bytes;		 /* of regular files */
 	struct str_list removed; /* paths and URLs */
 	struct str_list stays;	 /* "PATH: why it is not removed" */
+	bool is_others;		 /* something of it stays as another user's */
 	bool is_last_word;	 /* it is refused, since nothing but its folder tells of it */
 
 	/* Of all of them. */
@@ -67,11 +68,13 @@ int removal_check_unused(const struct removal *removal, const struct removal_use
 
 /* Removes the folder of a job of this machine, once it is measured. It is renamed first: nobody
  * takes a part of it for a job, and what another process brings in its place stays. Symbolic links
- * are not followed, and nothing there is fine. `name`: what the user is told; NULL: nothing. Then
- * removal_sweep() of the directory that it is in. */
+ * are not followed, nothing there is fine, and a folder in which a file system is mounted stays
+ * whole. `name`: what the user is told; NULL: nothing. */
 int removal_remove_folder(struct removal *removal, const char *path, const char *name,
 			  struct err *err);
-/* Removes such folders that a process left there when it was killed. */
-void removal_sweep(const char *parent);
+/* Removes such folders that a process left there when it was killed, or could not remove. How many
+ * are left; `err`, which is not NULL, then names them with their size, the reason and the remedy.
+ * `is_dry`: they are named alone. */
+size_t removal_sweep(const char *parent, bool is_dry, struct err *err);
 
 #endif

@@ -76,7 +76,7 @@ int state_dir_hold(const char *job_dir, struct err *err)
 bool state_dir_is_held(const char *job_dir)
 {
 	char *path cleanup_free = life_path(job_dir);
-	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC);
+	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }

@@ -55,6 +55,14 @@ char *stored_jobs_copy(const char *id, struct err *err)
 	return state ? mem_printf("%s/kept/%s", state, id) : NULL;
 }
 
+static void sweep(const char *kept)
+{
+	struct err err cleanup_err = {0};
+
+	if (removal_sweep(kept, false, &err) > 0)
+		log_warning("%s", err_message(&err));
+}
+
 void stored_jobs_age(int64_t until_ms, struct removal *removal)
 {
 	char *kept cleanup_free = stored_jobs_copy("", NULL);
@@ -62,7 +70,7 @@ void stored_jobs_age(int64_t until_ms, struct removal *removal)
 	const struct dirent *entry;
 
 	if (directory && !removal->is_dry)
-		removal_sweep(kept);
+		sweep(kept);
 	while (directory && (entry = readdir(directory))) {
 		char *copy cleanup_free = fs_join(kept, entry->d_name);
 		struct stat status;

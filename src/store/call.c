@@ -71,6 +71,11 @@ struct store_request store_remove(const char *path)
 	return (struct store_request){.verb = STORE_REMOVE, .path = path};
 }
 
+struct store_request store_remove_owned(const char *path, const char *owner)
+{
+	return (struct store_request){.verb = STORE_REMOVE, .path = path, .owner = owner};
+}
+
 struct store_request store_make_directories(const char *path, unsigned permission)
 {
 	return (struct store_request){

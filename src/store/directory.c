@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/user.h"
 #include "store/store_internal.h"
@@ -382,35 +383,88 @@ static int set_time(struct store *store, const struct store_request *request, st
 
 /* ---- removing ----------------------------------------------------------------------------- */
 
-/* Entries that a killed process had begun to remove. */
-static void remove_rests(int fd)
+/* The mark of a directory that its owner, or root, has begun to remove: nobody else can set the
+ * sticky bit of it, whereas the owner of the directory above can give it any name. */
+static int mark(int fd, const struct stat *status)
 {
-	char *there cleanup_free = mem_printf("/proc/self/fd/%d", fd);
-	DIR *directory cleanup_dir = opendir(there);
+	return fchmod(fd, (status->st_mode & 07777) | S_ISVTX);
+}
+
+static bool is_marked(const struct stat *status)
+{
+	return (status->st_mode & S_ISVTX) && (status->st_uid == geteuid() || geteuid() == 0);
+}
+
+static int open_entry(int parent, const char *name, struct stat *status)
+{
+	int fd cleanup_close =
+		openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd >= 0 && fstat(fd, status) == 0 ? mem_steal_fd(&fd) : -1;
+}
+
+/* The directory that was opened, whatever its name has become since. */
+static int remove_opened(int parent, int fd, const char *name, const char *shown, struct err *err)
+{
+	if (fs_empty_tree(parent, fd, shown, err) < 0)
+		return -1;
+	if (unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		return err_set_errno(err, "%s", shown);
+	return 0;
+}
+
+static void remove_rest(int parent, const char *name, const char *above)
+{
+	char *shown cleanup_free = fs_join(above, name);
+	struct err err cleanup_err = {0};
+	struct stat status;
+	int fd cleanup_close = open_entry(parent, name, &status);
+
+	if (fd >= 0 && is_marked(&status) && remove_opened(parent, fd, name, shown, &err) < 0)
+		log_warning("%s; remove what is left: rm -rf %s", err_message(&err), shown);
+}
+
+/* Entries that a killed process had begun to remove. */
+static void remove_rests(int parent, const char *above)
+{
+	int fd cleanup_close = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory cleanup_dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 
-	while (directory && (entry = readdir(directory))) {
-		char *rest cleanup_free = fs_join(there, entry->d_name);
+	if (directory)
+		mem_steal_fd(&fd);
+	while (directory && (entry = readdir(directory)))
 		if (*entry->d_name == '.' && str_ends_with(entry->d_name, REMOVED))
-			fs_remove_tree(rest, NULL);
-	}
+			remove_rest(parent, entry->d_name, above);
 }
 
 /* Under a name that is no entry's, since half of an entry must not look like the whole. An entry
  * that cannot be renamed is removed where it is. */
-static int remove_below(int fd, const char *name, struct err *err)
+static int remove_below(const struct store *store, const struct store_request *request, int parent,
+			const char *above, struct err *err)
 {
-	char *there cleanup_free = mem_printf("/proc/self/fd/%d/%s", fd, name);
-	char *aside cleanup_free = mem_printf("/proc/self/fd/%d/.%s" REMOVED, fd, name);
+	const char *name = fs_basename(request->path);
+	char *there cleanup_free = fs_join(above, name);
+	char *aside cleanup_free = mem_printf(".%s" REMOVED, name);
+	char *shown cleanup_free = fs_join(above, aside);
+	struct stat status;
+	int fd cleanup_close = open_entry(parent, name, &status);
 
-	remove_rests(fd);
-	bool is_aside = *name != '.' && rename(there, aside) == 0;
-	return fs_remove_tree(is_aside ? aside : there, err);
+	if (fd < 0)
+		return fs_remove_tree_at(parent, name, there, err);
+	if (check_opened(store, request, fd, S_IFDIR, &status, err) < 0)
+		return -1;
+	bool is_aside = *name != '.' && mark(fd, &status) == 0 &&
+			renameat(parent, name, parent, aside) == 0;
+	return is_aside ? remove_opened(parent, fd, aside, shown, err)
+			: remove_opened(parent, fd, name, there, err);
 }
 
 static int remove_path(struct store *store, const struct store_request *request, struct err *err)
 {
 	struct err missing cleanup_err = {0};
+	char *path cleanup_free = fs_join(store->root, request->path);
+	char *above cleanup_free = fs_dirname(path);
 
 	if (!*request->path)
 		return fs_remove_tree(store->root, err);
@@ -418,8 +472,9 @@ static int remove_path(struct store *store, const struct store_request *request,
 
 	if (fd < 0)
 		return missing.kind == ERR_NOT_FOUND ? 0 : err_copy(err, &missing);
-	if (remove_below(fd, fs_basename(request->path), err) < 0)
-		return err_wrap(err, "%s/%s cannot be removed", store->root, request->path);
+	remove_rests(fd, above);
+	if (fs_check_unmounted(path, err) < 0 || remove_below(store, request, fd, above, err) < 0)
+		return err_wrap(err, "%s cannot be removed", path);
 	return 0;
 }
 

@@ -10,6 +10,13 @@ struct level {
 	struct store_measure *measure;
 };
 
+/* Files can claim any length: holes take no room. */
+static void add_length(struct store_measure *measure, int64_t length)
+{
+	if (__builtin_add_overflow(measure->bytes, length, &measure->bytes))
+		measure->bytes = INT64_MAX;
+}
+
 static void on_item(void *data, const struct store_item *item)
 {
 	const struct level *level = data;
@@ -19,7 +26,7 @@ static void on_item(void *data, const struct store_item *item)
 	if (item->is_directory)
 		str_list_take(level->directories, mem_printf("%s/%s", level->path, item->name));
 	else
-		level->measure->bytes += item->length;
+		add_length(level->measure, item->length);
 }
 
 int store_measure(struct store *store, const char *path, struct store_measure *measure,

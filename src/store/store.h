@@ -137,8 +137,9 @@ struct store_request store_append(const char *path, const void *bytes, size_t le
  * HDFS's gateways; the second one refuses then (ERR_FAILED). */
 struct store_request store_rename(const char *from, const char *to);
 struct store_request store_rename_keeping(const char *from, const char *to);
-/* With everything in it. Nothing there is fine. */
+/* With everything in it. Nothing there is fine. `owner` as for store_list(). */
 struct store_request store_remove(const char *path);
+struct store_request store_remove_owned(const char *path, const char *owner);
 /* Those that are there keep their permission. */
 struct store_request store_make_directories(const char *path, unsigned permission);
 struct store_request store_set_time(const char *path, int64_t modified_ms);

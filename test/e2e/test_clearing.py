@@ -252,6 +252,7 @@ def test_what_a_killed_removal_has_left_is_no_job_and_goes_with_the_next(tony):
     wait_until(lambda: not half.processes(), "the AM to be gone")
     history = half.published()
     half.directory.rename(half.directory.with_name(f".{half.id}.removed"))
+    history.chmod(0o1700)  # a removal marks what it has begun with
     history.rename(history.with_name(f".{half.id}.removed"))
     assert half.id not in tony.run("list", "--all").stdout + tony.run("history").stdout
     remove(tony, other.id)
@@ -311,8 +312,32 @@ def test_what_is_mounted_in_a_folder_is_not_removed(tony):
     assert "unmount it first" in remove(tony, job.id, code=70).stderr
     tony.enter = []
     assert (data / "mine").read_text() == "x"
-    remove(tony, job.id)  # once it is unmounted, what is left of the folder and the history
+    assert tony.run("status", job.id).returncode == 0 and (job.directory / "job.json").exists()
+    remove(tony, job.id)  # once it is unmounted
     assert list((tony.state / "jobs").iterdir()) == []
+
+
+def test_a_damaged_job_goes_by_its_whole_id(tony):
+    job = ended(tony, "true")
+    wait_until(lambda: not job.processes(), "the AM to be gone")
+    description = job.directory / "job.json"
+    whole = description.read_text()
+    description.write_text(whole[:len(whole) // 2])
+    assert f"to remove it: tony rm {job.id}" in tony.run("list", "--all").stderr
+    assert job.id in remove(tony, job.id).stdout
+    assert not job.directory.exists()
+
+
+@pytest.mark.parametrize("name", ["am.lock", "journal.jsonl", "origin", "job.json"])
+def test_a_fifo_in_the_folder_of_a_job_keeps_no_command_waiting(tony, name):
+    job = ended(tony, "true")
+    wait_until(lambda: not job.processes(), "the AM to be gone")
+    path = job.directory / name
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    for command in (("list", "--all"), ("status", job.id), ("rm", job.id)):
+        tony.run(*command)
+    tony.run("clean", "--older-than", "0s")
 
 
 # ---- tony clean -----------------------------------------------------------------------------------

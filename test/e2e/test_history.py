@@ -358,7 +358,9 @@ def test_prune(tony):
     shutil.copytree(places[0], old)
     text = (old / "summary.json").read_text().replace(jobs[0].id, old.name)
     (old / "summary.json").write_text(text)
-    (old.parent / ".half.1").mkdir()
+    half = old.parent / ".half.1"
+    half.mkdir()
+    os.utime(half, (0, 0))  # a younger one may be in publication
     stranger = tony.state / "history/2020/01/03/photos"
     stranger.mkdir(parents=True)
     answer = tony.run("history", "--prune")

@@ -1,10 +1,11 @@
 """`tony rm`, `tony clean` and age where others have their part: a shared history, and links in directories of jobs."""
 
+import json
 import re
 
 import pytest
 from patience import wait_until
-from test_history import forge, place_of, shared_store, submit, wait_published  # noqa: F401 (a fixture)
+from test_history import forge, place_of, shared_store, submit, take_days, wait_published  # noqa: F401 (a fixture)
 
 
 @pytest.mark.promise("S45")
@@ -51,3 +52,107 @@ def test_links_that_programs_left_lead_no_removal_elsewhere(machine, store):
     assert owner.tony("rm", job).returncode == 0
     machine.jobs.remove((owner, job))
     assert owner.read(data / "stdout") == owner.read(data / "work/stdout") == "mine"
+
+
+def publish(user, store, command="true"):
+    """A job that has ended and is in the history, and nowhere else; its id."""
+    job = submit(user, command)
+    wait_published(user, store, job)
+    user.wait_end(job)
+    wait_until(lambda: user.run("rm", "-r", user.state / "jobs" / job).returncode == 0, "the folder of the job to be gone")
+    user.machine.jobs.remove((user, job))
+    return job
+
+
+def as_root(machine, *arguments):
+    """`tony` of the machine's root."""
+    home = machine.root / "root"
+    machine.run("install", "-d", "-m", "700", home)
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(home), "USER": "root", "LANG": "C.UTF-8", "TONY_LEDGER_DIR": str(machine.ledger)}
+    return machine.run(machine.bin / "tony", *arguments, env=env)
+
+
+def set_bytes(user, store, job, size):
+    """The user's own entry says that it takes so much."""
+    summary = store / place_of(job) / "summary.json"
+    changed = json.dumps({**json.loads(user.read(summary)), "bytes": size})
+    path = user.write("changed.json", changed)
+    assert user.run("sh", "-c", 'cat "$1" > "$2"', "sh", path, summary).returncode == 0
+
+
+@pytest.mark.promise("S141")
+def test_the_size_that_a_stranger_claims_removes_nothing_of_others(machine, store):
+    owner, stranger = machine.owner, machine.stranger
+    own, foreign, sly = publish(owner, store), publish(stranger, store), publish(stranger, store)
+    set_bytes(stranger, store, foreign, 9 * 10**15)
+    set_bytes(stranger, store, sly, 1)
+    answer = as_root(machine, "history", "--prune", "--location", store, "--max-size", "10g")
+    assert "0 removed, 3 kept" in answer.stdout, answer.stdout
+    large = stranger.run("sh", "-c", 'dd if=/dev/zero of="$1/logs" bs=1M count=3', "sh", store / place_of(sly))
+    assert large.returncode == 0, large.stderr
+    answer = as_root(machine, "history", "--prune", "--location", store, "--max-size", "1m")
+    told = rf"{store / place_of(sly)} of \S+, 3.*: removed, the oldest of the user whose histories take most"
+    assert re.search(told, answer.stdout), answer.stdout
+    assert owner.read(store / place_of(own) / "summary.json")
+    assert stranger.read(store / place_of(sly) / "summary.json") is None
+
+
+@pytest.mark.promise("S142")
+@pytest.mark.parametrize("remover", ["owner", "root"])
+def test_an_entry_that_the_days_owner_renames_is_no_leftover(machine, store, remover):
+    take_days(machine, store, ["mkdir", "-m", "1777"])
+    owner, stranger = machine.owner, machine.stranger
+    renamed, removed = publish(owner, store), publish(owner, store)
+    entry = store / place_of(renamed)
+    hidden = entry.parent / f".{renamed}.removed"
+    assert stranger.run("mv", entry, hidden).returncode == 0
+    if remover == "owner":
+        assert owner.tony("rm", removed).returncode == 0
+    else:
+        answer = as_root(machine, "submit", "--memory", "64m", "--conf", f"tony.history.location={store}", "--", "true")
+        own = re.search(r"tony-\d{8}-\d{6}-[0-9a-f]+", answer.stdout).group()
+        wait_until(lambda: (store / place_of(own)).is_dir(), "the history of root's job")
+        assert str(store) in as_root(machine, "rm", own).stdout
+    assert owner.read(hidden / "summary.json")
+    assert stranger.run("mv", hidden, entry).returncode == 0
+    assert owner.status(renamed)["state"] == "succeeded"
+
+
+def test_rm_says_whose_a_job_is(machine, store):
+    foreign = publish(machine.stranger, store)
+    answer = machine.owner.tony("rm", foreign)
+    assert answer.returncode == 6 and f"{foreign} stays: " in answer.stderr, answer.stdout + answer.stderr
+    assert re.search(r": it is \S+'s", answer.stderr)
+
+
+def test_check_names_the_user_who_owns_a_day(machine, store):
+    answer = machine.owner.tony("check", "--", "true")
+    assert "warning" not in answer.stdout and answer.returncode == 0, answer.stdout + answer.stderr
+    take_days(machine, store, ["mkdir", "-m", "1777"])
+    answer = machine.owner.tony("check", "--", "true")
+    assert answer.returncode == 0
+    assert re.search(r"warning +history: .* who can hide what others publish there", answer.stdout), answer.stdout
+
+
+def test_what_cannot_be_removed_is_named_until_it_is_gone(machine, store):
+    """A container that ran as root left a directory."""
+    owner = machine.owner
+    jobs = [submit(owner, "true") for _ in range(2)]
+    for job in jobs:
+        wait_published(owner, store, job)
+        owner.wait_end(job)
+    foreign = owner.state / "jobs" / jobs[0] / "output/big"
+    machine.run("sh", "-c", 'mkdir -p "$1" && dd if=/dev/zero of="$1/data" bs=1M count=2 && chown -h 0:0 "$1" && chmod 755 "$1"', "sh", foreign)
+    answer = owner.tony("rm", jobs[0])
+    told = r"2[^ ]* MiB remain in (\S+\.removed): .*Permission denied; sudo rm -rf --one-file-system \1"
+    assert answer.returncode == 6 and re.search(told, answer.stderr), answer.stdout + answer.stderr
+    assert re.search(r"warning +removed jobs: .* remain in ", owner.tony("check", "--", "true").stdout)
+    for command in (("rm", jobs[1]), ("clean", "--older-than", "9d")):
+        answer = owner.tony(*command)
+        assert answer.returncode == 6 and re.search(told, answer.stderr), answer.stdout + answer.stderr
+    left = re.search(told, answer.stderr).group(1)
+    machine.run("rm", "-rf", "--one-file-system", left)
+    answer = owner.tony("clean", "--older-than", "9d")
+    assert answer.returncode == 0 and "remain" not in answer.stderr
+    assert "removed jobs" not in owner.tony("check", "--", "true").stdout
+    machine.jobs.clear()

@@ -136,16 +136,30 @@ static void enter_namespace(void)
 	assert_int_equal(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
 }
 
-void scratch_mount(void **state, const char *name, int kib)
+static const char *make_mount_point(void **state, const char *name)
 {
 	struct scratch *scratch = *state;
-	char options[32];
 
 	enter_namespace();
 	scratch->mounted = mem_strdup(scratch_path(state, name));
 	assert_int_equal(mkdir(scratch->mounted, 0700), 0);
+	return scratch->mounted;
+}
+
+void scratch_bind(void **state, const char *name, const char *directory)
+{
+	const char *point = make_mount_point(state, name);
+
+	assert_int_equal(mount(scratch_path(state, directory), point, NULL, MS_BIND, NULL), 0);
+}
+
+void scratch_mount(void **state, const char *name, int kib)
+{
+	const char *point = make_mount_point(state, name);
+	char options[32];
+
 	snprintf(options, sizeof(options), "size=%dk", kib);
-	assert_int_equal(mount("none", scratch->mounted, "tmpfs", 0, options), 0);
+	assert_int_equal(mount("none", point, "tmpfs", 0, options), 0);
 }
 
 void scratch_fill(void **state, const char *name)

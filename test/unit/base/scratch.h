@@ -21,6 +21,8 @@ void scratch_rename(void **state, const char *from, const char *to);
 /* Makes `name` a file system (tmpfs) of so many KiB, and fills one to the last block with a file.
  */
 void scratch_mount(void **state, const char *name, int kib);
+/* Makes `name` a mount of `directory`, of the same file system. One mount a test. */
+void scratch_bind(void **state, const char *name, const char *directory);
 void scratch_fill(void **state, const char *name);
 
 /* What the file holds; the caller frees. */

@@ -251,6 +251,17 @@ static void the_log_writes_one_line_a_message(void **state)
 	assert_int_equal(strchr(strchr(output, '\n') + 1, '\n')[1], '\0');
 }
 
+static void a_descriptor_is_named_as_its_file_wherever_it_stands(void **state)
+{
+	struct err err cleanup_err = {0};
+
+	err_set(&err, ERR_IO, "copy to /proc/self/fd/9/a: /proc/self/fd/9/a: no space");
+	assert_int_equal(err_rename(&err, "/proc/self/fd/9", "history"), -1);
+	assert_string_equal(err_message(&err), "copy to history/a: history/a: no space");
+	assert_int_equal(err.kind, ERR_IO);
+	assert_int_equal(err_rename(NULL, "a", "b"), -1);
+}
+
 static void clocks_count_milliseconds(void **state)
 {
 	int64_t before = clock_monotonic_ms();
@@ -278,6 +289,7 @@ int main(void)
 		cmocka_unit_test(replacing_a_text_with_itself_keeps_it),
 		cmocka_unit_test(what_is_stolen_is_not_cleaned_up),
 		cmocka_unit_test(the_log_writes_one_line_a_message),
+		cmocka_unit_test(a_descriptor_is_named_as_its_file_wherever_it_stands),
 		cmocka_unit_test(clocks_count_milliseconds),
 	};
 

@@ -102,6 +102,20 @@ static void what_a_killed_one_left_is_no_obstacle(void **state)
 	assert_string_equal(text, SUMMARY);
 }
 
+/* The owner of a day can give an entry of this user's any name. */
+static void history_of_another_job_is_no_leftover(void **state)
+{
+	const struct history_target target = target_in(state, NULL);
+	const char *side = "store/2026/11/21/." BED_ID ".7/summary.json";
+	struct err err cleanup_err = {0};
+
+	make_packed(state);
+	scratch_write(state, side, "{\"id\": \"another\"}", 0600);
+	assert_int_equal(history_publish(scratch_path(state, "packed"), &target, &err), -1);
+	assert_non_null(strstr(err_message(&err), "is the history of another"));
+	assert_true(fs_exists(scratch_path(state, side)));
+}
+
 static void a_store_that_cannot_be_is_named(void **state)
 {
 	const struct history_target target = target_in(state, NULL);
@@ -178,6 +192,7 @@ int main(void)
 		scratch_test(a_shared_store_stays_one),
 		scratch_test(what_is_published_stays),
 		scratch_test(what_a_killed_one_left_is_no_obstacle),
+		scratch_test(history_of_another_job_is_no_leftover),
 		scratch_test(a_store_that_cannot_be_is_named),
 		scratch_test(no_symbolic_link_in_the_store_is_followed),
 		scratch_test(a_place_with_something_else_is_no_success),

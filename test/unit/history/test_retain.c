@@ -1,9 +1,11 @@
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -43,6 +45,13 @@ static struct history_retained retain(void **state, const struct history_retenti
 	return retained;
 }
 
+static void set_time(void **state, const char *name, int64_t ms)
+{
+	const struct timespec times[] = {{.tv_sec = ms / 1000}, {.tv_sec = ms / 1000}};
+
+	assert_int_equal(utimensat(AT_FDCWD, scratch_path(state, name), times, 0), 0);
+}
+
 static bool is_there(void **state, const char *name)
 {
 	char *path cleanup_free = mem_printf("store/%s", name);
@@ -58,6 +67,9 @@ static void what_is_too_old_goes_by_whole_days(void **state)
 	add_job(state, "2026/11/18", "in-time", 0);
 	add_job(state, "2026/11/17", "too-old", 0);
 	scratch_write(state, "store/2026/11/17/.killed.1/job.json", "{}", 0600);
+	set_time(state, "store/2026/11/17/.killed.1", NOW_MS - 4 * HISTORY_DAY_MS);
+	scratch_write(state, "store/2026/11/16/.begun.1/job.json", "{}", 0600);
+	set_time(state, "store/2026/11/16/.begun.1", NOW_MS);
 	scratch_write(state, "store/finished/2020/01/01/application_1_1/x.jhist", "", 0600);
 	struct history_retained retained = retain(state, &retention);
 	assert_int_equal(retained.kept, 2);
@@ -66,6 +78,7 @@ static void what_is_too_old_goes_by_whole_days(void **state)
 	assert_true(is_there(state, "2026/11/18/in-time"));
 	assert_false(is_there(state, "2026/11/17"));
 	assert_false(is_there(state, "finished/2020/01/01"));
+	assert_true(is_there(state, "2026/11/16/.begun.1")); /* it may be in publication */
 }
 
 static void what_is_nobodys_job_stays(void **state)
@@ -111,6 +124,73 @@ static void a_foreign_job_is_measured(void **state)
 	assert_int_equal(retained.kept, 1);
 	assert_int_equal(retained.removed, 1);
 	assert_int_equal(retained.bytes_removed, 89);
+}
+
+static void note_removal(void *data, const char *text)
+{
+	str_list_add(data, text);
+}
+
+static void each_removal_is_told(void **state)
+{
+	struct str_list log cleanup_str_list = {0};
+	const struct history_retention retention = {
+		.bytes = 50, .on_removed = note_removal, .data = &log};
+
+	add_job(state, "2026/11/21", "newest", 40);
+	add_job(state, "2026/11/20", "older", 40);
+	assert_int_equal(retain(state, &retention).removed, 1);
+	assert_int_equal(log.count, 1);
+	assert_text_has(log.items[0], "/store/2026/11/20/older of u, 40 B: removed, the oldest");
+}
+
+/* A day to come is as old as what is in it. */
+static void day_to_come_shields_nothing(void **state)
+{
+	const struct history_retention retention = {.age_ms = 3 * HISTORY_DAY_MS};
+
+	add_job(state, "2099/01/01", "old", 10);
+	set_time(state, "store/2099/01/01/old", NOW_MS - 4 * HISTORY_DAY_MS);
+	add_job(state, "2099/01/01", "new", 10);
+	set_time(state, "store/2099/01/01/new", NOW_MS);
+	assert_int_equal(retain(state, &retention).removed, 1);
+	assert_false(is_there(state, "2099/01/01/old"));
+}
+
+/* ---- whose go ----------------------------------------------------------------------------- */
+
+/* promise: S141 */
+static void users_flood_takes_nothing_from_others(void **state)
+{
+	struct history_weight jobs[] = {{"b", 9, 400, false}, {"a", 8, 50, false},
+					{"b", 7, 400, false}, {"a", 1, 50, false},
+					{"c", 2, 60, false},  {"b", 5, 400, false}};
+	static const bool goes[] = {false, false, true, false, false, true};
+
+	history_retain_choose(jobs, array_length(jobs), 600);
+	for (size_t i = 0; i < array_length(jobs); i++)
+		assert_int_equal(jobs[i].goes, goes[i]);
+}
+
+static void sum_of_sizes_does_not_overflow(void **state)
+{
+	struct history_weight jobs[] = {
+		{"b", 9, INT64_MAX, false}, {"b", 7, INT64_MAX, false}, {"a", 8, 50, false}};
+
+	history_retain_choose(jobs, array_length(jobs), 100);
+	assert_true(jobs[0].goes && jobs[1].goes);
+	assert_false(jobs[2].goes);
+}
+
+static void limit_that_is_met_removes_nothing(void **state)
+{
+	struct history_weight jobs[] = {{"a", 1, 50, false}, {"b", 1, 50, false}};
+
+	history_retain_choose(jobs, array_length(jobs), 100);
+	assert_false(jobs[0].goes || jobs[1].goes);
+	history_retain_choose(jobs, array_length(jobs), 49);
+	assert_true(jobs[0].goes && jobs[1].goes);
+	history_retain_choose(NULL, 0, 1);
 }
 
 /* ---- in a bucket -------------------------------------------------------------------------- */
@@ -171,7 +251,6 @@ static void what_a_killed_publication_left_in_a_bucket_goes(void **state)
 		{"POST /bucket/?delete", XML("<DeleteResult/>")},
 		{"prefix=h%2F2020%2F01%2F01%2Fleft%2F ", PAGE("")},
 		{"prefix=h%2F2020%2F01%2F01%2F&delimiter", DAYS_OF_THREE}, /* the day stays */
-		{"prefix=h%2F2020%2F01%2F01%2F&delimiter", DAYS_OF_THREE},
 	};
 	struct history_retained retained;
 	struct err err cleanup_err = {0};
@@ -241,7 +320,6 @@ static void entry_that_cannot_be_looked_at_stays(void **state)
 		{"prefix=h%2F2020%2F01%2F01%2F&delimiter", PAGE(BELOW("2020/01/01/a"))},
 		{AT("a"), REFUSED},
 		{"prefix=h%2F2020%2F01%2F01%2F&delimiter", PAGE(BELOW("2020/01/01/a"))},
-		{"prefix=h%2F2020%2F01%2F01%2F&delimiter", PAGE(BELOW("2020/01/01/a"))},
 	};
 	assert_kept_as_failed(steps, array_length(steps));
 }
@@ -266,6 +344,11 @@ int main(void)
 		scratch_test(what_is_nobodys_job_stays),
 		scratch_test(what_is_too_much_goes_oldest_first),
 		scratch_test(a_foreign_job_is_measured),
+		scratch_test(each_removal_is_told),
+		scratch_test(day_to_come_shields_nothing),
+		cmocka_unit_test(users_flood_takes_nothing_from_others),
+		cmocka_unit_test(sum_of_sizes_does_not_overflow),
+		cmocka_unit_test(limit_that_is_met_removes_nothing),
 		cmocka_unit_test(what_a_killed_publication_left_in_a_bucket_goes),
 		cmocka_unit_test(half_a_history_in_a_bucket_is_found_as_such_alone),
 		cmocka_unit_test(list_that_fails_is_no_empty_one),
