@@ -12,9 +12,8 @@
 
 static bool is_proxied(const struct portal *portal, const struct http_request *request)
 {
-	char *peer cleanup_free = http_request_peer(request);
-
-	return str_list_has(portal->options->proxies, peer);
+	return http_request_comes_from(request, portal->options->proxies,
+				       portal->options->proxy_users);
 }
 
 /* Whom the proxy in front of us has let through; NULL: nobody. Of two such headers one may be the
@@ -101,12 +100,13 @@ char *portal_audit_refusal(void *data, const struct http_request *request)
 	bool claims = header && http_head_find(head, header);
 	char *address cleanup_free = http_request_peer(request);
 	/* A query may hold what is nobody's business. */
-	char *detail cleanup_free = mem_printf(
-		"%s %.*s%s%s%s", head->method, (int)strcspn(head->target, "?"), head->target,
-		claims ? ", with " : "", claims ? header : "",
-		!claims			      ? ""
-		: is_proxied(portal, request) ? ""
-					      : " from an address that is no trusted proxy's");
+	char *detail cleanup_free =
+		mem_printf("%s %.*s%s%s%s", head->method, (int)strcspn(head->target, "?"),
+			   head->target, claims ? ", with " : "", claims ? header : "",
+			   !claims || is_proxied(portal, request) ? ""
+			   : str_list_has(portal->options->proxies, address)
+				   ? " from a program of a user who is no trusted proxy's"
+				   : " from an address that is no trusted proxy's");
 
 	const char *ticket = web_login_user(portal->sessions, request);
 	const char *proxied = proxied_user(portal, request);
