@@ -20,6 +20,8 @@
 
 #define LISTEN "127.0.0.1:19886"
 
+enum { TOKEN_CAP = 4096, TOKEN_LEAST = 32 };
+
 struct portal_verb {
 	bool link, sign_out;
 	char *history, *listen, *token_file, *auth_header, *tensorboard, *ui_origin;
@@ -126,6 +128,23 @@ static int make_token(const char *path, struct err *err)
 	return fs_write_file(path, token, strlen(token), 0600, err);
 }
 
+/* It opens all jobs: one that could be guessed is no token. */
+static char *read_token(const char *path, struct err *err)
+{
+	char *token cleanup_secret = fs_read_secret(path, "the token", TOKEN_CAP, NULL, err);
+
+	if (!token)
+		return NULL;
+	token[strcspn(token, " \t\r\n")] = '\0';
+	if (strlen(token) >= TOKEN_LEAST)
+		return mem_steal(&token);
+	err_set(err, ERR_CONFIG,
+		"%s: its token has %zu characters, and needs %d or more: remove the file, and tony "
+		"portal makes one",
+		path, strlen(token), TOKEN_LEAST);
+	return NULL;
+}
+
 static char *find_token(const struct portal_verb *chosen, struct err *err)
 {
 	char *path cleanup_free =
@@ -133,7 +152,7 @@ static char *find_token(const struct portal_verb *chosen, struct err *err)
 
 	if (!path || (!fs_exists(path) && make_token(path, err) < 0))
 		return NULL;
-	return job_read_token(path, err);
+	return read_token(path, err);
 }
 
 static int check(const struct portal_verb *chosen, struct err *err)

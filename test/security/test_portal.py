@@ -159,3 +159,32 @@ def test_tensorboard_of_the_portals_own_user_reads_the_directory_where_it_is(mac
     machine.owner.write("logs/notes.txt", "the owner's")
     state, page = portal.tensorboard(machine.owner, machine.owner.home / "logs")
     assert (state["state"], page) == ("running", "notes.txt: the owner's\n")
+
+
+@pytest.mark.promise("S161")
+@pytest.mark.parametrize("whose, mode, text, words", [
+    ("stranger", "444", "x" * 64, "belongs to uid {stranger}, who can write another: let it be yours (uid {owner}) or root's"),
+    ("root", "644", "x" * 64, "everybody on this machine may read or write it: chmod o= "),
+    ("owner", "604", "x" * 64, "everybody on this machine may read or write it: chmod o= "),
+    ("owner", "620", "x" * 64, "its group may write to it: chmod g-w "),
+    ("owner", "600", "x" * 31, "its token has 31 characters, and needs 32 or more: remove the file, and tony portal makes one"),
+    ("owner", "600", "\n" + "x" * 64, "its token has 0 characters")])
+def test_the_portal_takes_no_token_that_others_could_know(machine, whose, mode, text, words):
+    token = machine.root / "token"
+    token.write_text(text, encoding="ascii")
+    users = {user.name: user.uid for user in (machine.owner, machine.stranger)} | {"root": 0}
+    machine.run("chown", users[whose], token)
+    machine.run("chmod", mode, token)
+    answer = machine.owner.tony("portal", "--listen", "127.0.0.1:0", "--token-file", token)
+    assert answer.returncode == 3 and f"{token}: it" in answer.stderr and words.format(**users) in answer.stderr
+
+
+def test_the_portal_takes_a_token_of_roots_that_its_group_reads(machine):
+    token = machine.root / "token"
+    token.write_text("x" * 32 + "\n", encoding="ascii")
+    machine.run("chown", f"0:{machine.owner.uid}", token)
+    machine.run("chmod", "640", token)
+    child = machine.owner.start(machine.bin / "tony", "portal", "--listen", "127.0.0.1:0", "--token-file", token)
+    url = re.search(r"http://\S+", child.stdout.readline()).group().rstrip("/")
+    answer = machine.owner.run(PYTHON, "-c", CALL, "GET", f"{url}/v1/jobs", "x" * 32)
+    assert json.loads(answer.stdout)["total"] == 0
