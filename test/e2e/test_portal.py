@@ -72,7 +72,7 @@ def test_a_portal_without_its_keytab_does_not_start(tony):
 
 def test_where_nobody_can_listen_another_address_is_asked_for(tony, portal):
     taken = portal.url.split("/")[2]
-    for address, told in ((taken, "another program has that port; choose another one"),
+    for address, told in ((taken, f"another program of uid {os.geteuid()} has that port; choose another one"),
                           ("192.0.2.1:19886", "not an address of this machine")):
         answer = tony.run("portal", "--listen", address)
         assert answer.returncode == 2 and f"--listen: {address}: {told}" in answer.stderr

@@ -36,6 +36,12 @@ except urllib.error.HTTPError as error:
 sys.stdout.write(answer.read().decode())
 """
 
+LISTENS = """
+import signal, socket
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1])
+signal.pause()
+"""
 AS_PROXY = """
 import socket, sys
 port, address, name = sys.argv[1:]
@@ -188,3 +194,12 @@ def test_the_portal_takes_a_token_of_roots_that_its_group_reads(machine):
     url = re.search(r"http://\S+", child.stdout.readline()).group().rstrip("/")
     answer = machine.owner.run(PYTHON, "-c", CALL, "GET", f"{url}/v1/jobs", "x" * 32)
     assert json.loads(answer.stdout)["total"] == 0
+
+
+@pytest.mark.promise("S162")
+def test_a_portal_whose_port_is_taken_names_the_user_who_has_it(machine):
+    child = machine.stranger.start(PYTHON, "-uc", LISTENS)
+    port = child.stdout.readline().strip()
+    begun = machine.owner.tony("portal", "--listen", f"127.0.0.1:{port}")
+    assert begun.returncode == 2 and f"another program of uid {machine.stranger.uid} has that port; choose another one" in begun.stderr
+    assert "nobody listens" in machine.owner.tony("portal", "--link", "--listen", "127.0.0.1:9").stderr
