@@ -203,3 +203,14 @@ def test_a_portal_whose_port_is_taken_names_the_user_who_has_it(machine):
     begun = machine.owner.tony("portal", "--listen", f"127.0.0.1:{port}")
     assert begun.returncode == 2 and f"another program of uid {machine.stranger.uid} has that port; choose another one" in begun.stderr
     assert "nobody listens" in machine.owner.tony("portal", "--link", "--listen", "127.0.0.1:9").stderr
+
+
+@pytest.mark.promise("S163")
+def test_what_the_portals_audit_says_of_an_order_is_its_answer(machine, portal):
+    machine.owner.write("logs/events.out.tfevents.1", "the owner's")
+    portal.tensorboard(machine.stranger, machine.owner.home / "logs")
+    portal.tensorboard(machine.owner, machine.owner.home / "none")
+    portal.child.terminate()
+    log = portal.child.stderr.read()
+    assert [line["outcome"] for line in audit_of(log) if line["action"] == "tensorboard"] == ["done", "conflict"]
+    assert f"TensorBoard of {machine.jobs[0][1]}: {machine.owner.home}/logs: is uid-{machine.owner.uid}'s" in log
