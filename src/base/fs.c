@@ -110,16 +110,34 @@ bool fs_is_below(const char *path, const char *directory)
 					     (path[length] == '/' || path[length] == '\0'));
 }
 
+/* A service reads a secret of root's by a group of its own. */
+static int check_secret(const struct stat *info, const char *path, const char *what,
+			struct err *err)
+{
+	if (!S_ISREG(info->st_mode))
+		return 0;
+	if (info->st_uid != geteuid() && info->st_uid != 0)
+		return err_set(err, ERR_CONFIG,
+			       "%s: it holds %s, and belongs to uid %u, who can write another: let "
+			       "it be yours (uid %u) or root's",
+			       path, what, (unsigned)info->st_uid, (unsigned)geteuid());
+	if (info->st_mode & (S_IROTH | S_IWOTH))
+		return err_set(err, ERR_CONFIG,
+			       "%s: it holds %s, and everybody on this machine may read or write "
+			       "it: chmod o= %s",
+			       path, what, path);
+	if (fs_others_may_write(info->st_mode))
+		return err_set(err, ERR_CONFIG,
+			       "%s: it holds %s, and its group may write to it: chmod g-w %s", path,
+			       what, path);
+	return 0;
+}
+
 int fs_check_secret(const char *path, const char *what, struct err *err)
 {
 	struct stat info;
 
-	if (stat(path, &info) < 0 || !(info.st_mode & (S_IROTH | S_IWOTH)))
-		return 0;
-	return err_set(err, ERR_CONFIG,
-		       "%s: it holds %s, and everybody on this machine may read or write it: chmod "
-		       "o= %s",
-		       path, what, path);
+	return stat(path, &info) < 0 ? 0 : check_secret(&info, path, what, err);
 }
 
 bool fs_exists(const char *path)
@@ -214,22 +232,37 @@ char *fs_read_descriptor(int fd, const char *name, size_t cap, size_t *length, s
 	return str_steal(&content);
 }
 
-char *fs_read_file(const char *path, size_t cap, size_t *length, struct err *err)
+/* -1: `err` says why. */
+static int open_file(const char *path, struct stat *info, struct err *err)
 {
 	/* O_NONBLOCK: opening a FIFO must not wait for a writer. */
 	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat info;
 
-	if (fd < 0 || fstat(fd, &info) < 0) {
-		err_set_errno(err, "%s", path);
-		return NULL;
-	}
-	if (!S_ISREG(info.st_mode)) {
-		err_set(err, ERR_INPUT, "%s: is %s", path,
-			S_ISDIR(info.st_mode) ? "a directory" : "not a regular file");
-		return NULL;
-	}
-	return fs_read_descriptor(fd, path, cap, length, err);
+	if (fd < 0 || fstat(fd, info) < 0)
+		return err_set_errno(err, "%s", path);
+	if (!S_ISREG(info->st_mode))
+		return err_set(err, ERR_INPUT, "%s: is %s", path,
+			       S_ISDIR(info->st_mode) ? "a directory" : "not a regular file");
+	return mem_steal_fd(&fd);
+}
+
+char *fs_read_file(const char *path, size_t cap, size_t *length, struct err *err)
+{
+	struct stat info;
+	int fd cleanup_close = open_file(path, &info, err);
+
+	return fd < 0 ? NULL : fs_read_descriptor(fd, path, cap, length, err);
+}
+
+char *fs_read_secret(const char *path, const char *what, size_t cap, size_t *length,
+		     struct err *err)
+{
+	struct stat info;
+	int fd cleanup_close = open_file(path, &info, err);
+
+	return fd < 0 || check_secret(&info, path, what, err) < 0
+		       ? NULL
+		       : fs_read_descriptor(fd, path, cap, length, err);
 }
 
 int fs_open_below(int directory, const char *path)

@@ -25,8 +25,13 @@ char *fs_expand_home(const char *path);
 /* Whether an absolute path is the directory, or leads below it, as both are written. */
 bool fs_is_below(const char *path, const char *directory);
 bool fs_exists(const char *path);
-/* -1: every user of this machine may read or write the file, and it holds `what`. */
+/* -1: the file, which holds `what`, is neither this user's nor root's, or everybody on this machine
+ * may read it, or others may write to it. Anything but a regular file is fine. */
 int fs_check_secret(const char *path, const char *what, struct err *err);
+/* The same, and reads it, as fs_read_file() does: nobody can put another file in its place in
+ * between. For mem_free_secret(). */
+char *fs_read_secret(const char *path, const char *what, size_t cap, size_t *length,
+		     struct err *err);
 bool fs_is_directory(const char *path);
 bool fs_has_entries(const char *path); /* a directory with something in it */
 /* A file that this process may execute. */

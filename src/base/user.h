@@ -15,6 +15,14 @@ char *user_name(void);
 /* The name of a user on this machine, else "uid-0". The caller frees. */
 char *user_name_of(uid_t user);
 
+/* The uid of a name, or of a uid that is written out; -1: this machine knows no such user. Asks the
+ * name services, too. */
+int user_find(const char *name, uid_t *user);
+
+/* Whether the kernel tells this process of that user by a uid of its own: in a user namespace all
+ * who have none there seem to be one user, "nobody". */
+bool user_is_told_apart(uid_t user);
+
 /* Appends the names of the groups that this machine has the user in, his primary one first; none of
  * a user whom it does not know. Asks the name services, too. */
 void user_groups(const char *user, struct str_list *groups);

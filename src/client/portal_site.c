@@ -24,6 +24,7 @@ void portal_site_finish(struct portal_site *site)
 	free(site->keytab);
 	free(site->login_keytab);
 	str_list_finish(&site->proxies);
+	str_list_finish(&site->proxy_users);
 	*site = (struct portal_site){0};
 }
 
@@ -161,6 +162,7 @@ static int read_conf(const struct conf *conf, const struct portal_site_question 
 	if (!asked->has_listen)
 		site->listen = read_listen(conf, asked, site, &problems);
 	read_proxies(conf, &site->proxies, &problems);
+	conf_list(conf, &site->proxy_users, "tony.portal.proxy-users");
 	site->user_header = mem_strdup(conf_text(conf, "tony.portal.user-header"));
 	site->login_keytab = mem_strdup(conf_text(conf, "tony.keytab.location"));
 	site->keytab = mem_strdup(conf_text(conf, "tony.portal.kerberos.keytab"));

@@ -16,6 +16,7 @@ struct portal_site {
 	struct history_retention retention; /* as prune_read_site() */
 	int64_t retain_interval_ms;	    /* tony.history.purger-interval-ms */
 	struct str_list proxies;	    /* tony.portal.trusted-proxies */
+	struct str_list proxy_users;	    /* tony.portal.proxy-users */
 	char *user_header;		    /* tony.portal.user-header */
 	char *administrators;		    /* tony.admin.acl; NULL: none */
 	char *login_keytab;		    /* tony.keytab.location; NULL: none */

@@ -12,6 +12,7 @@
 #include "client/schedulers.h"
 #include "client/verbs.h"
 #include "net/address.h"
+#include "net/socket_owner.h"
 #include "portal/link_socket.h"
 #include "portal/portal.h"
 #include "portal/session_key.h"
@@ -19,11 +20,13 @@
 
 #define LISTEN "127.0.0.1:19886"
 
+enum { TOKEN_CAP = 4096, TOKEN_LEAST = 32 };
+
 struct portal_verb {
 	bool link, sign_out;
 	char *history, *listen, *token_file, *auth_header, *tensorboard, *ui_origin;
 	char *certificate, *key, *password_file, *keytab;
-	struct str_list auth_from, names;
+	struct str_list auth_from, auth_users, names;
 };
 
 static const char *const ui_origins[] = {"own-origin", "shared-origin", NULL};
@@ -65,6 +68,10 @@ static const struct opt options[] = {
 	OPT_ROW("auth-from", struct portal_verb, auth_from,
 		"the numeric address of that proxy: nobody else is believed",
 		.argument = "ADDRESS"),
+	OPT_ROW("auth-user", struct portal_verb, auth_users,
+		"the user as which that proxy runs, where its address is one of this machine: no "
+		"other user's programs are believed, but for root's (tony.portal.proxy-users)",
+		.argument = "USER"),
 	OPT_ROW("name", struct portal_verb, names,
 		"a name or an address, without its port, by which browsers call the portal, beside "
 		"that of its machine",
@@ -121,6 +128,23 @@ static int make_token(const char *path, struct err *err)
 	return fs_write_file(path, token, strlen(token), 0600, err);
 }
 
+/* It opens all jobs: one that could be guessed is no token. */
+static char *read_token(const char *path, struct err *err)
+{
+	char *token cleanup_secret = fs_read_secret(path, "the token", TOKEN_CAP, NULL, err);
+
+	if (!token)
+		return NULL;
+	token[strcspn(token, " \t\r\n")] = '\0';
+	if (strlen(token) >= TOKEN_LEAST)
+		return mem_steal(&token);
+	err_set(err, ERR_CONFIG,
+		"%s: its token has %zu characters, and needs %d or more: remove the file, and tony "
+		"portal makes one",
+		path, strlen(token), TOKEN_LEAST);
+	return NULL;
+}
+
 static char *find_token(const struct portal_verb *chosen, struct err *err)
 {
 	char *path cleanup_free =
@@ -128,7 +152,7 @@ static char *find_token(const struct portal_verb *chosen, struct err *err)
 
 	if (!path || (!fs_exists(path) && make_token(path, err) < 0))
 		return NULL;
-	return job_read_token(path, err);
+	return read_token(path, err);
 }
 
 static int check(const struct portal_verb *chosen, struct err *err)
@@ -164,10 +188,11 @@ static int check(const struct portal_verb *chosen, struct err *err)
 		return err_set(
 			err, ERR_USAGE,
 			"--auth-header: say with --auth-from ADDRESS which proxy is believed");
-	if (!chosen->auth_header && chosen->auth_from.count > 0)
+	if (!chosen->auth_header && (chosen->auth_from.count > 0 || chosen->auth_users.count > 0))
 		return err_set(err, ERR_USAGE,
-			       "--auth-from: say with --auth-header NAME where the proxy names "
-			       "its user");
+			       "--auth-%s: say with --auth-header NAME where the proxy names its "
+			       "user",
+			       chosen->auth_from.count > 0 ? "from" : "user");
 	return 0;
 }
 
@@ -189,12 +214,6 @@ static const char *choose_listen(const struct portal_verb *chosen, const struct 
 	if (chosen->listen)
 		return chosen->listen;
 	return site->listen ? site->listen : LISTEN;
-}
-
-/* NULL: nobody's header is believed. */
-static const char *site_header(const struct portal_site *site)
-{
-	return site->proxies.count > 0 ? site->user_header : NULL;
 }
 
 /* Without a certificate the portal speaks plain HTTP. */
@@ -273,6 +292,77 @@ static int choose_negotiator(const struct portal_verb *chosen, const struct port
 	return portal->negotiator ? 0 : err_wrap(err, "the portal's keytab");
 }
 
+/* ---- proxies ------------------------------------------------------------------------------ */
+
+/* Those of the command line, or of the site, and where they stand. */
+struct proxies {
+	const char *header; /* NULL: nobody's is believed */
+	const struct str_list *hosts, *users;
+	const char *hosts_word, *users_word;
+	enum err_kind kind;
+};
+
+static struct proxies choose_proxies(const struct portal_verb *chosen,
+				     const struct portal_site *site)
+{
+	return chosen->auth_header
+		       ? (struct proxies){chosen->auth_header, &chosen->auth_from,
+					  &chosen->auth_users, "--auth-from",
+					  "--auth-user",       ERR_USAGE}
+		       : (struct proxies){site->proxies.count > 0 ? site->user_header : NULL,
+					  &site->proxies,
+					  &site->proxy_users,
+					  "tony.portal.trusted-proxies",
+					  "tony.portal.proxy-users",
+					  ERR_CONFIG};
+}
+
+/* Numeric, and as http_request_peer() writes them. Every user of this machine has its addresses, so
+ * one of those needs a user. */
+static int read_proxy_hosts(const struct proxies *proxies, struct str_list *hosts, struct err *err)
+{
+	struct net_address address;
+
+	for (size_t i = 0; i < proxies->hosts->count; i++) {
+		const char *host = proxies->hosts->items[i];
+		if (net_address_from_host(host, 0, &address) < 0)
+			return err_set(err, proxies->kind,
+				       "%s: \"%s\" is not a numeric address; write one as 10.0.0.5",
+				       proxies->hosts_word, host);
+		if (proxies->users->count == 0 && socket_owner_is_here(&address))
+			return err_set(err, proxies->kind,
+				       "%s: %s is an address of this machine, from which each of "
+				       "its users could pass for the proxy; say with %s as which "
+				       "user the proxy runs, such as www-data",
+				       proxies->hosts_word, host, proxies->users_word);
+		str_list_take(hosts, net_address_host(&address));
+	}
+	return 0;
+}
+
+/* As uids. */
+static int read_proxy_users(const struct proxies *proxies, struct str_list *uids, struct err *err)
+{
+	uid_t uid;
+
+	for (size_t i = 0; i < proxies->users->count; i++) {
+		if (user_find(proxies->users->items[i], &uid) < 0)
+			return err_set(err, proxies->kind,
+				       "%s: this machine has no user \"%s\"; write the name or the "
+				       "uid as which the proxy runs",
+				       proxies->users_word, proxies->users->items[i]);
+		if (!user_is_told_apart(uid))
+			return err_set(
+				err, proxies->kind,
+				"%s: in this user namespace the kernel does not tell %s from "
+				"other users; in a service of systemd's say "
+				"PrivateUsers=no",
+				proxies->users_word, proxies->users->items[i]);
+		str_list_take(uids, mem_printf("%u", (unsigned)uid));
+	}
+	return 0;
+}
+
 static int serve(const struct portal_verb *chosen, const struct portal_site *site, struct err *err)
 {
 	const struct tls_identity_files https = choose_https(chosen, site);
@@ -280,6 +370,8 @@ static int serve(const struct portal_verb *chosen, const struct portal_site *sit
 	char *folder cleanup_free = token ? portal_folder(err) : NULL;
 	char *index cleanup_free = folder ? index_path(chosen->history, err) : NULL;
 	char *user cleanup_free = user_name();
+	const struct proxies proxies = choose_proxies(chosen, site);
+	struct str_list hosts cleanup_str_list = {0}, uids cleanup_str_list = {0};
 	struct portal_options portal = {
 		.listen = choose_listen(chosen, site),
 		.token = token,
@@ -288,8 +380,9 @@ static int serve(const struct portal_verb *chosen, const struct portal_site *sit
 		.names = &chosen->names,
 		.https = https.certificate ? &https : NULL,
 		.shares_origin = str_equal(chosen->ui_origin, "shared-origin"),
-		.auth_header = chosen->auth_header ? chosen->auth_header : site_header(site),
-		.proxies = chosen->auth_header ? &chosen->auth_from : &site->proxies,
+		.auth_header = proxies.header,
+		.proxies = &hosts,
+		.proxy_users = &uids,
 		.administrators = site->administrators,
 		.indexer = {.index_path = index,
 			    .location = chosen->history,
@@ -302,7 +395,8 @@ static int serve(const struct portal_verb *chosen, const struct portal_site *sit
 		.ready = on_ready,
 	};
 
-	if (!index || state_dir_make(folder, err) < 0 ||
+	if (!index || read_proxy_hosts(&proxies, &hosts, err) < 0 ||
+	    read_proxy_users(&proxies, &uids, err) < 0 || state_dir_make(folder, err) < 0 ||
 	    use_login_keytab(site->login_keytab, err) < 0 ||
 	    choose_negotiator(chosen, site, &portal, err) < 0)
 		return -1;

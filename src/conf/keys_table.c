@@ -667,6 +667,12 @@ static const struct key site_keys[] = {
 	 .note = FOR_PORTAL,
 	 .doc = "Numeric addresses of the reverse proxies that name their users to the portal, in "
 		"tony.portal.user-header. The header is believed from nowhere else."},
+	{"tony.portal.proxy-users", KEY_LIST, .since = OURS, .status = KEY_SITE, .note = FOR_PORTAL,
+	 .doc = "Users, beside root, as which proxies run on the portal's own machine: www-data. "
+		"Of "
+		"addresses in tony.portal.trusted-proxies that are this machine's, which all its "
+		"users have, no other user's programs are believed; without a user here the portal "
+		"does not start."},
 	{"tony.portal.user-header", KEY_TEXT, "X-Forwarded-User", .since = OURS, .status = KEY_SITE,
 	 .note = FOR_PORTAL,
 	 .doc = "The header in which they do, which they set or remove in all that they pass on: "

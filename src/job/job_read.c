@@ -441,7 +441,7 @@ struct job *job_read_file(const char *path, struct err *err)
 
 char *job_read_token(const char *path, struct err *err)
 {
-	char *token = fs_read_file(path, TOKEN_CAP, NULL, err);
+	char *token = fs_read_secret(path, "the job's token", TOKEN_CAP, NULL, err);
 
 	if (token)
 		token[strcspn(token, " \t\r\n")] = '\0';

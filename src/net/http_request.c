@@ -6,6 +6,7 @@
 #include "base/secret.h"
 #include "net/address.h"
 #include "net/http_internal.h"
+#include "net/socket_owner.h"
 #include "net/tls.h"
 
 void http_request_free(struct http_request *request)
@@ -243,6 +244,15 @@ char *http_request_peer(const struct http_request *request)
 			&peer.length) < 0)
 		return mem_strdup("");
 	return net_address_host(&peer);
+}
+
+bool http_request_comes_from(const struct http_request *request, const struct str_list *hosts,
+			     const struct str_list *users)
+{
+	char *peer cleanup_free = http_request_peer(request);
+
+	return str_list_has(hosts, peer) &&
+	       socket_owner_lets_in(request->connection->wire.fd, users);
 }
 
 int http_request_query_int(struct http_request *request, const char *name, int64_t min, int64_t max,

@@ -26,6 +26,7 @@ struct event_base;
 struct evbuffer;
 struct http_head;
 struct http_request;
+struct str_list;
 struct http_server;
 struct http_stream;
 struct str;
@@ -151,6 +152,10 @@ enum http_access http_request_access(const struct http_request *request);
 /* The numeric address of the caller, or of a proxy between; "" when it is gone. The caller frees.
  */
 char *http_request_peer(const struct http_request *request);
+/* Whether the caller is at one of these numeric addresses and, where that is one of this machine,
+ * is root or one of `users` (uids, as text). */
+bool http_request_comes_from(const struct http_request *request, const struct str_list *hosts,
+			     const struct str_list *users);
 
 /* The query member as a number. Absent: *value stays. Out of range or no number: answers 400 and
  * returns -1 (the request is gone). */

@@ -12,17 +12,27 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "net/address.h"
+#include "net/socket_owner.h"
 
 enum { BACKLOG = 4096 };
 
-static int explain(const char *text, struct err *err)
+static int explain_use(const char *text, const struct net_address *address, struct err *err)
+{
+	uid_t uid;
+	bool is_known = socket_owner_of_listener(address, NULL, &uid, NULL) == SOCKET_OWNER_KNOWN;
+	char *whose cleanup_free =
+		is_known ? mem_printf(" of uid %u", (unsigned)uid) : mem_strdup("");
+
+	return err_set(err, ERR_USAGE,
+		       "%s: another program%s has that port; choose another one, or 0 for any",
+		       text, whose);
+}
+
+static int explain(const char *text, const struct net_address *address, struct err *err)
 {
 	switch (errno) {
 	case EADDRINUSE:
-		return err_set(err, ERR_USAGE,
-			       "%s: another program has that port; choose another one, or 0 for "
-			       "any",
-			       text);
+		return explain_use(text, address, err);
 	case EADDRNOTAVAIL:
 		return err_set(err, ERR_USAGE,
 			       "%s: not an address of this machine; ip address lists those that "
@@ -50,7 +60,7 @@ int net_listen(const char *text, bool shares_port, struct err *err)
 	    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &shares, sizeof(shares)) < 0 ||
 	    bind(fd, (struct sockaddr *)&address.storage, address.length) < 0 ||
 	    listen(fd, BACKLOG) < 0)
-		return explain(text, err);
+		return explain(text, &address, err);
 	return mem_steal_fd(&fd);
 }
 

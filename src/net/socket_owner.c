@@ -233,13 +233,31 @@ static int find(const struct net_address *local, const struct net_address *remot
 	return socket_table_find(local, remote, found);
 }
 
-/* Towards another address of this machine the kernel gives our end the same one. */
-static bool is_here(const struct net_address *ours, const struct net_address *theirs)
+/* Towards another address of this machine the kernel gives our end the same one. No packet leaves.
+ */
+bool socket_owner_is_here(const struct net_address *address)
 {
-	char *our_host cleanup_free = net_address_host(ours);
-	char *their_host cleanup_free = net_address_host(theirs);
+	struct net_address ours = {.length = sizeof(ours.storage)};
+	int fd cleanup_close = socket(address->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	return net_address_is_loopback(theirs) || str_equal(our_host, their_host);
+	if (net_address_is_loopback(address))
+		return true;
+	if (fd < 0 ||
+	    connect(fd, (const struct sockaddr *)&address->storage, address->length) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&ours.storage, &ours.length) < 0)
+		return false;
+	const struct in6_addr here = net_address_in6(&ours), there = net_address_in6(address);
+	return IN6_ARE_ADDR_EQUAL(&here, &there);
+}
+
+/* -1: errno. */
+static int ends_of(int fd, struct net_address *ours, struct net_address *theirs)
+{
+	*ours = (struct net_address){.length = sizeof(ours->storage)};
+	*theirs = (struct net_address){.length = sizeof(theirs->storage)};
+	return getsockname(fd, (struct sockaddr *)&ours->storage, &ours->length) < 0
+		       ? -1
+		       : getpeername(fd, (struct sockaddr *)&theirs->storage, &theirs->length);
 }
 
 /* 1: *uid has it; else as find(). */
@@ -265,22 +283,34 @@ static int find_peer(const struct net_address *theirs, const struct net_address 
 
 enum socket_owner socket_owner_of_peer(int fd, uid_t *uid, struct err *err)
 {
-	struct net_address ours = {.length = sizeof(ours.storage)};
-	struct net_address theirs = {.length = sizeof(theirs.storage)};
+	struct net_address ours, theirs;
 
-	if (getsockname(fd, (struct sockaddr *)&ours.storage, &ours.length) < 0 ||
-	    getpeername(fd, (struct sockaddr *)&theirs.storage, &theirs.length) < 0)
+	if (ends_of(fd, &ours, &theirs) < 0)
 		return (enum socket_owner)err_set_errno(err, "the connection is gone");
 	int result = find_peer(&theirs, &ours, uid);
 	if (result > 0)
 		return SOCKET_OWNER_KNOWN;
-	if (!is_here(&ours, &theirs))
+	if (!socket_owner_is_here(&theirs))
 		return SOCKET_OWNER_NONE;
 	if (result == 0)
 		err_set(err, ERR_UNREACHABLE, "nobody has it, by now");
 	else
 		err_set_errno(err, "cannot ask the kernel who owns a socket");
 	return SOCKET_OWNER_UNKNOWN;
+}
+
+/* A caller who has closed the connection is nobody's any more, and was accepted by none. */
+bool socket_owner_lets_in(int fd, const struct str_list *users)
+{
+	struct net_address ours, theirs;
+	struct socket_entry caller;
+
+	if (ends_of(fd, &ours, &theirs) < 0)
+		return false;
+	if (!socket_owner_is_here(&theirs))
+		return true;
+	return find(&theirs, &ours, &caller) > 0 && caller.is_accepted &&
+	       socket_owner_is_trusted(caller.uid, 0, users);
 }
 
 bool socket_owner_is_trusted(uid_t uid, uid_t owner, const struct str_list *others)

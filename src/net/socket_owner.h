@@ -32,6 +32,15 @@ enum socket_owner socket_owner_of_listener(const struct net_address *address,
  * not find, as one that was closed, is UNKNOWN; NONE is elsewhere. */
 enum socket_owner socket_owner_of_peer(int fd, uid_t *uid, struct err *err);
 
+/* Whether programs of this machine can have the address: the kernel leads what goes there to the
+ * machine itself. */
+bool socket_owner_is_here(const struct net_address *address);
+
+/* Whether the caller of a connection that was accepted is on another machine, or is a program of
+ * root's or of one of `users` (uids, as text) on this one. A caller on this machine whom the kernel
+ * does not name is let in by nobody's name. */
+bool socket_owner_lets_in(int fd, const struct str_list *users);
+
 /* Whether this user's socket may be where a program of `owner` is expected: it is that user, root,
  * or in `others` (job.h: listener_uids; NULL: nobody). */
 bool socket_owner_is_trusted(uid_t uid, uid_t owner, const struct str_list *others);

@@ -82,9 +82,7 @@ static char *read_file(const char *path, size_t *length, struct err *err)
 static char *read_password(const char *path, struct err *err)
 {
 	size_t length;
-	char *text = fs_check_secret(path, "a password", err) == 0
-			     ? fs_read_file(path, PASSWORD_CAP, &length, err)
-			     : NULL;
+	char *text = fs_read_secret(path, "a password", PASSWORD_CAP, &length, err);
 
 	if (text) {
 		size_t line = strcspn(text, "\r\n");

@@ -13,7 +13,10 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/str.h"
+#include "base/user.h"
+#include "net/address.h"
 #include "net/listen.h"
+#include "net/socket_owner.h"
 
 enum { LINE_CAP = 256, ANSWER_S = 10 };
 
@@ -78,22 +81,34 @@ void link_socket_close(struct link_socket *link)
 
 /* ---- who asks ----------------------------------------------------------------------------- */
 
-static int tell_why(const char *path, struct err *err)
+/* The owner of the port is told, so that nobody looks for a portal there. */
+static int tell_why(const char *path, const char *place, struct err *err)
 {
-	return errno == ENOENT || errno == ECONNREFUSED
-		       ? err_set(err, ERR_UNREACHABLE,
-				 "nobody listens: start it with tony portal, or name where it does "
-				 "with --listen")
-		       : err_set_errno(err, "%s", path);
+	struct net_address address;
+	uid_t uid;
+
+	if (errno != ENOENT && errno != ECONNREFUSED)
+		return err_set_errno(err, "%s", path);
+	if (net_address_parse(place, &address, NULL) < 0 ||
+	    socket_owner_of_listener(&address, NULL, &uid, NULL) != SOCKET_OWNER_KNOWN)
+		return err_set(err, ERR_UNREACHABLE,
+			       "nobody listens: start it with tony portal, or name where it does "
+			       "with --listen");
+	char *user cleanup_free = user_name_of(uid);
+	return err_set(err, ERR_UNREACHABLE,
+		       "a program of %s (uid %u) listens there, and is no portal with this state "
+		       "directory: start one at another port with tony portal --listen, or name "
+		       "where it is",
+		       user, (unsigned)uid);
 }
 
-static int connect_to(const char *path, struct err *err)
+static int connect_to(const char *path, const char *place, struct err *err)
 {
 	const struct timeval limit = {.tv_sec = ANSWER_S};
 	int fd cleanup_close = net_connect_path(path);
 
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) < 0)
-		return tell_why(path, err);
+		return tell_why(path, place, err);
 	return mem_steal_fd(&fd);
 }
 
@@ -117,7 +132,7 @@ static bool is_link(const char *line, size_t length, const char *address)
 char *link_socket_ask(const char *folder, const char *address, struct err *err)
 {
 	char *path cleanup_free = path_of(folder, address);
-	int fd cleanup_close = connect_to(path, err);
+	int fd cleanup_close = connect_to(path, address, err);
 	char line[LINE_CAP + 1] = "";
 	size_t length = 0;
 	ssize_t got = 1;

@@ -149,7 +149,7 @@ static bool may_use_programs(struct portal *portal, struct http_request *request
 	if (job->location || !portal_find_viewer(portal, request, &viewer) ||
 	    str_equal(viewer.user.name, job->user))
 		return true;
-	portal_audit_job(portal, request, id, "view", true);
+	portal_audit_refused(portal, request, id, "view");
 	http_answer_error(request, 403, "owner-only",
 			  "While a job goes on, the pages of its programs are for its owner alone, "
 			  "here %s.",
@@ -168,10 +168,11 @@ static void pass(struct portal *portal, struct http_request *request, const char
 	if (portal_find_job_of_path(portal, request, prefix, &job) < 0 ||
 	    (is_program && !may_use_programs(portal, request, id, &job)))
 		return;
+	struct readers_order order = {0};
 	if (job.location && str_equal(http_request_head(request)->method, "PUT") &&
 	    str_equal(http_request_head(request)->target + strlen(prefix), "/tensorboard"))
-		portal_audit_job(portal, request, id, "tensorboard", false);
-	readers_pass(portal->readers, request, id, &job, prefix, base, NULL);
+		order = portal_audited_order(portal, request, id, "tensorboard", NULL);
+	readers_pass(portal->readers, request, id, &job, prefix, base, order);
 }
 
 static void handle_job(void *data, struct http_request *request)

@@ -26,6 +26,9 @@ struct portal_options {
 	 * none does. */
 	const char *auth_header;
 	const struct str_list *proxies;
+	/* The users (uids, as text), beside root, who are believed where a proxy's address is one
+	 * of this machine, which all its users have. */
+	const struct str_list *proxy_users;
 	struct scheduler_negotiator *negotiator; /* knows users' tickets; NULL: nobody does */
 	const char *administrators; /* an ACL (base/acl.h) of its users who see all; NULL: none */
 	const struct tls_identity_files *https; /* NULL: it speaks plain HTTP */

@@ -1,4 +1,5 @@
 /* Access: the token, a session, or a proxy that names the user. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -12,9 +13,8 @@
 
 static bool is_proxied(const struct portal *portal, const struct http_request *request)
 {
-	char *peer cleanup_free = http_request_peer(request);
-
-	return str_list_has(portal->options->proxies, peer);
+	return http_request_comes_from(request, portal->options->proxies,
+				       portal->options->proxy_users);
 }
 
 /* Whom the proxy in front of us has let through; NULL: nobody. Of two such headers one may be the
@@ -101,12 +101,13 @@ char *portal_audit_refusal(void *data, const struct http_request *request)
 	bool claims = header && http_head_find(head, header);
 	char *address cleanup_free = http_request_peer(request);
 	/* A query may hold what is nobody's business. */
-	char *detail cleanup_free = mem_printf(
-		"%s %.*s%s%s%s", head->method, (int)strcspn(head->target, "?"), head->target,
-		claims ? ", with " : "", claims ? header : "",
-		!claims			      ? ""
-		: is_proxied(portal, request) ? ""
-					      : " from an address that is no trusted proxy's");
+	char *detail cleanup_free =
+		mem_printf("%s %.*s%s%s%s", head->method, (int)strcspn(head->target, "?"),
+			   head->target, claims ? ", with " : "", claims ? header : "",
+			   !claims || is_proxied(portal, request) ? ""
+			   : str_list_has(portal->options->proxies, address)
+				   ? " from a program of a user who is no trusted proxy's"
+				   : " from an address that is no trusted proxy's");
 
 	const char *ticket = web_login_user(portal->sessions, request);
 	const char *proxied = proxied_user(portal, request);
@@ -127,32 +128,96 @@ char *portal_audit_refusal(void *data, const struct http_request *request)
 	return NULL;
 }
 
-void portal_audit_job(struct portal *portal, const struct http_request *request, const char *job,
-		      const char *action, bool refused)
+/* A line that waits for its outcome. */
+struct audited {
+	char *user, *address, *action, *job, *detail;
+	const char *proof;
+};
+
+static struct audited *note(struct portal *portal, const struct http_request *request,
+			    const char *job, const char *action)
 {
 	const struct http_head *head = http_request_head(request);
+	struct audited *audited = mem_alloc(sizeof(*audited));
 	struct portal_viewer viewer;
 	bool is_named = portal_find_viewer(portal, request, &viewer);
-	char *address cleanup_free = http_request_peer(request);
-	char *detail cleanup_free =
-		mem_printf("%s %.*s", head->method, (int)strcspn(head->target, "?"), head->target);
-	const struct audit_line line = {
-		.user = is_named ? viewer.user.name : portal->options->user,
-		.address = address,
-		.proof = http_request_access(request) == HTTP_ACCESS_ALL ? "token"
+
+	audited->user = mem_strdup(is_named ? viewer.user.name : portal->options->user);
+	audited->address = http_request_peer(request);
+	audited->proof = http_request_access(request) == HTTP_ACCESS_ALL ? "token"
 			 : !is_named					 ? "session"
 			 : web_login_user(portal->sessions, request)	 ? "ticket"
-									 : "proxy",
-		.action = action,
-		.job = job,
-		.outcome = refused ? "refused" : "done",
-		.detail = detail,
-	};
+									 : "proxy";
+	audited->action = mem_strdup(action);
+	audited->job = mem_strdup(job);
+	audited->detail =
+		mem_printf("%s %.*s", head->method, (int)strcspn(head->target, "?"), head->target);
+	return audited;
+}
 
-	if (refused)
-		audit_refuse(portal->refusals, &line, clock_monotonic_ms());
-	else
-		audit_write(&line);
+static struct audit_line line_of(const struct audited *audited, const char *outcome)
+{
+	return (struct audit_line){
+		.user = audited->user,
+		.address = audited->address,
+		.proof = audited->proof,
+		.action = audited->action,
+		.job = audited->job,
+		.outcome = outcome,
+		.detail = audited->detail,
+	};
+}
+
+static void audited_free(struct audited *audited)
+{
+	free(audited->user);
+	free(audited->address);
+	free(audited->action);
+	free(audited->job);
+	free(audited->detail);
+	free(audited);
+}
+
+void portal_audit_refused(struct portal *portal, const struct http_request *request,
+			  const char *job, const char *action)
+{
+	struct audited *audited = note(portal, request, job, action);
+	const struct audit_line line = line_of(audited, "refused");
+
+	audit_refuse(portal->refusals, &line, clock_monotonic_ms());
+	audited_free(audited);
+}
+
+static const char *outcome_of(int status)
+{
+	switch (status) {
+	case 0:
+		return "unknown";
+	case 401:
+	case 403:
+		return "refused";
+	case 409:
+		return "conflict";
+	default:
+		return status < 300 ? "done" : "failed";
+	}
+}
+
+static void on_answered(void *data, int status)
+{
+	struct audited *audited = data;
+	const struct audit_line line = line_of(audited, outcome_of(status));
+
+	audit_write(&line);
+	audited_free(audited);
+}
+
+struct readers_order portal_audited_order(struct portal *portal, const struct http_request *request,
+					  const char *job, const char *action, const char *orderer)
+{
+	return (struct readers_order){.orderer = orderer,
+				      .answered = on_answered,
+				      .data = note(portal, request, job, action)};
 }
 
 /* ---- jobs --------------------------------------------------------------------------------- */
@@ -178,7 +243,7 @@ int portal_find_job(struct portal *portal, struct http_request *request, const c
 	else if (portal_index_find(portal->index, id, is_named ? &viewer : NULL, job, &err) == 0)
 		return 0;
 	if (err.kind == ERR_NOT_FOUND && is_named && is_there(portal, id))
-		portal_audit_job(portal, request, id, "view", true);
+		portal_audit_refused(portal, request, id, "view");
 	http_answer_error(request, err.kind == ERR_NOT_FOUND ? 404 : 500,
 			  err.kind == ERR_NOT_FOUND ? "not-found" : "failed", "%s",
 			  err_message(&err));

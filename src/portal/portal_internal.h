@@ -47,8 +47,12 @@ bool portal_find_viewer(struct portal *portal, const struct http_request *reques
 
 /* Audit lines (web/audit.h): of a request that is nobody's, and of one for a job. */
 char *portal_audit_refusal(void *data, const struct http_request *request);
-void portal_audit_job(struct portal *portal, const struct http_request *request, const char *job,
-		      const char *action, bool refused);
+void portal_audit_refused(struct portal *portal, const struct http_request *request,
+			  const char *job, const char *action);
+/* An order whose line is written when it is known how it was answered: for readers_pass(), which
+ * sees to that. */
+struct readers_order portal_audited_order(struct portal *portal, const struct http_request *request,
+					  const char *job, const char *action, const char *orderer);
 
 /* A job that the caller may not see is not there. -1: that is answered. */
 int portal_find_job(struct portal *portal, struct http_request *request, const char *id,

@@ -74,12 +74,15 @@ void portal_handle_order(void *data, struct http_request *request)
 	if (portal_find_job_of_path(portal, request, prefix, &job) < 0)
 		return;
 	const char *user = find_orderer(portal, request, &job);
-	bool may = user && shows_secret(portal, request, user);
+	const char *action = strrchr(path, '/') + 1;
 
-	portal_audit_job(portal, request, id, strrchr(path, '/') + 1, !may);
-	if (may)
-		readers_pass(portal->readers, request, id, &job, prefix, "/v1", user);
-	else if (user)
+	if (user && shows_secret(portal, request, user)) {
+		readers_pass(portal->readers, request, id, &job, prefix, "/v1",
+			     portal_audited_order(portal, request, id, action, user));
+		return;
+	}
+	portal_audit_refused(portal, request, id, action);
+	if (user)
 		http_answer_error(request, 403, "forbidden",
 				  "an order shows the secret of GET %s/orders in the "
 				  "header " WEB_CONTROL_HEADER,

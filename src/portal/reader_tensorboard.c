@@ -6,6 +6,7 @@
 
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/user.h"
 #include "portal/event_copy.h"
@@ -44,6 +45,7 @@ static void give_up(struct reader *reader, const struct err *err)
 {
 	reader_stop_tensorboard(reader);
 	mem_replace(&reader->tensorboard_problem, mem_strdup(err_message(err)));
+	log_warning("TensorBoard of %s: %s", reader->id, err_message(err));
 }
 
 static void on_copied(void *data, const struct err *err)

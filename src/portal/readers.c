@@ -300,30 +300,35 @@ const char *readers_find(struct readers *readers, const char *id, const struct p
 }
 
 static void pass(struct running *running, struct http_request *request, const char *prefix,
-		 const char *base, const char *orderer)
+		 const char *base, struct readers_order order)
 {
 	struct readers *readers = running->readers;
 	const struct ui_place place = {.prefix = prefix,
 				       .address = running->address,
 				       .base = base,
 				       .token = readers->setup->token,
-				       .orderer = orderer,
-				       .owner = geteuid()};
+				       .orderer = order.orderer,
+				       .owner = geteuid(),
+				       .answered = order.answered,
+				       .answered_data = order.data};
 
 	ui_proxy_start(readers->base, request, &place, &running->requests);
 }
 
 void readers_pass(struct readers *readers, struct http_request *request, const char *id,
 		  const struct portal_job *job, const char *prefix, const char *base,
-		  const char *orderer)
+		  struct readers_order order)
 {
 	struct err err cleanup_err = {0};
 	struct running *running = use(readers, id, job, &err);
 
-	if (running)
-		pass(running, request, prefix, base, orderer);
-	else
-		http_answer_error(request, 500, "failed", "%s", err_message(&err));
+	if (running) {
+		pass(running, request, prefix, base, order);
+		return;
+	}
+	if (order.answered)
+		order.answered(order.data, 500);
+	http_answer_error(request, 500, "failed", "%s", err_message(&err));
 }
 
 /* ---- doors -------------------------------------------------------------------------------- */
@@ -341,7 +346,7 @@ static void pass_at_door(void *data, struct http_request *request)
 		return;
 	}
 	touch(running);
-	pass(running, request, prefix, "/ui", NULL);
+	pass(running, request, prefix, "/ui", (struct readers_order){0});
 }
 
 struct ui_door *readers_open_door(struct readers *readers, const char *id,

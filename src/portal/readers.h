@@ -31,11 +31,18 @@ size_t readers_count(const struct readers *readers);
 const char *readers_find(struct readers *readers, const char *id, const struct portal_job *job,
 			 struct err *err);
 
+/* A request that is more than a look: as in ui_place. */
+struct readers_order {
+	const char *orderer;
+	void (*answered)(void *data, int status);
+	void *data;
+};
+
 /* Passes the request of a raw route on to the job's reader, with `base` before its path in place of
- * `prefix`. `orderer`: ui_place.orderer. */
+ * `prefix`. */
 void readers_pass(struct readers *readers, struct http_request *request, const char *id,
 		  const struct portal_job *job, const char *prefix, const char *base,
-		  const char *orderer);
+		  struct readers_order order);
 
 /* The door to what the job's program serves: that of its reader, with which it is closed. `beside`:
  * where the portal listens. NULL: `err`. */

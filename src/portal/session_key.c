@@ -27,7 +27,7 @@ static char *read_key(const char *folder, const char *path, struct err *err)
 {
 	if (!fs_exists(path) && session_key_renew(folder, err) < 0)
 		return NULL;
-	char *key cleanup_secret = fs_read_file(path, KEY_CAP, NULL, err);
+	char *key cleanup_secret = fs_read_secret(path, "the key of sessions", KEY_CAP, NULL, err);
 	if (key && strlen(key) != KEY_LENGTH)
 		err_set(err, ERR_INPUT, "%s: is no key; tony portal --sign-out makes one", path);
 	return key && strlen(key) == KEY_LENGTH ? mem_steal(&key) : NULL;

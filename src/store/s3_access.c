@@ -132,14 +132,16 @@ struct profile {
 };
 enum { CREDENTIALS, CONFIG };
 
-static struct file read_aws_file(const char *variable, const char *name, char *section)
+static struct file read_aws_file(const char *variable, const char *name, char *section,
+				 bool is_secret)
 {
 	const char *home = getenv("HOME");
 	struct file file = {.path = environment(variable), .section = section};
 
 	if (!file.path)
 		file.path = mem_printf("%s/.aws/%s", home ? home : "", name);
-	file.text = fs_read_file(file.path, FILE_CAP, NULL, &file.flaw);
+	file.text = is_secret ? fs_read_secret(file.path, "a key", FILE_CAP, NULL, &file.flaw)
+			      : fs_read_file(file.path, FILE_CAP, NULL, &file.flaw);
 	if (!file.text)
 		file.text = mem_strdup("");
 	return file;
@@ -153,9 +155,9 @@ static void profile_read(struct profile *profile)
 
 	profile->name = name;
 	profile->files[CREDENTIALS] = read_aws_file("AWS_SHARED_CREDENTIALS_FILE", "credentials",
-						    mem_printf("[%s]", name));
+						    mem_printf("[%s]", name), true);
 	profile->files[CONFIG] =
-		read_aws_file("AWS_CONFIG_FILE", "config", mem_printf("[%s%s]", word, name));
+		read_aws_file("AWS_CONFIG_FILE", "config", mem_printf("[%s%s]", word, name), false);
 }
 
 static void profile_finish(struct profile *profile)

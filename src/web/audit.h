@@ -24,7 +24,7 @@ struct audit_line {
 	const char *proof;   /* how the user is known: "token", "session", "ticket", ... */
 	const char *action;  /* "submit", "kill", "scale", "restart", "view", "login", ... */
 	const char *job;
-	const char *outcome; /* "done", "refused", "conflict" */
+	const char *outcome; /* "done", "refused", "conflict", "failed", "unknown" */
 	const char *detail;
 };
 

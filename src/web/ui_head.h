@@ -28,6 +28,9 @@ struct ui_place {
 	 * machine's executor has looked there. `listener_uids` outlives the request. */
 	uid_t owner;
 	const struct str_list *listener_uids;
+	/* Told once the status of the answer; 0: the caller was gone before. NULL: nobody is. */
+	void (*answered)(void *data, int status);
+	void *answered_data;
 };
 
 /* "Connection: Upgrade", and an Upgrade to something. */

@@ -41,8 +41,18 @@ struct ui_proxy {
 	size_t looked;
 };
 
+static void tell_status(struct ui_proxy *proxy, int status)
+{
+	void (*answered)(void *data, int status) = proxy->place.answered;
+
+	proxy->place.answered = NULL;
+	if (answered)
+		answered(proxy->place.answered_data, status);
+}
+
 static void free_proxy(struct ui_proxy *proxy)
 {
+	tell_status(proxy, 0);
 	(*proxy->count)--;
 	if (proxy->dial)
 		dial_cancel(proxy->dial);
@@ -121,6 +131,7 @@ static void fail(struct ui_proxy *proxy, const char *why)
 {
 	struct http_request *request = proxy->request;
 
+	tell_status(proxy, 502);
 	if (proxy->has_answer)
 		http_raw_end(request);
 	else
@@ -147,6 +158,7 @@ static void begin_answer(struct ui_proxy *proxy, const struct http_head *answer)
 	ui_head_of_answer(&head, answer, proxy->target, proxy->host, &proxy->place);
 	evbuffer_add(output, head.text, head.length);
 	proxy->has_answer = true;
+	tell_status(proxy, answer->status);
 	if (answer->status == 101)
 		proxy->question = proxy->answer = (struct body){.kind = BODY_ENDLESS};
 	else if (has_none)
@@ -299,7 +311,9 @@ void ui_proxy_start(struct event_base *base, struct http_request *request,
 					 .keep_path = place->keep_path,
 					 .base = proxy->base_path,
 					 .token = proxy->token,
-					 .orderer = proxy->orderer};
+					 .orderer = proxy->orderer,
+					 .answered = place->answered,
+					 .answered_data = place->answered_data};
 	write_question(proxy);
 	http_request_take_over(request, &(struct http_raw){.changed = on_browser_changed,
 							   .closed = on_browser_gone,

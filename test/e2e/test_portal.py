@@ -19,6 +19,8 @@ from conftest import PYTHON, wait_until, write_xml
 from portal import Portal
 from program import PATIENCE_S
 
+PROXY_USER = str(os.geteuid())  # the tests call the portal as a proxy does
+
 
 @pytest.fixture
 def portal(tony):
@@ -70,7 +72,7 @@ def test_a_portal_without_its_keytab_does_not_start(tony):
 
 def test_where_nobody_can_listen_another_address_is_asked_for(tony, portal):
     taken = portal.url.split("/")[2]
-    for address, told in ((taken, "another program has that port; choose another one"),
+    for address, told in ((taken, f"another program of uid {os.geteuid()} has that port; choose another one"),
                           ("192.0.2.1:19886", "not an address of this machine")):
         answer = tony.run("portal", "--listen", address)
         assert answer.returncode == 2 and f"--listen: {address}: {told}" in answer.stderr
@@ -437,7 +439,7 @@ def test_signing_out_ends_what_a_browser_follows(tony, portal):
 
 
 def test_behind_a_proxy_each_sees_what_the_acl_allows(tony):
-    portal = Portal(tony, "--auth-header", "X-Forwarded-User", "--auth-from", "127.0.0.1")
+    portal = Portal(tony, "--auth-header", "X-Forwarded-User", "--auth-from", "127.0.0.1", "--auth-user", PROXY_USER)
     _, own = tony.job({}, "--executes", "true")
     _, shared = tony.job({"tony.application.view-acl": "ada,bob"}, "--executes", "true")
     owner = portal.wait_kept(own, "succeeded")["user"]
@@ -460,7 +462,7 @@ def test_behind_a_proxy_each_sees_what_the_acl_allows(tony):
 @pytest.mark.promise("S75")
 def test_a_live_job_is_for_those_who_may_view_it(tony):
     """They look at it, and use no program of it, as a notebook is one. root is in the group root."""
-    portal = Portal(tony, "--auth-header", "X-Forwarded-User", "--auth-from", "127.0.0.1", "--ui-origin", "shared-origin")
+    portal = Portal(tony, "--auth-header", "X-Forwarded-User", "--auth-from", "127.0.0.1", "--auth-user", PROXY_USER, "--ui-origin", "shared-origin")
     serve = f"echo here; exec {PYTHON} web_program.py /"
     own, shared = (tony.submit(acl, "--executes", serve) for acl in ({}, {"tony.application.acl.view": "ada root"}))
     for job in (own, shared):
@@ -490,7 +492,7 @@ def test_a_live_job_is_for_those_who_may_view_it(tony):
 @pytest.mark.promise("S76", "S104")
 def test_who_may_change_a_job_gives_orders_in_the_portal(tony):
     """A page shows the secret that its user alone is told; the job and the portal's log say who it was."""
-    portal = Portal(tony, "--auth-header", "X-Forwarded-User", "--auth-from", "127.0.0.1")
+    portal = Portal(tony, "--auth-header", "X-Forwarded-User", "--auth-from", "127.0.0.1", "--auth-user", PROXY_USER)
     job = tony.submit({"tony.application.acl.view": "ada,bob", "tony.application.acl.modify": "ada"}, "--executes", "sleep 1000")
     portal.wait_job(job, "running")
     header = lambda user: {"X-Forwarded-User": user}
@@ -530,7 +532,7 @@ def test_who_may_change_a_job_gives_orders_in_the_portal(tony):
 
 @pytest.mark.promise("S104")
 def test_where_programs_share_its_origin_the_portal_takes_no_orders(tony):
-    portal = Portal(tony, "--auth-header", "X-Forwarded-User", "--auth-from", "127.0.0.1", "--ui-origin", "shared-origin")
+    portal = Portal(tony, "--auth-header", "X-Forwarded-User", "--auth-from", "127.0.0.1", "--auth-user", PROXY_USER, "--ui-origin", "shared-origin")
     job = tony.submit({}, "--executes", "sleep 1000")
     portal.wait_job(job, "running")
     owner = portal.get("v1/server")["viewer"]
@@ -542,7 +544,8 @@ def test_where_programs_share_its_origin_the_portal_takes_no_orders(tony):
 @pytest.mark.promise("S75", "S76")
 def test_a_site_names_its_proxy_and_its_administrators(tony):
     """root is in the group root."""
-    configure(tony, {"tony.portal.trusted-proxies": "192.0.2.1,127.0.0.1", "tony.portal.user-header": "Remote-User",
+    configure(tony, {"tony.portal.trusted-proxies": "192.0.2.1,127.0.0.1", "tony.portal.proxy-users": PROXY_USER,
+                     "tony.portal.user-header": "Remote-User",
                      "tony.admin.acl": "carol"})
     portal = Portal(tony)
     _, job = tony.job({"tony.application.acl.view": "ada root"}, "--executes", "true")
@@ -575,8 +578,10 @@ def test_only_the_named_proxy_is_believed(tony):
     portal = Portal(tony, "--auth-header", "X-Forwarded-User", "--auth-from", "192.0.2.1")
     assert portal.call("v1/jobs", headers={"X-Forwarded-User": "tester"})[0] == 401
     portal.stop()
-    refused = tony.run("portal", "--auth-header", "X-Forwarded-User")
-    assert refused.returncode == 2 and "--auth-from" in refused.stderr
+    for options, said in ((["--auth-header", "User"], "--auth-from"), (["--auth-user", "root"], "--auth-header"),
+                          (["--auth-header", "User", "--auth-from", "node7"], '"node7" is not a numeric address')):
+        refused = tony.run("portal", *options)
+        assert refused.returncode == 2 and said in refused.stderr
     for name in ("1.2.3.4:99", "ev il", "http://x.y/"):
         refused = tony.run("portal", "--name", name)
         assert refused.returncode == 2 and f'--name: "{name}" is no HOST' in refused.stderr

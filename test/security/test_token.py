@@ -56,7 +56,7 @@ def test_the_port_of_an_mpi_worker_in_another_users_hands_gets_nothing(machine):
     assert "it runs" in machine.owner.logs(job, "worker:0")
 
 
-@pytest.mark.promise("S35")
+@pytest.mark.promise("S35", "S162")
 def test_the_portals_port_in_another_users_hands_is_not_asked_for_a_link(machine):
     port = 19886
     portal = machine.owner.start(machine.bin / "tony", "portal")
@@ -70,6 +70,6 @@ def test_the_portals_port_in_another_users_hands_is_not_asked_for_a_link(machine
     assert first == "stolen"
     refused = machine.owner.tony("portal", "--link")
     assert refused.returncode != 0 and refused.stdout == ""
-    assert f"your portal at 127.0.0.1:{port} of this machine: nobody listens" in refused.stderr
+    assert f"your portal at 127.0.0.1:{port} of this machine: a program of uid-{machine.stranger.uid} (uid {machine.stranger.uid}) listens" in refused.stderr
     thief.kill()
     assert thief.communicate()[0] == ""

@@ -244,6 +244,54 @@ static void test_a_listener_of_ipv6_alone_gets_nothing_of_ipv4(void **state)
 	close(fd);
 }
 
+/* ---- callers that were let in by an address ------------------------------------------------- */
+
+/* Of a connection of this user: whether it is let in, before and after it closes its end. */
+static void assert_let_in(uid_t user, const struct str_list *users, bool is_let_in)
+{
+	struct net_address address;
+	int listener = listen_at("127.0.0.1", &address);
+
+	become(user);
+	int theirs = connect_to(&address);
+	become(0);
+	int ours = accept(listener, NULL, NULL);
+	assert_int_equal(socket_owner_lets_in(ours, users), is_let_in);
+	close(theirs);
+	assert_false(socket_owner_lets_in(ours, users));
+	close(ours);
+	close(listener);
+}
+
+static void test_a_caller_of_this_machine_is_let_in_by_its_user(void **state)
+{
+	struct str_list users cleanup_str_list = {0};
+
+	if (geteuid() == 0) {
+		assert_let_in(0, &users, true);
+		assert_let_in(stranger(), &users, false);
+	}
+	str_list_add_format(&users, "%u", stranger());
+	assert_let_in(stranger(), &users, true);
+}
+
+static void test_addresses_of_this_machine_are_known(void **state)
+{
+	static const struct {
+		const char *host;
+		bool is_here;
+	} rows[] = {
+		{"127.0.0.1", true},   {"127.9.9.9", true},	{"::1", true},
+		{"192.0.2.77", false}, {"2001:db8::77", false},
+	};
+	struct net_address address;
+
+	for (size_t i = 0; i < array_length(rows); i++) {
+		assert_int_equal(net_address_from_host(rows[i].host, 0, &address), 0);
+		assert_int_equal(socket_owner_is_here(&address), rows[i].is_here);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +302,8 @@ int main(void)
 		cmocka_unit_test(test_nobody_listens),
 		cmocka_unit_test(test_at_any_address_the_one_who_is_not_trusted_is_told),
 		cmocka_unit_test(test_a_listener_of_ipv6_alone_gets_nothing_of_ipv4),
+		cmocka_unit_test(test_a_caller_of_this_machine_is_let_in_by_its_user),
+		cmocka_unit_test(test_addresses_of_this_machine_are_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
