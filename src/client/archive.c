@@ -197,9 +197,8 @@ static int unpack_directory(struct unpack *unpack, struct archive_entry *entry,
 static int leave_out(const struct str_list *name, const char *target)
 {
 	char *joined cleanup_free = str_list_join(name, "/");
-	char *shown cleanup_free = str_printable(joined, strlen(joined));
 
-	log_warning("%s is left out: it is a symbolic link that leads out, to %s", shown,
+	log_warning("%s is left out: it is a symbolic link that leads out, to %s", joined,
 		    target ? target : "nothing");
 	return 0;
 }
@@ -211,13 +210,12 @@ static int unpack_symlink(struct unpack *unpack, struct archive_entry *entry, in
 	const char *leaf = name->items[name->count - 1];
 
 	if (!target || !archive_link_stays(target, name->count - 1)) {
-		char *shown cleanup_free = target ? str_printable(target, strlen(target)) : NULL;
 		if (unpack->is_copy)
-			return leave_out(name, shown);
+			return leave_out(name, target);
 		return err_set(unpack->err, ERR_INPUT,
 			       "is a symbolic link that leads out of the archive, to \"%s\"; pack "
 			       "what it points to (python3 -m venv --copies, zip without -y)",
-			       shown ? shown : "");
+			       target ? target : "");
 	}
 	if (clear(unpack, at, leaf) < 0)
 		return -1;

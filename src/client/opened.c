@@ -13,6 +13,7 @@
 #include "client/follow.h"
 #include "client/job_array.h"
 #include "client/job_list.h"
+#include "client/report.h"
 #include "client/schedulers.h"
 #include "job/record.h"
 #include "net/http_client.h"
@@ -334,7 +335,7 @@ static int follow(struct opened *opened, struct follow *changes, int64_t timeout
 			return 1;
 		char *given_up cleanup_free = opened_check_start(opened);
 		if (given_up)
-			fprintf(stderr, "tony: %s\n", given_up);
+			report_note("%s", given_up);
 		int64_t left =
 			timeout_ms < 0 ? INT64_MAX : start + timeout_ms - clock_monotonic_ms();
 		if (left <= 0)

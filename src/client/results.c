@@ -169,10 +169,8 @@ struct copying {
 
 static void tell_left_out(struct copying *copying, const char *path, const char *why)
 {
-	char *clean cleanup_free = str_printable(path, strlen(path));
-
 	bar_clear(&copying->bar);
-	fprintf(stderr, "tony: left out: %s: %s\n", clean, why);
+	report_note("left out: %s: %s", path, why);
 }
 
 static void on_passed_over(void *data, const char *path)
@@ -296,7 +294,7 @@ static bool is_at_home(const struct job *job)
 	if (!results_are_stored(job->results_dir))
 		return false;
 	if (fetch_keep(job, job->output_dir, NULL) == 0)
-		fprintf(stderr, "tony: results: %s\n", job->output_dir);
+		report_note("results: %s", job->output_dir);
 	return true;
 }
 
@@ -310,7 +308,7 @@ int results_conclude(const struct opened *opened, int code)
 	int result = results_bring(opened, job->results_dir, &err);
 	if (result == 0) {
 		char *target cleanup_free = target_of(opened, job->results_dir);
-		fprintf(stderr, "tony: results: %s\n", target);
+		report_note("results: %s", target);
 	}
 	if (result >= 0)
 		return code;

@@ -75,7 +75,7 @@ static int wait_for(void *data, const char *job, struct err *err)
 		return -1;
 	if (code == EXIT_CODE_TIMEOUT && !opened.view->is_final) {
 		char *after cleanup_free = str_format_duration(waiting->timeout_ms);
-		fprintf(stderr, "tony: %s still runs after %s\n", opened.id, after);
+		report_note("%s still runs after %s", opened.id, after);
 	}
 	if (!opened.view->is_final)
 		return code;
