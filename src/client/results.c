@@ -287,8 +287,7 @@ static int bring_through(const struct opened *opened, const char *target, struct
 
 	if (keeper_make_beside(&keeper, target, err) < 0)
 		return -1;
-	/* The path is another's to change where others may write beside it; what is open is not. */
-	int held cleanup_close = open_own(AT_FDCWD, keeper.path, keeper.path, err);
+	int held cleanup_close = keeper_open(&keeper, err);
 	if (held < 0)
 		return -1;
 	char *part cleanup_free = mem_printf("/proc/self/fd/%d/results", held);
