@@ -109,6 +109,10 @@ char *history_store_find(struct history_store *store, const char *id,
 int history_store_summary(struct history_store *store, const char *path,
 			  struct history_summary *summary, struct err *err);
 
+/* `flaw` is why the entry at `path` cannot be read: it is another user's, and closed to this one,
+ * as most are where users share a store. */
+bool history_store_is_closed(struct history_store *store, const char *path, const struct err *flaw);
+
 /* Whose the job is: the owner's of its directory, whatever its files say, unless that is the owner
  * of the location or another publisher. Then it is the user's that they say, `told`, as in a
  * bucket, where nothing has an owner: all that may write to it are believed. `owner`: of the
