@@ -371,6 +371,7 @@ int opened_find_am(struct opened *opened, struct err *err)
 	bool has_ended = door.ended && !opened->door.ended;
 	job_door_finish(&opened->door);
 	opened->door = door;
+	opened->is_silent = false;
 	if (begins_anew || has_ended)
 		read_on(opened);
 	return 0;
@@ -494,6 +495,11 @@ json_t *opened_ask(const struct opened *opened, const char *method, const char *
 		char *waiting cleanup_free = opened_waiting(opened);
 		err_set(err, ERR_UNREACHABLE, "%s has no running application master%s%s",
 			opened->id, waiting ? "; " : "", waiting ? waiting : "");
+		return NULL;
+	}
+	if (opened->is_silent) {
+		err_set(err, ERR_UNREACHABLE, "the application master of %s does not answer",
+			opened->id);
 		return NULL;
 	}
 	if (job_door_call(&opened->door, method, path, body, ASK_TIMEOUT_MS, &status, &response,

@@ -51,7 +51,7 @@ static int64_t left_ms(const struct waiting *waiting)
 	return waiting->timeout_ms < 0 ? -1 : left > 0 ? left : 0;
 }
 
-static void tell_end(const struct waiting *waiting, const struct opened *opened)
+static void tell_end(const struct waiting *waiting, struct opened *opened)
 {
 	if (!waiting->chosen->json)
 		printf("%s %s: %s\n", opened->id, job_state_name(opened->view->state),
