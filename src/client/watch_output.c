@@ -148,7 +148,7 @@ struct watch_output *watch_output_open(struct opened *opened, struct follow *fol
 	output->last = stdout;
 	output->id = opened->id;
 	output->is_of_another =
-		!job_stores_is_own(&(struct job_summary){.user = opened->job->user});
+		!job_stores_is_own(&(struct job_summary){.user = opened->view->job->user});
 	output->lines = job_output_open(opened, &output->choice, follow, write_line, output, err);
 	if (output->lines)
 		return output;
