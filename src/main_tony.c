@@ -60,10 +60,10 @@ static int unknown_verb(const char *name)
 	const char *meant = other_tools_verb(name);
 	const char *nearest = meant ? meant : str_nearest(name, names, array_length(names));
 	if (nearest)
-		fprintf(stderr, "tony: unknown verb \"%s\"; did you mean %s%s? see tony --help\n",
-			name, meant ? "" : "tony ", nearest);
+		report_note("unknown verb \"%s\"; did you mean %s%s? see tony --help", name,
+			    meant ? "" : "tony ", nearest);
 	else
-		fprintf(stderr, "tony: unknown verb \"%s\"; see tony --help\n", name);
+		report_note("unknown verb \"%s\"; see tony --help", name);
 	return EXIT_CODE_USAGE;
 }
 
@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 		return code;
 	if (errno == 0)
 		(void)!write(STDOUT_FILENO, "", 0);
-	fprintf(stderr, "tony: standard output: %s\n",
-		errno ? strerror(errno) : "not all of it could be written");
+	report_note("standard output: %s",
+		    errno ? strerror(errno) : "not all of it could be written");
 	return code == EXIT_CODE_OK ? EXIT_CODE_INTERNAL : code;
 }

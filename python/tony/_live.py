@@ -18,7 +18,8 @@ _TICK_S = 0.5  # between pictures, at least
 _LOG_END_S = 30.0  # for the rest of the log, once the job has ended
 _METRICS_S = 2.0  # between questions for curves
 _LINES = 500  # that are kept for the picture
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f]")
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|"
+                      r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 @dataclass

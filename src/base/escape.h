@@ -22,4 +22,8 @@ bool escape_takes(struct escape *escape, char byte);
 /* Leaves sequences out, in place; how many bytes are left. */
 size_t escape_strip(char *bytes, size_t length);
 
+/* A line for a terminal, by any author: its text as str_printable() has it, and its
+ * colours (SGR), which end with the line. All other sequences are left out. The caller frees. */
+char *escape_colours(const char *line, size_t length);
+
 #endif

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -86,6 +87,18 @@ int keeper_make_beside(struct keeper *keeper, const char *path, struct err *err)
 	char *made cleanup_free = mem_printf("%s.part.XXXXXX", path);
 
 	return make_directory(keeper, made, err);
+}
+
+int keeper_open(const struct keeper *keeper, struct err *err)
+{
+	int fd cleanup_close = open(keeper->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat info;
+
+	if (fd < 0 || fstat(fd, &info) < 0)
+		return err_set_errno(err, "%s", keeper->path);
+	if (info.st_uid != geteuid())
+		return err_set(err, ERR_DENIED, "%s: another user has replaced it", keeper->path);
+	return mem_steal_fd(&fd);
 }
 
 int keeper_make_file(struct keeper *keeper, const char *path, struct err *err)

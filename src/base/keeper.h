@@ -26,6 +26,10 @@ int keeper_make_directory(struct keeper *keeper, const char *name, struct err *e
 /* The same of one beside `path`; its name begins with that and ".part". */
 int keeper_make_beside(struct keeper *keeper, const char *path, struct err *err);
 
+/* The directory that was made, open: where others may write beside it, its path may lead elsewhere
+ * by now. Returns the descriptor, which the caller closes, or -1. */
+int keeper_open(const struct keeper *keeper, struct err *err);
+
 /* The same of a new file beside `path`, open for reading and writing; its name begins with that.
  * Returns the descriptor, which the caller closes, or -1. */
 int keeper_make_file(struct keeper *keeper, const char *path, struct err *err);

@@ -29,6 +29,7 @@ struct unpack {
 	int root;
 	uint64_t entries, bytes;
 	bool is_copy; /* as archive_unpack_stream() has it */
+	mode_t mask;  /* rights that nothing unpacked has */
 	bool has_executable;
 	struct str_list programs; /* names of files that look like one, while none is executable */
 	struct err *err;
@@ -37,6 +38,17 @@ struct unpack {
 static int refuse(struct unpack *unpack, const char *why)
 {
 	return err_set(unpack->err, ERR_INPUT, "%s", why);
+}
+
+/* Refused in an archive that a user has made; a directory that is copied may well have one. */
+static int refuse_or_leave_out(struct unpack *unpack, const struct str_list *name, const char *why)
+{
+	char *joined cleanup_free = str_list_join(name, "/");
+
+	if (!unpack->is_copy)
+		return refuse(unpack, why);
+	log_warning("%s is left out: it %s", joined, why);
+	return 0;
 }
 
 static int fail(struct unpack *unpack)
@@ -163,7 +175,7 @@ static int unpack_file(struct unpack *unpack, struct archive_entry *entry, int a
 					 {.tv_sec = libarchive.archive_entry_mtime(entry)}};
 
 	if (mode & (S_ISUID | S_ISGID))
-		return refuse(unpack, "is a set-user-id or set-group-id file");
+		return refuse_or_leave_out(unpack, name, "is a set-user-id or set-group-id file");
 	if (libarchive.archive_entry_size_is_set(entry) &&
 	    (uint64_t)libarchive.archive_entry_size(entry) > unpack->limits->bytes)
 		return refuse(unpack, "is larger than the limit for unpacked bytes");
@@ -176,7 +188,7 @@ static int unpack_file(struct unpack *unpack, struct archive_entry *entry, int a
 	if (copy_content(unpack, fd, &looks_like_program) < 0)
 		return -1;
 	note_executable(unpack, mode, looks_like_program, name);
-	if (fchmod(fd, mode & 0777) < 0 ||
+	if (fchmod(fd, mode & 0777 & ~unpack->mask) < 0 ||
 	    (libarchive.archive_entry_mtime_is_set(entry) && futimens(fd, times) < 0))
 		return fail(unpack);
 	return 0;
@@ -190,18 +202,8 @@ static int unpack_directory(struct unpack *unpack, struct archive_entry *entry,
 
 	if (fd < 0)
 		return -1;
-	return fchmod(fd, (libarchive.archive_entry_perm(entry) & 0777) | 0700) < 0 ? fail(unpack)
-										    : 0;
-}
-
-static int leave_out(const struct str_list *name, const char *target)
-{
-	char *joined cleanup_free = str_list_join(name, "/");
-	char *shown cleanup_free = str_printable(joined, strlen(joined));
-
-	log_warning("%s is left out: it is a symbolic link that leads out, to %s", shown,
-		    target ? target : "nothing");
-	return 0;
+	mode_t mode = libarchive.archive_entry_perm(entry) & 0777 & ~unpack->mask;
+	return fchmod(fd, mode | 0700) < 0 ? fail(unpack) : 0;
 }
 
 static int unpack_symlink(struct unpack *unpack, struct archive_entry *entry, int at,
@@ -211,13 +213,14 @@ static int unpack_symlink(struct unpack *unpack, struct archive_entry *entry, in
 	const char *leaf = name->items[name->count - 1];
 
 	if (!target || !archive_link_stays(target, name->count - 1)) {
-		char *shown cleanup_free = target ? str_printable(target, strlen(target)) : NULL;
-		if (unpack->is_copy)
-			return leave_out(name, shown);
-		return err_set(unpack->err, ERR_INPUT,
-			       "is a symbolic link that leads out of the archive, to \"%s\"; pack "
-			       "what it points to (python3 -m venv --copies, zip without -y)",
-			       shown ? shown : "");
+		char *why cleanup_free = mem_printf(
+			unpack->is_copy
+				? "is a symbolic link that leads out, to \"%s\""
+				: "is a symbolic link that leads out of the archive, to \"%s\"; "
+				  "pack "
+				  "what it points to (python3 -m venv --copies, zip without -y)",
+			target ? target : "");
+		return refuse_or_leave_out(unpack, name, why);
 	}
 	if (clear(unpack, at, leaf) < 0)
 		return -1;
@@ -225,8 +228,10 @@ static int unpack_symlink(struct unpack *unpack, struct archive_entry *entry, in
 }
 
 /* To a file that came earlier in the same archive. */
-static int unpack_hard_link(struct unpack *unpack, const char *target, int at, const char *leaf)
+static int unpack_hard_link(struct unpack *unpack, const char *target, int at,
+			    const struct str_list *name)
 {
+	const char *leaf = name->items[name->count - 1];
 	struct str_list from cleanup_str_list = {0};
 	struct stat info, own;
 
@@ -237,7 +242,8 @@ static int unpack_hard_link(struct unpack *unpack, const char *target, int at, c
 	if (from_at < 0)
 		return -1;
 	if (fstatat(from_at, from_leaf, &info, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(info.st_mode))
-		return refuse(unpack, "is a hard link to no file of the archive");
+		return refuse_or_leave_out(unpack, name,
+					   "is a hard link to no file of the archive");
 	if (fstatat(at, leaf, &own, AT_SYMLINK_NOFOLLOW) == 0 && own.st_ino == info.st_ino)
 		return 0; /* to itself: clearing it would lose the content */
 	if (clear(unpack, at, leaf) < 0)
@@ -257,18 +263,17 @@ static int unpack_named(struct unpack *unpack, struct archive_entry *entry,
 	if (name->count == 0)
 		return refuse(unpack, "has no name");
 	int at cleanup_close = open_parent(unpack, name, name->count - 1);
-	const char *leaf = name->items[name->count - 1];
 	if (at < 0)
 		return -1;
 	if (hard_link)
-		return unpack_hard_link(unpack, hard_link, at, leaf);
+		return unpack_hard_link(unpack, hard_link, at, name);
 	switch (libarchive.archive_entry_filetype(entry)) {
 	case AE_IFREG:
 		return unpack_file(unpack, entry, at, name);
 	case AE_IFLNK:
 		return unpack_symlink(unpack, entry, at, name);
 	default:
-		return refuse(unpack, "is a device, a socket or a FIFO");
+		return refuse_or_leave_out(unpack, name, "is a device, a socket or a FIFO");
 	}
 }
 
@@ -338,10 +343,14 @@ static int unpack_into(struct archive *archive, const char *target,
 
 	if (mkdir(target, 0755) < 0)
 		return err_set_errno(err, "%s", target);
-	root = open(target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	root = open(target, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (root < 0)
 		return err_set_errno(err, "%s", target);
 	unpack.root = root;
+	if (is_copy) {
+		unpack.mask = umask(0);
+		umask(unpack.mask);
+	}
 	locale_t utf8, before = archive_names_begin(&utf8);
 	int result = unpack_all(&unpack);
 	archive_names_end(before, utf8);

@@ -40,8 +40,9 @@ int archive_unpack(const char *path, const char *target, const struct archive_li
 int archive_unpack_bytes(const void *bytes, size_t length, const char *target,
 			 const struct archive_limits *limits, struct err *err);
 
-/* The same of a tar that is read from a descriptor, as a copy: the modes of files stay as they
- * stand there, and a symbolic link that leads out is left out, and logged as a warning. */
+/* The same of a tar that is read from a descriptor, as a copy: the modes of files are those that
+ * stand there, without what the umask takes away. Left out, and logged as a warning, are symbolic
+ * links that lead out, devices, sockets, FIFOs, and set-user-id and set-group-id files. */
 int archive_unpack_stream(int fd, const char *target, const struct archive_limits *limits,
 			  struct err *err);
 

@@ -13,6 +13,7 @@
 #include "base/user.h"
 #include "client/describe_internal.h"
 #include "client/framework_file.h"
+#include "client/report.h"
 #include "client/sweep_config.h"
 #include "framework/framework.h"
 #include "job/job_fields.h"
@@ -304,7 +305,7 @@ void describe_print_warnings(struct conf *conf)
 	const struct str_list *warnings = &conf_problems(conf)->warnings;
 
 	for (size_t i = 0; i < warnings->count; i++)
-		fprintf(stderr, "tony: warning: %s\n", warnings->items[i]);
+		report_note("warning: %s", warnings->items[i]);
 }
 
 int describe_from_options(const struct job_options *options, const struct str_list *command,

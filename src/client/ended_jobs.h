@@ -24,6 +24,7 @@ struct ended_jobs {
 	/* Why jobs may be missing, of which the user was warned: a scheduler, or a history, that
 	 * does not tell. ERR_NONE: all do. */
 	enum err_kind failure;
+	size_t closed; /* entries of other users that this one may not read */
 };
 void ended_jobs_finish(struct ended_jobs *jobs);
 #define cleanup_ended_jobs __attribute__((cleanup(ended_jobs_finish)))

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/timer.h"
+#include "client/report.h"
 #include "client/task_channel.h"
 #include "net/carrier.h"
 #include "net/local_port.h"
@@ -48,11 +49,10 @@ static void tell(struct lead *lead, const char *what, const char *why)
 {
 	char *text cleanup_free = mem_printf("port %d of %s: %s%s", (int)lead->there,
 					     lead->forward->options->task, what, why);
-	char *shown cleanup_free = str_printable(text, strlen(text));
 
-	if (!str_equal(lead->told, shown))
-		fprintf(stderr, "tony: %s\n", shown);
-	mem_replace(&lead->told, mem_steal(&shown));
+	if (!str_equal(lead->told, text))
+		report_note("%s", text);
+	mem_replace(&lead->told, mem_steal(&text));
 }
 
 static void close_channel(struct lead *lead)

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "client/bar.h"
+#include "client/report.h"
 
 #define NAME "standard input"
 
@@ -26,7 +27,7 @@ enum {
 void input_announce(int fd, const char *what)
 {
 	if (isatty(fd))
-		fprintf(stderr, "tony: %s is read from the terminal; Ctrl-D ends it\n", what);
+		report_note("%s is read from the terminal; Ctrl-D ends it", what);
 }
 
 /* main_tony.c puts something that cannot be read in the place of what is closed. */
@@ -116,7 +117,7 @@ static void tell_length(int64_t length)
 	char *bytes cleanup_free = str_format_bytes(length);
 
 	if (length >= (int64_t)MUCH_MIB << 20)
-		fprintf(stderr, "tony: --stdin: copying %s\n", bytes);
+		report_note("--stdin: copying %s", bytes);
 }
 
 int input_keep(int fd, const char *path, int64_t cap, bool (*interrupted)(void), struct err *err)

@@ -11,14 +11,16 @@
 #include "scheduler/state_dir.h"
 
 /* Adds a page of the AM's answer; false: that was the last one, or there is no answer. */
-static bool add_page(const struct opened *opened, json_t *tasks)
+static bool add_page(struct opened *opened, json_t *tasks)
 {
 	struct err err cleanup_err = {0};
 	size_t before = json_array_size(tasks);
 	char *path cleanup_free = mem_printf("/v1/tasks?offset=%zu", before);
 	json_t *answer cleanup_json = opened_ask(opened, "GET", path, NULL, &err);
 
-	if (err.kind == ERR_UNREACHABLE && opened->door.address && !opened->view->is_final)
+	opened->is_silent =
+		err.kind == ERR_UNREACHABLE && opened->door.address && !opened->view->is_final;
+	if (opened->is_silent)
 		log_warning("the application master of %s does not answer (%s): its journal alone "
 			    "is told",
 			    opened->id, err_message(&err));
@@ -27,7 +29,7 @@ static bool add_page(const struct opened *opened, json_t *tasks)
 	return count > before && count < opened->view->task_count;
 }
 
-json_t *job_answer_tasks(const struct opened *opened)
+json_t *job_answer_tasks(struct opened *opened)
 {
 	json_t *tasks = json_array(), *task;
 	size_t i;
@@ -77,13 +79,13 @@ static void set_am(json_t *object, const struct opened *opened)
 	}
 }
 
-json_t *job_answer(const struct opened *opened)
+json_t *job_answer(struct opened *opened)
 {
-	json_t *object = job_view_to_json(opened->view), *work = work_ask(opened);
-	json_t *tokens = tokens_ask(opened);
+	json_t *object = job_view_to_json(opened->view), *tasks = job_answer_tasks(opened);
+	json_t *work = work_ask(opened), *tokens = tokens_ask(opened);
 
 	exit_code_set_member(object, opened->view->state);
-	json_object_set_new(object, "tasks", job_answer_tasks(opened));
+	json_object_set_new(object, "tasks", tasks);
 	if (work)
 		json_object_set_new(object, "work", work);
 	if (tokens)

@@ -6,10 +6,10 @@
 
 #include "client/opened.h"
 
-json_t *job_answer(const struct opened *opened);
+json_t *job_answer(struct opened *opened);
 
 /* Its tasks. The AM knows processes and metrics that the journal does not; without an AM the
  * journal is all. */
-json_t *job_answer_tasks(const struct opened *opened);
+json_t *job_answer_tasks(struct opened *opened);
 
 #endif

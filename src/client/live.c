@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "client/report.h"
 
 #define CLEAR_BELOW	 "\033[J"
 #define LINE_BURST	 50 /* lines about single tasks in one batch of records */
@@ -156,13 +157,12 @@ void live_say(struct live *live, const char *format, ...)
 {
 	va_list args;
 
-	erase(live);
-	if (live->form == LIVE_TROUBLE)
-		fputs("tony: ", live->stream);
 	va_start(args, format);
-	vfprintf(live->stream, format, args);
+	char *text cleanup_free = mem_vprintf(format, args);
 	va_end(args);
-	fputc('\n', live->stream);
+	char *clean cleanup_free = report_clean(text);
+	erase(live);
+	fprintf(live->stream, "%s%s\n", live->form == LIVE_TROUBLE ? "tony: " : "", clean);
 	if (live->table)
 		draw(live, clock_wall_ms());
 	fflush(live->stream);

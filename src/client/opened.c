@@ -13,6 +13,7 @@
 #include "client/follow.h"
 #include "client/job_array.h"
 #include "client/job_list.h"
+#include "client/report.h"
 #include "client/schedulers.h"
 #include "job/record.h"
 #include "net/http_client.h"
@@ -118,7 +119,7 @@ int opened_find_any(struct opened *opened, const char *id, struct err *err)
 	if (find(opened, id, schedulers_find_any, err) < 0)
 		return -1;
 	if (opened_is_others(opened))
-		fprintf(stderr, "tony: %s is %s's\n", opened->id, opened->door.user);
+		report_note("%s is %s's", opened->id, opened->door.user);
 	return open_found(opened, err);
 }
 
@@ -375,7 +376,7 @@ static int follow(struct opened *opened, struct follow *changes, int64_t timeout
 			return 1;
 		char *given_up cleanup_free = opened_check_start(opened);
 		if (given_up)
-			fprintf(stderr, "tony: %s\n", given_up);
+			report_note("%s", given_up);
 		int64_t left =
 			timeout_ms < 0 ? INT64_MAX : start + timeout_ms - clock_monotonic_ms();
 		if (left <= 0)
@@ -411,6 +412,7 @@ int opened_find_am(struct opened *opened, struct err *err)
 	bool has_ended = door.ended && !opened->door.ended;
 	job_door_finish(&opened->door);
 	opened->door = door;
+	opened->is_silent = false;
 	if (begins_anew || has_ended)
 		read_on(opened);
 	return 0;
@@ -534,6 +536,11 @@ json_t *opened_ask(const struct opened *opened, const char *method, const char *
 		char *waiting cleanup_free = opened_waiting(opened);
 		err_set(err, ERR_UNREACHABLE, "%s has no running application master%s%s",
 			opened->id, waiting ? "; " : "", waiting ? waiting : "");
+		return NULL;
+	}
+	if (opened->is_silent) {
+		err_set(err, ERR_UNREACHABLE, "the application master of %s does not answer",
+			opened->id);
 		return NULL;
 	}
 	if (job_door_call(&opened->door, method, path, body, ASK_TIMEOUT_MS, &status, &response,

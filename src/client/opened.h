@@ -27,6 +27,9 @@ struct opened {
 	int64_t told_ms;   /* monotonic */
 	bool lacks_ticket; /* which was told */
 	int unheard;	   /* AMs that were found, one after the other, and did not answer */
+	/* job_answer_tasks() asked the AM in vain: nothing more is asked, until it is found anew.
+	 */
+	bool is_silent;
 	/* The view's waiting is door.waiting, and this is the journal's. */
 	bool shows_engines;
 	char *waiting;

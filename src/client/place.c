@@ -10,6 +10,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "client/program.h"
+#include "client/report.h"
 #include "conf/problems.h"
 
 static bool names_files(const struct description *description)
@@ -42,10 +43,9 @@ static char *find_current(void)
 
 	if (!flaw)
 		return mem_steal(&directory);
-	fprintf(stderr,
-		"tony: warning: the current directory: %s; each task runs in a directory of its "
-		"own\n",
-		flaw);
+	report_note("warning: the current directory: %s; each task runs in a directory of its "
+		    "own",
+		    flaw);
 	return NULL;
 }
 
@@ -163,7 +163,7 @@ static int check_commands(const struct description *description, struct err *err
 		if (description->job->types[i].instances > 0)
 			check_words(description, i, &problems);
 	for (size_t i = 0; i < problems.warnings.count; i++)
-		fprintf(stderr, "tony: warning: %s\n", problems.warnings.items[i]);
+		report_note("warning: %s", problems.warnings.items[i]);
 	int result = problems_to_err(&problems, err);
 	problems_finish(&problems);
 	return result;

@@ -6,15 +6,22 @@
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "client/exit_code.h"
 
-int report_error(const struct err *err)
+char *report_clean(const char *text)
 {
-	fflush(stdout);
-	fprintf(stderr, "tony: %s\n", err_message(err));
-	return (int)exit_code_of(err->kind);
+	char *clean cleanup_free = str_printable(text, strlen(text));
+	struct str lines = {0};
+
+	for (const char *c = clean; *c; c++) {
+		str_append_char(&lines, *c);
+		if (*c == '\n')
+			str_append(&lines, "  ");
+	}
+	return str_steal(&lines);
 }
 
 void report_note(const char *format, ...)
@@ -24,8 +31,15 @@ void report_note(const char *format, ...)
 	va_start(args, format);
 	char *text cleanup_free = mem_vprintf(format, args);
 	va_end(args);
-	char *clean cleanup_free = str_printable(text, strlen(text));
+	char *clean cleanup_free = report_clean(text);
 	fprintf(stderr, "tony: %s\n", clean);
+}
+
+int report_error(const struct err *err)
+{
+	fflush(stdout);
+	report_note("%s", err_message(err));
+	return (int)exit_code_of(err->kind);
 }
 
 int report_flush_job(FILE *stream, const char *id, const char *what)
@@ -33,8 +47,8 @@ int report_flush_job(FILE *stream, const char *id, const char *what)
 	errno = 0; /* of a line before, it is not known any more */
 	if (fflush(stream) == 0 && !ferror(stream))
 		return 0;
-	fprintf(stderr, "tony: %s %s, but that could not be written%s%s\n", id, what,
-		errno ? ": " : "", errno ? strerror(errno) : "");
+	report_note("%s %s, but that could not be written%s%s", id, what, errno ? ": " : "",
+		    errno ? strerror(errno) : "");
 	__fpurge(stream);
 	clearerr(stream);
 	return -1;
@@ -47,10 +61,17 @@ void report_flush_end(FILE *stream, const struct job_view *view)
 	report_flush_job(stream, view->job->id, what);
 }
 
+void report_text(const char *text)
+{
+	char *clean cleanup_free = isatty(STDOUT_FILENO) ? str_printable(text, strlen(text)) : NULL;
+
+	puts(clean ? clean : text);
+}
+
 void report_json(json_t *value)
 {
 	char *text = json_dumps(value, JSON_INDENT(2));
-	puts(text);
+	report_text(text);
 	free(text);
 	json_decref(value);
 }

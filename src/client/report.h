@@ -41,7 +41,12 @@ size_t report_fit(const char *text, FILE *stream);
 /* Columns of `stream` if it is a terminal; 0: no limit, for what reads a pipe wants whole lines. */
 size_t report_width(FILE *stream);
 
-/* "tony: ..." on standard error. It may name what others wrote: no terminal obeys it. */
+/* A copy that may hold what others wrote: no terminal obeys it, and each further line is indented,
+ * so none passes for a line of tony's. The caller frees. */
+char *report_clean(const char *text);
+
+/* "tony: ..." on standard error, cleaned likewise. All that a verb says there goes this way:
+ * test/lint/shape.py checks. */
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A line of text, folded to the width of standard output. */
@@ -53,10 +58,12 @@ int report_flush_job(FILE *stream, const char *id, const char *what);
 /* The same for a job that has ended: the exit code stays the job's. */
 void report_flush_end(FILE *stream, const struct job_view *view);
 
-/* "tony: message" on standard error; the exit code for that kind of error. */
+/* The same of a message; the exit code for that kind of error. */
 int report_error(const struct err *err);
 
-void report_json(json_t *value); /* indented, on standard output; takes `value` */
+/* Lines for programs, on standard output: a terminal gets them printable. */
+void report_text(const char *text);
+void report_json(json_t *value); /* indented; takes `value` */
 
 /* The single optional operand, as in `tony status [JOB]`. */
 int report_one_operand(const struct opt_table *table, const struct str_list *operands,

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "base/fs.h"
 #include "base/keeper.h"
 #include "base/mem.h"
+#include "base/user.h"
 #include "client/bar.h"
 #include "client/exit_code.h"
 #include "client/report.h"
@@ -59,49 +61,72 @@ bool results_are_in(const char *directory)
 
 /* ---- putting in place --------------------------------------------------------------------- */
 
-static int move_all(const char *from, const char *to, struct err *err);
-
-/* Nothing is written through a symbolic link. */
-static int move_directory(const char *from, const char *to, struct err *err)
+/* Root may do to a directory what its owner may. */
+static int check_owner(const char *path, const struct stat *info, struct err *err)
 {
+	char *owner cleanup_free = user_name_of(info->st_uid);
+
+	if (info->st_uid == geteuid() || info->st_uid == 0)
+		return 0;
+	return err_set(err, ERR_DENIED,
+		       "%s belongs to %s, who could read and replace the results; remove it, or "
+		       "name another place",
+		       path, owner);
+}
+
+/* Directory `name` below an open one, by no symbolic link; its descriptor. */
+static int open_own(int at, const char *name, const char *path, struct err *err)
+{
+	int fd cleanup_close = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat info;
 
-	if (mkdir(to, 0700) < 0 && errno != EEXIST)
-		return err_set_errno(err, "%s", to);
-	if (lstat(to, &info) < 0)
-		return err_set_errno(err, "%s", to);
-	if (!S_ISDIR(info.st_mode))
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
 		return err_set(err, ERR_IO,
 			       "%s is no directory, and the results have one of that name; remove "
 			       "it, or name another place",
-			       to);
-	return move_all(from, to, err);
+			       path);
+	if (fd < 0 || fstat(fd, &info) < 0)
+		return err_set_errno(err, "%s", path);
+	return check_owner(path, &info, err) < 0 ? -1 : mem_steal_fd(&fd);
 }
 
-static int move_one(const char *from, const char *to, struct err *err)
+static int move_all(int from, int to, const char *path, struct err *err);
+
+/* Both are held open on the way, so whatever another user puts in their place gets nothing. */
+static int move_directory(int from_at, const char *from_name, int to_at, const char *to_name,
+			  const char *path, struct err *err)
+{
+	if (mkdirat(to_at, to_name, 0700) < 0 && errno != EEXIST)
+		return err_set_errno(err, "%s", path);
+	int from cleanup_close = open_own(from_at, from_name, path, err);
+	int to cleanup_close = from < 0 ? -1 : open_own(to_at, to_name, path, err);
+	return to < 0 ? -1 : move_all(from, to, path, err);
+}
+
+static int move_one(int from, int to, const char *name, const char *path, struct err *err)
 {
 	struct stat info;
 
-	if (lstat(from, &info) < 0)
-		return err_set_errno(err, "%s", from);
+	if (fstatat(from, name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_set_errno(err, "%s", path);
 	if (S_ISDIR(info.st_mode))
-		return move_directory(from, to, err);
-	return rename(from, to) < 0 ? err_set_errno(err, "%s", to) : 0;
+		return move_directory(from, name, to, name, path, err);
+	return renameat(from, name, to, name) < 0 ? err_set_errno(err, "%s", path) : 0;
 }
 
-static int move_all(const char *from, const char *to, struct err *err)
+static int move_all(int from, int to, const char *path, struct err *err)
 {
-	DIR *directory cleanup_dir = opendir(from);
+	int again = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory cleanup_dir = again < 0 ? NULL : fdopendir(again);
 	const struct dirent *entry;
 	int result = 0;
 
 	if (!directory)
-		return err_set_errno(err, "%s", from);
+		return err_set_errno(err, "%s", path);
 	while (result == 0 && (entry = readdir(directory))) {
-		char *source cleanup_free = fs_join(from, entry->d_name);
-		char *target cleanup_free = fs_join(to, entry->d_name);
+		char *target cleanup_free = fs_join(path, entry->d_name);
 		if (!str_equal(entry->d_name, ".") && !str_equal(entry->d_name, ".."))
-			result = move_one(source, target, err);
+			result = move_one(from, to, entry->d_name, target, err);
 	}
 	return result;
 }
@@ -169,10 +194,8 @@ struct copying {
 
 static void tell_left_out(struct copying *copying, const char *path, const char *why)
 {
-	char *clean cleanup_free = str_printable(path, strlen(path));
-
 	bar_clear(&copying->bar);
-	fprintf(stderr, "tony: left out: %s: %s\n", clean, why);
+	report_note("left out: %s: %s", path, why);
 }
 
 static void on_passed_over(void *data, const char *path)
@@ -264,9 +287,13 @@ static int bring_through(const struct opened *opened, const char *target, struct
 
 	if (keeper_make_beside(&keeper, target, err) < 0)
 		return -1;
-	char *part cleanup_free = fs_join(keeper.path, "results");
+	int held cleanup_close = keeper_open(&keeper, err);
+	if (held < 0)
+		return -1;
+	char *part cleanup_free = mem_printf("/proc/self/fd/%d/results", held);
 	int result = copy(opened, part, target, err);
-	return result == 0 ? move_directory(part, target, err) : result;
+	return result == 0 ? move_directory(held, "results", AT_FDCWD, target, target, err)
+			   : result;
 }
 
 int results_bring(const struct opened *opened, const char *directory, struct err *err)
@@ -282,6 +309,9 @@ int results_bring(const struct opened *opened, const char *directory, struct err
 	int compared = compare_places(job->output_dir, target, err);
 	if (compared != 0)
 		return compared < 0 ? -1 : results_are_in(target) ? 0 : 1;
+	struct stat info;
+	if (lstat(target, &info) == 0 && check_owner(target, &info, err) < 0)
+		return -1;
 	if (fs_make_directories(directory, 0700, err) < 0)
 		return -1;
 	int result = bring_through(opened, target, err);
@@ -296,7 +326,7 @@ static bool is_at_home(const struct job *job)
 	if (!results_are_stored(job->results_dir))
 		return false;
 	if (fetch_keep(job, job->output_dir, NULL) == 0)
-		fprintf(stderr, "tony: results: %s\n", job->output_dir);
+		report_note("results: %s", job->output_dir);
 	return true;
 }
 
@@ -310,7 +340,7 @@ int results_conclude(const struct opened *opened, int code)
 	int result = results_bring(opened, job->results_dir, &err);
 	if (result == 0) {
 		char *target cleanup_free = target_of(opened, job->results_dir);
-		fprintf(stderr, "tony: results: %s\n", target);
+		report_note("results: %s", target);
 	}
 	if (result >= 0)
 		return code;

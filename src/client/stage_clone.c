@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "client/bar.h"
+#include "client/report.h"
 
 enum {
 	MUCH_MIB = 64,
@@ -32,10 +33,8 @@ static bool on_progress(void *data, int64_t bytes)
 
 static void tell_left_out(struct copying *copying, const char *path, const char *why)
 {
-	char *clean cleanup_free = str_printable(path, strlen(path));
-
 	bar_clear(&copying->bar);
-	fprintf(stderr, "tony: src_dir: left out: %s: %s\n", clean, why);
+	report_note("src_dir: left out: %s: %s", path, why);
 }
 
 /* An editor's file, say. */
@@ -80,14 +79,12 @@ static int check_outside(const char *source, const char *target, struct err *err
 static void tell_size(const char *source, const struct fs_tree_size *size)
 {
 	char *bytes cleanup_free = str_format_bytes(size->bytes);
-	char *clean cleanup_free = str_printable(source, strlen(source));
 
 	if (size->bytes < ((int64_t)MUCH_MIB << 20) && size->files < MANY_FILES)
 		return;
-	fprintf(stderr,
-		"tony: src_dir: copying %s%s in %" PRId64
-		" files from %s; name a smaller folder to copy less\n",
-		size->is_more ? "more than " : "", bytes, size->files, clean);
+	report_note("src_dir: copying %s%s in %" PRId64
+		    " files from %s; name a smaller folder to copy less",
+		    size->is_more ? "more than " : "", bytes, size->files, source);
 }
 
 int stage_clone(const char *source, const char *target, const struct str_list *left_out,

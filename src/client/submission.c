@@ -148,9 +148,8 @@ static void print_submitted(const struct job *job, const char *job_dir, bool as_
 static void warn_of_stdin(const struct submission_options *chosen)
 {
 	if (!chosen->with_stdin && input_is_waiting(STDIN_FILENO))
-		fputs("tony: warning: standard input is not given to the program; see --stdin, or "
-		      "write </dev/null\n",
-		      stderr);
+		report_note("warning: standard input is not given to the program; see --stdin, or "
+			    "write </dev/null");
 }
 
 /* Then there is nothing to detach from. */
@@ -187,8 +186,7 @@ static void tell_framework(const struct description *description)
 		what = ", as in TonY";
 	else if (job_task_count(job) > 1 && !knows_its_task(job))
 		what = ", which gives programs no RANK, WORLD_SIZE or TF_CONFIG";
-	fprintf(stderr, "tony: no framework is named: %s is taken%s; see --framework\n",
-		job->framework, what);
+	report_note("no framework is named: %s is taken%s; see --framework", job->framework, what);
 }
 
 /* Nobody has said where the cluster is. */
@@ -198,7 +196,7 @@ static void tell_scheduler(const struct description *description)
 	char *text cleanup_free = ops->traits->is_service ? ops->found() : NULL;
 
 	if (text)
-		fprintf(stderr, "tony: %s\n", text);
+		report_note("%s", text);
 }
 
 static int check_options(const struct submission_options *chosen, struct err *err)
@@ -234,7 +232,7 @@ static void choose_watch(const struct watch_choice *choice, const struct job *jo
 
 	watch_choose(choice, job, how);
 	if (hint)
-		fprintf(stderr, "tony: %s\n", hint);
+		report_note("%s", hint);
 }
 
 static int watch(const struct submission_options *chosen, struct opened *opened, struct err *err)

@@ -147,7 +147,7 @@ static int run(void *data, const struct verb_call *call, struct err *err)
 		print_text(answer);
 	char *waiting cleanup_free = opened_waiting(call->opened);
 	if (waiting)
-		fprintf(stderr, "tony: %s: %s\n", call->opened->id, waiting);
+		report_note("%s: %s", call->opened->id, waiting);
 	json_decref(answer);
 	return 0;
 }

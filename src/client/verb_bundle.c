@@ -128,7 +128,7 @@ static void print_json(const char *id, const char *path, const struct str_list *
 static void tell_missing(const struct str_list *missing)
 {
 	for (size_t i = 0; i < missing->count; i++)
-		fprintf(stderr, "tony: left out: %s\n", missing->items[i]);
+		report_note("left out: %s", missing->items[i]);
 }
 
 static int run(void *data, const struct verb_call *call, struct err *err)
@@ -157,9 +157,8 @@ static int run(void *data, const struct verb_call *call, struct err *err)
 	}
 	tell_missing(&missing);
 	puts(path);
-	fputs("tony: secrets and the values of environment variables are masked in it; logs are as "
-	      "programs wrote them: read them before you hand them on\n",
-	      stderr);
+	report_note("secrets and the values of environment variables are masked in it; logs are as "
+		    "programs wrote them: read them before you hand them on");
 	return 0;
 }
 

@@ -380,7 +380,10 @@ static int receive(struct transfer *transfer, const char *name, const char *path
 
 	if (keeper_make_beside(&keeper, path, err) < 0)
 		return -1;
-	char *part cleanup_free = fs_join(keeper.path, "content");
+	int held cleanup_close = keeper_open(&keeper, err);
+	if (held < 0)
+		return -1;
+	char *part cleanup_free = mem_printf("/proc/self/fd/%d/content", held);
 	char *file cleanup_free = fs_join(part, name);
 	if (archive_unpack_stream(transfer->fd, part, &limits, err) < 0) {
 		fs_explain_room(path, err);

@@ -34,7 +34,8 @@ static int on_line(void *data, const struct journal_line *line, struct err *err)
 	const struct events_options *chosen = data;
 
 	if (chosen->json) {
-		printf("%.*s\n", (int)line->length, line->text);
+		char *text cleanup_free = mem_strndup(line->text, line->length);
+		report_text(text);
 	} else {
 		json_t *record cleanup_json = journal_line_record(line, err);
 		if (!record)

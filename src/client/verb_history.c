@@ -142,6 +142,9 @@ static int list(const struct history_options *chosen, struct err *err)
 		fflush(stdout);
 		fputs("There are older ones; see --last.\n", stderr);
 	}
+	if (jobs.closed > 0 && !chosen->json)
+		report_note("%zu job%s of other users may not be read by you", jobs.closed,
+			    jobs.closed == 1 ? "" : "s");
 	return jobs.failure == ERR_NONE ? EXIT_CODE_OK : (int)exit_code_of(jobs.failure);
 }
 

@@ -84,16 +84,15 @@ static int await_end(struct opened *opened, const char *stopping, struct err *er
 	int final = opened_follow(opened, QUIET_MS, NULL, NULL, err);
 
 	if (final == 0) {
-		fprintf(stderr, "tony: %s\n", stopping);
+		report_note("%s", stopping);
 		final = opened_follow(opened, END_TIMEOUT_MS - QUIET_MS, NULL, NULL, err);
 	}
 	if (final < 0)
 		return -1;
 	if (final == 0) {
-		fprintf(stderr,
-			"tony: %s is ending, but has not ended yet: tony wait %s waits on, tony "
-			"kill --force %s ends it at once\n",
-			opened->id, opened->id, opened->id);
+		report_note("%s is ending, but has not ended yet: tony wait %s waits on, tony "
+			    "kill --force %s ends it at once",
+			    opened->id, opened->id, opened->id);
 		return EXIT_CODE_TIMEOUT;
 	}
 	printf("%s %s\n", opened->id, job_state_name(opened->view->state));

@@ -82,7 +82,7 @@ static size_t tell_missing(const struct job_list *list, const struct str_list *w
 		for (size_t k = 0; k < list->count && !found; k++)
 			found = job_list_has_word(&list->items[k], words->items[i]);
 		if (!found)
-			fprintf(stderr, "tony: no job \"%s\" is in the list\n", words->items[i]);
+			report_note("no job \"%s\" is in the list", words->items[i]);
 		missing += !found;
 	}
 	return missing;

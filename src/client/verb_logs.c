@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
@@ -28,7 +30,7 @@ struct logs_options {
 	bool follow;
 	char *since;
 	struct str_list expressions;
-	bool ignore_case, count, json;
+	bool ignore_case, count, json, raw;
 };
 
 static const char *const stream_choices[] = {"stdout", "stderr", "both", NULL};
@@ -64,6 +66,9 @@ static const struct opt options[] = {
 		.max = INT64_MAX),
 	OPT_ROW("json", struct logs_options, json,
 		"a JSON object for each line, with its task, log and time (docs/json.md)"),
+	OPT_ROW("raw", struct logs_options, raw,
+		"give a terminal every byte, too; without it a terminal gets text and colours, and "
+		"nothing else that it would obey"),
 };
 
 /* ---- what is asked for -------------------------------------------------------------------- */
@@ -76,6 +81,7 @@ struct logs {
 	size_t grep_count;
 	struct log_search search; /* prepared; without a text: each line is tried */
 	int64_t since_ms;
+	bool is_exact; /* what prints gets every byte */
 	bool has_printed;
 	char *told; /* why the job waits; NULL: it did not */
 	int64_t told_ms;
@@ -142,6 +148,11 @@ static int check_options(struct logs *logs, struct err *err)
 		return err_set(err, ERR_USAGE,
 			       "--count and --json contradict: one prints a number, the other "
 			       "lines; give one");
+	if (chosen->json && chosen->raw)
+		return err_set(err, ERR_USAGE,
+			       "--json and --raw contradict: JSON has every byte escaped that is "
+			       "no text; give one");
+	logs->is_exact = chosen->raw || !isatty(STDOUT_FILENO);
 	if (chosen->expressions.count > 0)
 		return compile_all(logs, err);
 	if (chosen->ignore_case || chosen->count)
@@ -197,7 +208,17 @@ static void print_json(const struct job_output_line *line)
 	json_set_text(object, "log", line->log);
 	json_set_text(object, "text", text);
 	char *told cleanup_free = json_text(object);
-	puts(told);
+	report_text(told);
+}
+
+static void print_text(const struct logs *logs, const struct job_output_line *line)
+{
+	char *shown cleanup_free = logs->is_exact ? NULL : escape_colours(line->text, line->length);
+
+	if (shown)
+		fputs(shown, stdout);
+	else
+		fwrite(line->text, 1, line->length, stdout);
 }
 
 static void print_line(void *data, const struct job_output_line *line)
@@ -215,7 +236,7 @@ static void print_line(void *data, const struct job_output_line *line)
 		return;
 	}
 	fputs(line->label, stdout);
-	fwrite(line->text, 1, line->length, stdout);
+	print_text(logs, line);
 	putchar('\n');
 }
 
@@ -232,7 +253,7 @@ static void tell_waiting(struct logs *logs)
 		free(waiting);
 		return;
 	}
-	fprintf(stderr, "tony: %s: %s\n", logs->opened->id, waiting);
+	report_note("%s: %s", logs->opened->id, waiting);
 	mem_replace(&logs->told, waiting);
 	logs->told_ms = now;
 }
@@ -257,7 +278,7 @@ static int follow_output(struct logs *logs, struct job_output *output, struct fo
 			follow_wait(changes, wait_ms);
 		char *given_up cleanup_free = opened_check_start(opened);
 		if (given_up)
-			fprintf(stderr, "tony: %s\n", given_up);
+			report_note("%s", given_up);
 		if (opened_look_for_am(opened, err) < 0)
 			return -1;
 	}
@@ -269,8 +290,8 @@ static void point_to_am(const struct logs *logs)
 	const struct job_view *view = logs->opened->view;
 
 	if (!logs->chosen->output.am && view->cause.kind == CAUSE_AM_FAILED && view->am_pid == 0)
-		fprintf(stderr, "tony: no task of %s ran; see: tony logs %s --am\n",
-			logs->opened->id, logs->opened->id);
+		report_note("no task of %s ran; see: tony logs %s --am", logs->opened->id,
+			    logs->opened->id);
 }
 
 /* Prints what programs wrote that is in no log; whether there is any. */
@@ -284,7 +305,7 @@ static bool tell_losses(const struct job_view *view)
 	if (found)
 		live_add_losses(view, &lines);
 	for (size_t i = 0; i < lines.count; i++)
-		fprintf(stderr, "tony: %s\n", lines.items[i]);
+		report_note("%s", lines.items[i]);
 	return found;
 }
 
@@ -299,9 +320,9 @@ static void tell_nothing(const struct logs *logs)
 	if (logs->found > 0 || chosen->count || output->tail == 0 ||
 	    (tell_losses(logs->opened->view) && !is_part))
 		return;
-	fprintf(stderr, "tony: %s has written nothing%s%s\n", logs->opened->id,
-		logs->opened->view->is_final ? "" : " so far",
-		is_part ? " of what is asked for" : "");
+	report_note("%s has written nothing%s%s", logs->opened->id,
+		    logs->opened->view->is_final ? "" : " so far",
+		    is_part ? " of what is asked for" : "");
 }
 
 /* Else its beginning would seem to be the log's. */
@@ -310,7 +331,7 @@ static void tell_cut(const struct job_output *output)
 	char *losses cleanup_free = job_output_losses(output);
 
 	if (losses)
-		fprintf(stderr, "tony: %s\n", losses);
+		report_note("%s", losses);
 }
 
 /* 1: nothing was printed, since the AM does not answer, or a container ended meanwhile. */

@@ -73,7 +73,7 @@ static void print_json(const char *task, json_t *series, json_t *user)
 	json_object_set(object, "series", series);
 	json_object_set(object, "user", user);
 	char *text cleanup_free = json_text(object);
-	puts(text);
+	report_text(text);
 }
 
 /* ---- for people --------------------------------------------------------------------------- */
@@ -200,9 +200,9 @@ static void tell_nothing(const struct metrics *metrics)
 	bool is_part = chosen->tasks.count > 0 || chosen->names.count > 0;
 
 	if (metrics->found == 0)
-		fprintf(stderr, "tony: nothing was measured of %s%s%s\n", metrics->opened->id,
-			metrics->opened->view->is_final ? "" : " so far",
-			is_part ? " of what is asked for" : "");
+		report_note("nothing was measured of %s%s%s", metrics->opened->id,
+			    metrics->opened->view->is_final ? "" : " so far",
+			    is_part ? " of what is asked for" : "");
 }
 
 static int print_metrics(void *data, const struct verb_call *call, struct err *err)

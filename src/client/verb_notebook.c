@@ -307,9 +307,9 @@ static void on_led(void *data, const char *address, int64_t there)
 	str_parse_int(strrchr(address, ':') + 1, 1, UINT16_MAX, &notebook->port.here);
 	if (!is_shown)
 		show_link(notebook, address);
-	fprintf(stderr, "tony: %s leads to %s of %s until this is interrupted (Ctrl-C%s)\n",
-		address, notebook->task, notebook->opened.id,
-		notebook->is_own ? ", which ends the notebook" : "");
+	report_note("%s leads to %s of %s until this is interrupted (Ctrl-C%s)", address,
+		    notebook->task, notebook->opened.id,
+		    notebook->is_own ? ", which ends the notebook" : "");
 }
 
 /* 1: a signal came; -1: the way has ended, and why. */
@@ -401,7 +401,7 @@ static void turn_to(struct notebook *notebook)
 	if (runs_anew(&notebook->tried, notebook->opened.view)) {
 		notebook->tried = find_run(notebook->opened.view);
 		notebook->led_ms = clock_monotonic_ms();
-		fprintf(stderr, "tony: %s runs; waiting for its notebook server\n", notebook->task);
+		report_note("%s runs; waiting for its notebook server", notebook->task);
 	} else {
 		opened_find_am(&notebook->opened, NULL); /* there may be another one */
 	}

@@ -118,7 +118,7 @@ static int show_ended(const struct open_options *chosen, const struct opened *op
 			       "%s has ended (%s), and its page with it; tony portal shows ended "
 			       "jobs, tony status %s this one",
 			       opened->id, job_state_name(opened->view->state), opened->id);
-	printf("%s\n", page);
+	report_text(page);
 	fflush(stdout);
 	return chosen->browser ? browser_open(page, err) : 0;
 }
@@ -140,9 +140,9 @@ static struct tunnel *dig(struct event_base *base, const struct open_options *ch
 
 static void say_where(const struct tunnel *tunnel, const struct tunnel *ui)
 {
-	fprintf(stderr, "tony: %s leads to the job%s%s%s until this is interrupted (Ctrl-C)\n",
-		tunnel_address(tunnel), ui ? ", and " : "", ui ? tunnel_address(ui) : "",
-		ui ? " to what its tasks serve," : "");
+	report_note("%s leads to the job%s%s%s until this is interrupted (Ctrl-C)",
+		    tunnel_address(tunnel), ui ? ", and " : "", ui ? tunnel_address(ui) : "",
+		    ui ? " to what its tasks serve," : "");
 }
 
 static int lead(const struct open_options *chosen, const struct opened *opened,

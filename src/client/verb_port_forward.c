@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "client/forward.h"
+#include "client/report.h"
 #include "client/task_channel.h"
 #include "client/verbs.h"
 #include "net/address.h"
@@ -75,10 +76,9 @@ static void print_led(void *data, const char *address, int64_t there)
 	printf("%s -> port %d of %s\n", address, (int)there, forward->task);
 	fflush(stdout);
 	if (forward->is_open)
-		fprintf(stderr,
-			"tony: whoever can connect to %s is let in, of this machine and of "
-			"others\n",
-			address);
+		report_note("whoever can connect to %s is let in, of this machine and of "
+			    "others",
+			    address);
 }
 
 static int forward(struct forward_options *forwarding, const struct str_list *words, size_t first,

@@ -27,7 +27,8 @@ static const struct opt ssh_options[] = {
 
 /* USER PUBLIC-KEY. The channel has proved who both are, so the key of the host is one for this
  * connection. The configuration holds the environment of the task's program, secrets included: it
- * passes a pipe, and no disk. */
+ * passes a pipe, and no disk. A line cannot hold a value of several lines: such a value is left
+ * out, for its further lines would be other variables. */
 static const char script[] =
 	"trap '' PIPE\n"
 	"PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin\n"
@@ -53,7 +54,8 @@ static const char script[] =
 	"PidFile none\n"
 	"LogLevel ERROR\n"
 	"Subsystem sftp internal-sftp'\n"
-	"	printf 'SetEnv %s\\n' \"$(env | sed -n -E -e "
+	"	printf 'SetEnv %s\\n' \"$(env -0 | tr '\\n\\0' '\\001\\n' | sed -n -E -e '/\001/d' "
+	"-e "
 	"'/^(_|SHLVL|PWD|OLDPWD|TERM|HOME|USER|LOGNAME|SHELL)=/d' -e 's/[\"\\\\]/\\\\&/g' "
 	"-e 's/^[A-Za-z_][A-Za-z0-9_]*=.*/\"&\"/p' | tr '\\n' ' ')\"\n"
 	"} >\"$directory/config\" &\n"

@@ -52,7 +52,7 @@ static int64_t left_ms(const struct waiting *waiting)
 	return waiting->timeout_ms < 0 ? -1 : left > 0 ? left : 0;
 }
 
-static void tell_end(const struct waiting *waiting, const struct opened *opened)
+static void tell_end(const struct waiting *waiting, struct opened *opened)
 {
 	if (!waiting->chosen->json)
 		printf("%s %s: %s\n", opened->id, job_state_name(opened->view->state),
@@ -76,7 +76,7 @@ static int wait_for(void *data, const char *job, struct err *err)
 		return -1;
 	if (code == EXIT_CODE_TIMEOUT && !opened.view->is_final) {
 		char *after cleanup_free = str_format_duration(waiting->timeout_ms);
-		fprintf(stderr, "tony: %s still runs after %s\n", opened.id, after);
+		report_note("%s still runs after %s", opened.id, after);
 	}
 	if (!opened.view->is_final)
 		return code;

@@ -7,16 +7,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "client/job_output.h"
 #include "client/live.h"
 #include "client/report.h"
+#include "scheduler/job_stores.h"
 
 struct watch_output {
 	struct job_output_choice choice;
 	struct job_output *lines;
 	const char *id;	    /* the job's */
+	bool is_of_another; /* user */
 	FILE *last;	    /* written to last: standard output or standard error */
 	FILE *begun;	    /* where a line that was begun is shown; NULL: none is */
 	bool error_is_open; /* standard error is within a line */
@@ -41,15 +44,29 @@ static void note_error(struct watch_output *output)
 		output->write_error = errno;
 }
 
-/* A file or another program gets every byte. */
+/* Several programs that moved the cursor would write over each other's lines. */
+static void write_colours(const struct job_output_line *line, FILE *stream)
+{
+	char *shown cleanup_free = escape_colours(line->text, line->length);
+
+	fputs(shown, stream);
+}
+
+/* A file or another program gets every byte, and so does the terminal of a user whose only program
+ * writes to it, as if it ran there. */
 static void write_text(struct watch_output *output, const struct job_output_line *line,
 		       FILE *stream)
 {
-	bool is_exact = line->is_alone && !isatty(fileno(stream));
-	const char *text = is_exact ? line->as_written.text : line->text;
+	bool is_terminal = isatty(fileno(stream));
+	bool is_exact = line->is_alone && !is_terminal;
 
 	fputs(label_of(line), stream);
-	fwrite(text, 1, is_exact ? line->as_written.length : line->length, stream);
+	if (is_exact)
+		fwrite(line->as_written.text, 1, line->as_written.length, stream);
+	else if (is_terminal && (output->is_of_another || !line->is_alone))
+		write_colours(line, stream);
+	else
+		fwrite(line->text, 1, line->length, stream);
 	bool is_whole = !is_exact || line->as_written.has_newline;
 	if (is_whole)
 		putc('\n', stream);
@@ -130,6 +147,7 @@ struct watch_output *watch_output_open(struct opened *opened, struct follow *fol
 	output->choice.tail = tail;
 	output->last = stdout;
 	output->id = opened->id;
+	output->is_of_another = opened->door.doubt || opened_is_others(opened);
 	output->lines = job_output_open(opened, &output->choice, follow, write_line, output, err);
 	if (output->lines)
 		return output;
@@ -140,9 +158,8 @@ struct watch_output *watch_output_open(struct opened *opened, struct follow *fol
 /* The error is told here, and by nobody else. */
 static void tell_error(const struct watch_output *output)
 {
-	fprintf(stderr,
-		"tony: standard output: %s; output of the job is missing there, see tony logs %s\n",
-		strerror(output->write_error), output->id);
+	report_note("standard output: %s; output of the job is missing there, see tony logs %s",
+		    strerror(output->write_error), output->id);
 	__fpurge(stdout);
 	clearerr(stdout);
 }

@@ -13,7 +13,7 @@ static json_t *ask(const struct opened *opened, const char *path)
 	struct str answer cleanup_str = {0};
 	int status;
 
-	if (opened->view->is_final || !opened->door.address ||
+	if (opened->view->is_final || !opened->door.address || opened->is_silent ||
 	    job_door_call(&opened->door, "GET", path, NULL, WORK_TIMEOUT_MS, &status, &answer,
 			  NULL) < 0 ||
 	    status != 200)

@@ -268,6 +268,18 @@ int history_store_remove(struct history_store *store, const char *path, struct e
 
 /* ---- one job ------------------------------------------------------------------------------ */
 
+bool history_store_is_closed(struct history_store *store, const char *path, const struct err *flaw)
+{
+	struct store_item item cleanup_store_item = {0};
+	char *me cleanup_free = user_name_of(geteuid());
+	struct err why cleanup_err = {0};
+
+	if (flaw->kind != ERR_DENIED || !history_store_has_owners(store))
+		return false;
+	return store_look(store->files, path, &item, &why) < 0 ? why.kind == ERR_DENIED
+							       : !str_equal(item.owner, me);
+}
+
 /* Those that are made of what TonY has left. */
 static bool is_made(const char *name)
 {

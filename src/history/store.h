@@ -133,6 +133,10 @@ int history_store_find(struct history_store *store, const char *id, const struct
 int history_store_summary(struct history_store *store, const char *path,
 			  struct history_summary *summary, struct err *err);
 
+/* `flaw` is why the entry at `path` cannot be read: it is another user's, and closed to this one,
+ * as most are where users share a store. */
+bool history_store_is_closed(struct history_store *store, const char *path, const struct err *flaw);
+
 /* A file of the job's: "events.jsonl", "logs/worker-0/stdout". A descriptor to read from and seek
  * in, which the caller closes; what is not a file of this machine is fetched into one that has no
  * name. -1: `err`; ERR_NOT_FOUND: there is none; ERR_INPUT: larger than `cap`; ERR_DENIED: another

@@ -59,7 +59,8 @@ static bool read_job(struct look *look, const struct history_job *job,
 	if (history_store_summary(look->store, job->path, &summary, &flaw) < 0) {
 		if (flaw.kind == ERR_NOT_FOUND)
 			return true;
-		log_warning("%s is passed over: %s", job->id, err_message(&flaw));
+		if (!history_store_is_closed(look->store, job->path, &flaw))
+			log_warning("%s is passed over: %s", job->id, err_message(&flaw));
 		told = (struct job_summary){.id = mem_strdup(job->id)};
 		job_index_add_job(&look->live, &told, 0);
 		return false;

@@ -72,6 +72,29 @@ def test_a_directory_goes_in_and_comes_out(tony, keys):
     assert tell(back) == tell(tree)
 
 
+@pytest.mark.promise("S174")
+def test_a_copy_has_no_more_rights_than_the_umask_leaves(tony):
+    """Beside a set-user-id program, which is left out, and so are its second name and a FIFO."""
+    job, tree = submit(tony), tony.directory / "tree"
+    (tree / "open").mkdir(parents=True)
+    (tree / "open/file").write_text("x")
+    (tree / "program").write_text("x")
+    (tree / "again").hardlink_to(tree / "program")
+    os.mkfifo(tree / "fifo")
+    for path, mode in ((tree, 0o777), (tree / "open", 0o777), (tree / "open/file", 0o666), (tree / "program", 0o4755)):
+        path.chmod(mode)
+    before = os.umask(0o027)
+    try:
+        said = copy(tony, f"{job.id}/worker:0:{tree}", "back")
+    finally:
+        os.umask(before)
+    assert {name: told[1 if told[0] == "directory" else 0] for name, told in tell(tony.directory / "back").items()} == {
+        "open": 0o750, "open/file": 0o640}
+    assert stat.S_IMODE((tony.directory / "back").stat().st_mode) == 0o750
+    for name in ("program", "again", "fifo"):
+        assert f"{name} is left out: it is a " in said, said
+
+
 def test_a_file_is_named_by_its_destination(tony):
     job = submit(tony)
     source, folder = tony.directory / "a file", tony.directory / "folder"
@@ -179,10 +202,13 @@ def test_an_enemy_writes_nothing_beside_the_copy(tony, enemy, kind):
     source = "." if kind == "d" else "check_env.py"
     answer = tony.run("cp", f"{job.id}/worker:0:{source}", "home-of-it/x")
     made = os.listdir(tony.directory / "home-of-it")
-    if kind == "d" and enemy in ("other", "link-for-file", "link", "link-up"):
+    if kind == "d" and enemy in ("other", "link-for-file", "link", "link-up", "device", "setuid"):
         assert answer.returncode == 0 and made == ["x"]  # what is written is below the copy
-        assert ("out is left out: it is a symbolic link" in answer.stderr) == (enemy in ("link", "link-up"))
+        told = {"link": "out is left out: it is a symbolic link", "link-up": "out is left out: it is a symbolic link",
+                "device": "x is left out: it is a device", "setuid": "x is left out: it is a set-user-id"}.get(enemy)
+        assert told in answer.stderr if told else "left out" not in answer.stderr
         assert not (tony.directory / "home-of-it/x/out").is_symlink()
+        assert os.path.lexists(tony.directory / "home-of-it/x/x") == (enemy == "link-for-file")
     else:
         assert answer.returncode != 0 and made == []
     assert not (tony.directory / "evil").exists() and (tony.directory / "file").read_text() == "mine"

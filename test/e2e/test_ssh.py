@@ -16,11 +16,11 @@ KINDS = {"plain": {}, "tls": {"tony.application.tls": "true"}, "namespace": {"to
 class Ssh:
     """A job of two tasks, and ssh as its configuration has it."""
 
-    def __init__(self, tony, keys=None, env=""):
+    def __init__(self, tony, keys=None, env="", *options):
         (tony.directory / "tmp").mkdir()
         self.tony = tony
         self.job = tony.submit({"tony.worker.instances": 2, "tony.worker.envs": f"TMPDIR={tony.directory}/tmp{env}", **(keys or {})},
-                               "--executes", "exec sleep 1000")
+                               "--executes", "exec sleep 1000", *options)
         for index in range(2):
             self.job.wait_task(f"worker:{index}")
         printed = tony.run("ssh-config", self.job.id)
@@ -52,6 +52,13 @@ def test_a_command_and_files(tony, keys):
     assert ssh.run(tony.directory / "sent", f"{ssh.host}:{tony.directory}/there", program="scp")[0] == 0
     assert (tony.directory / "there").read_bytes() == (tony.directory / "sent").read_bytes()
     ssh.wait_gone()
+
+
+@pytest.mark.promise("S173")
+def test_a_value_of_several_lines_makes_no_other_variable(tony):
+    ssh = Ssh(tony, None, ",COLOUR=blue", "--env", "PEM=-----BEGIN KEY-----\nBAIT=x\nLD_BAIT=injected\n-----END KEY-----\n")
+    code, said, errors = ssh.run(ssh.host, "env")
+    assert code == 0 and "COLOUR=blue\n" in said and "BAIT" not in said and "PEM" not in said, said + errors
 
 
 def test_a_way_through_it(tony):

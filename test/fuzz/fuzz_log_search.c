@@ -1,12 +1,15 @@
 /* A user's expression: no line that matches it is without one of its texts. The first line of the
- * input is the expression, the rest the line. */
+ * input is the expression, the rest the line. Of such a line a terminal gets no sequence
+ * but colours. */
 #include <regex.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/escape.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "logs/lines.h"
 #include "logs/regex.h"
 #include "logs/search.h"
@@ -45,8 +48,26 @@ static void check(const char *regex, const char *line, bool any_case)
 	log_search_finish(&search);
 }
 
+static void check_colours(const char *line, size_t length)
+{
+	char *shown cleanup_free = escape_colours(line, length);
+
+	for (char *at = shown; (at = strchr(at, '\033')); at++) {
+		size_t numbers = strspn(at + 1, "[0123456789;:");
+		if (at[1] != '[' || memchr(at + 2, 0x5b, numbers > 1 ? numbers - 1 : 0) ||
+		    at[1 + numbers] != 'm')
+			BUG("a sequence that is no colour is shown");
+	}
+	char *text cleanup_free = mem_strdup(shown);
+	text[escape_strip(text, strlen(text))] = '\0';
+	char *printable cleanup_free = str_printable(text, strlen(text));
+	if (!str_equal(text, printable))
+		BUG("a control character is shown");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	check_colours((const char *)data, size);
 	char *regex cleanup_free = mem_strndup((const char *)data, size < 400 ? size : 400);
 	char *line = strchr(regex, '\n');
 

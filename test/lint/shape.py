@@ -7,6 +7,7 @@ for each offence and exits 1 if there was any.
 
 import concurrent.futures
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -39,6 +40,13 @@ def check_lengths(path):
     yield from long_functions(path, lines, function_lines)
 
 
+def check_notes(path):
+    """Whatever a verb says to the user may hold what others wrote; client/report.h cleans it."""
+    for number, line in enumerate(read(path).splitlines(), 1):
+        if re.search(r'(?<!\\)"tony: ', line):
+            yield f"{path}:{number}: said past report_note(), which cleans what a terminal would obey"
+
+
 def check_header(path, flags):
     include = f'#include "{os.path.relpath(path, "src")}"\n'
     compiled = subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Isrc", *flags, "-fsyntax-only",
@@ -60,6 +68,9 @@ def main():
     offences = []
     for path in tracked("*.c", "*.h", "*.py"):
         offences += check_lengths(path)
+    for path in tracked("src/client/*.c", "src/main_tony.c"):
+        if path not in ("src/client/report.c", "src/client/live.c"):
+            offences += check_notes(path)
     headers = tracked("src/**/*.h", "src/*.h")
     with tempfile.TemporaryDirectory() as generated, \
          concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

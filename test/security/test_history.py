@@ -174,3 +174,20 @@ def test_a_history_for_all_tells_others_no_value_of_an_environment(machine, stor
     description = json.loads(machine.stranger.read(place / "job.json"))
     assert set(description["types"][0]["environment"]) >= {"API_KEY=***", "COLOUR=***"}
     assert machine.stranger.run("grep", "-rE", "TOPKEY123|cobalt", place).stdout == ""
+
+
+@pytest.mark.promise("S175")
+def test_closed_entries_of_others_are_one_line_of_the_history_and_none_elsewhere(machine, store):
+    """As they are without tony.history.permissions."""
+    own = submit(machine.owner, "true")
+    wait_published(machine.owner, store, own)
+    for number in range(20):
+        forge(machine.stranger, store, f"tony-20261120-101010-{number}", "stranger")
+    assert machine.stranger.run("sh", "-c", 'chmod 700 "$1"/*', "sh", store / "2026/11/20").returncode == 0
+    for verb in (["list", "--all"], ["status", own], ["wait", own], ["status", "TensorFlowApplication"], ["results", own], ["logs", own]):
+        answer = machine.owner.tony(*verb)
+        assert answer.returncode == 0 and "tony-20261120" not in answer.stdout + answer.stderr, (verb, answer)
+    answer = machine.owner.tony("history")
+    assert own in answer.stdout and answer.stderr == "tony: 20 jobs of other users may not be read by you\n"
+    answer = machine.owner.tony("status", "tony-20261120-101010-3")
+    assert answer.returncode == 4 and answer.stderr.count("\n") == 1, answer
