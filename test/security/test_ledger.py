@@ -247,3 +247,12 @@ def test_without_the_ledger_it_is_said_once_that_others_are_not_seen(machine):
         assert answer.returncode == 0, answer.stderr
         assert (answer.stdout + answer.stderr).count("jobs of other users are not seen: ") == 1, answer
     assert "install -d -m 1777 -o root" in answer.stderr
+
+
+def test_a_limit_on_processes_that_is_met_is_named_with_its_remedy(machine):
+    """The kernel holds root to none."""
+    xml = machine.owner.write("tony.xml", machine.xml({**ONE, "tony.worker.gpus": 0, "tony.worker.instances": 12,
+                                                       "tony.am.infrastructure-retry-count": 0, "tony.worker.command": "sleep 600"}))
+    answer = machine.owner.run("prlimit", "--nproc=16", machine.bin / "tony", "submit", "--conf_file", xml)
+    assert answer.returncode == 1, answer.stdout + answer.stderr
+    assert "the limit on processes is met; raise it (ulimit -u, or pids.max of the control group)" in answer.stdout + answer.stderr
