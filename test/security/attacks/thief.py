@@ -56,4 +56,4 @@ while True:
     tell("scans", str(scans))
     if scans == 1:
         print("began", flush=True)
-    time.sleep(0.05)
+    time.sleep(0.05)  # patience: a thief that never rests would be all that the machine does
