@@ -97,6 +97,7 @@ static const char *charge_name(const struct policy_row *row)
 		return "user";
 	case CHARGE_INFRASTRUCTURE:
 		return "infrastructure";
+	case CHARGE_PORT:
 	case CHARGE_NEVER:
 		break;
 	}

@@ -119,10 +119,10 @@ static const char *find_obstacle(const struct api_task *task, const char **code)
 static void open_session(struct api *api, struct http_request *request, int64_t port)
 {
 	struct api_task *task = api_find_task(api, request);
-	const char *name = http_request_parameter(request, "task");
 
 	if (!task)
 		return;
+	const char *name = http_request_parameter(request, "task");
 	bool is_refused = !is_allowed(api);
 	const char *code = is_refused ? "forbidden" : "conflict";
 	const char *obstacle =
@@ -177,11 +177,11 @@ static void order_port(const struct api_session *session)
 void api_handle_exec_join(void *data, struct http_request *request)
 {
 	struct api_task *task = api_find_task(data, request);
-	const char *id = http_request_parameter(request, "session");
 	struct api_session *session;
 
 	if (!task)
 		return;
+	const char *id = http_request_parameter(request, "session");
 	LIST_FOREACH(session, &task->sessions, link)
 	if (!session->process && secret_equal(session->id, id))
 		break;

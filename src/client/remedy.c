@@ -7,7 +7,8 @@
 #include "base/mem.h"
 #include "job/policy.h"
 
-/* {type} stands for the type of the task that failed. */
+#define TYPE_PLACE "{type}" /* stands for the type of the task that failed */
+
 static const char port_stolen[] =
 	"ask whose uid that is; tony.{type}.listener-uids names users who may listen, and "
 	"tony.{type}.strict-port=true keeps them out where the program sets SO_REUSEPORT or never "
@@ -88,14 +89,17 @@ static char *own_remedy(const struct job_view *view)
 
 	if (!remedy)
 		return NULL;
-	const char *place = strstr(remedy, "{type}");
-	if (!place)
-		return mem_strdup(remedy);
-	if (view->cause_task < 0)
+	const char *place = strstr(remedy, TYPE_PLACE);
+	if (place && view->cause_task < 0)
 		return NULL;
-	const struct task_view *task = &view->tasks[view->cause_task];
-	return mem_printf("%.*s%s%s", (int)(place - remedy), remedy,
-			  view->job->types[task->type].name, place + strlen("{type}"));
+	struct str text = {0};
+	for (; place; place = strstr(remedy, TYPE_PLACE)) {
+		str_append_bytes(&text, remedy, (size_t)(place - remedy));
+		str_append(&text, view->job->types[view->tasks[view->cause_task].type].name);
+		remedy = place + strlen(TYPE_PLACE);
+	}
+	str_append(&text, remedy);
+	return str_steal(&text);
 }
 
 /* Whether there are any in HDFS, only HDFS could tell. */

@@ -17,6 +17,13 @@
 #include "base/err.h"
 #include "base/str.h"
 
+/* How a port is kept from other users while a program lives. */
+enum port_guard {
+	PORT_SHARED,
+	PORT_STRICT, /* held and not shared */
+	PORT_OPEN,   /* not held: nobody can tell which of the free ones it is */
+};
+
 struct port {
 	int number; /* 0: none */
 	int fd;	    /* -1: not held */

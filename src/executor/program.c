@@ -111,7 +111,7 @@ static char *find_thief(const struct job_type *type, int port, bool is_shared)
 static char *find_theft(const struct program_options *options)
 {
 	const struct job_type *type = options->type;
-	char *theft = find_thief(type, options->port, type->hold_port && !type->strict_port);
+	char *theft = find_thief(type, options->port, options->port_guard == PORT_SHARED);
 
 	if (!theft && options->ui_port > 0)
 		theft = find_thief(type, options->ui_port, type->hold_port);
@@ -134,6 +134,7 @@ static void make_cause(const struct program *program, struct cause *cause)
 		.timeout_ms = program->options.job->execution_timeout_ms,
 		.tail = output_tail(process->error),
 		.port = program->options.port,
+		.port_guard = program->options.port_guard,
 		.type = program->options.type,
 		.work_dir = program->options.work_dir,
 		.checkpoint_dir = program->options.job->checkpoint_dir,

@@ -12,6 +12,7 @@
 #include "executor/gpu.h"
 #include "executor/memory.h"
 #include "executor/output.h"
+#include "executor/port.h"
 #include "framework/environment.h"
 #include "job/record.h"
 
@@ -31,6 +32,7 @@ struct program_options {
 	struct memory *memory;
 	struct gpu *gpu;   /* NULL: none */
 	int port, ui_port; /* that it was given; 0: none */
+	enum port_guard port_guard;
 	/* Called at most once, from the loop, when the program has failed, and not after
 	 * program_stop(). What this executor ends it for is told before it is ended: its peers, who
 	 * notice that it ends, must not be the first to tell. */

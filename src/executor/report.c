@@ -115,10 +115,13 @@ static bool judge_port(const struct report *report, struct str *text, struct cau
 	}
 	cause->kind = CAUSE_PORT_TAKEN;
 	str_append_format(text, "; it could not bind its port %d", report->port);
-	if (report->type->strict_port)
+	if (report->port_guard == PORT_STRICT && report->type->strict_port)
 		str_append(text, ", which is held for it alone: let it set SO_REUSEPORT, or set "
 				 "strict-port=false for this task type");
-	else if (report->type->hold_port)
+	else if (report->port_guard == PORT_STRICT)
+		str_append(text, ", which was held for it alone, as another user may have had the "
+				 "one before; the next one is not held");
+	else if (report->port_guard == PORT_SHARED)
 		str_append(text, ", which is held for programs that set SO_REUSEADDR or "
 				 "SO_REUSEPORT; nobody else has it now");
 	return true;

@@ -3,6 +3,7 @@
 #define TONY_EXECUTOR_REPORT_H
 
 #include "executor/memory.h"
+#include "executor/port.h"
 #include "executor/tail.h"
 #include "job/machine.h"
 
@@ -22,6 +23,7 @@ struct report {
 	const char *work_dir;	    /* where it was started */
 	const char *checkpoint_dir; /* TONY_CHECKPOINT_DIR; NULL: none */
 	int port;		    /* the one it was to bind */
+	enum port_guard port_guard; /* its */
 	const char *theft;	    /* port_theft() of one of its ports; NULL: nobody took them */
 };
 

@@ -349,6 +349,7 @@ static void forget_program(struct supervisor *supervisor)
 	program_destroy(supervisor->program);
 	supervisor->program = NULL;
 	supervisor_forget_ui(supervisor);
+	supervisor_choose_guard(supervisor);
 	supervisor_close_ports(supervisor);
 	evtimer_del(supervisor->metrics_timer);
 	evtimer_del(supervisor->port_timer);
@@ -365,7 +366,10 @@ static bool has_to_tell(const struct supervisor *supervisor)
 
 static void on_program_failed(void *data, const struct cause *cause)
 {
-	report_end(data, cause);
+	struct supervisor *supervisor = data;
+
+	supervisor_judge_port(supervisor, cause);
+	report_end(supervisor, cause);
 }
 
 static void end_run(struct supervisor *supervisor, bool succeeded)
@@ -462,6 +466,7 @@ static int start_program(struct supervisor *supervisor, struct err *err)
 		.gpu = supervisor->gpu,
 		.port = supervisor->port.number,
 		.ui_port = supervisor->ui_port.number,
+		.port_guard = supervisor->port_guard,
 		.failed = on_program_failed,
 		.ended = on_program_ended,
 		.data = supervisor,
@@ -799,6 +804,9 @@ static void init(struct supervisor *supervisor, const struct settings *settings)
 	supervisor->type = &job->types[settings->type];
 	supervisor->base = event_base_new();
 	supervisor->port.fd = supervisor->ui_port.fd = -1;
+	supervisor->port_guard = supervisor->type->strict_port ? PORT_STRICT
+				 : supervisor->type->hold_port ? PORT_SHARED
+							       : PORT_OPEN;
 	supervisor->processes = proc_tree_create(getpid());
 	memory_init(&supervisor->memory, supervisor->processes, supervisor->type->memory,
 		    settings->cgroup, settings->memory_watch);

@@ -44,9 +44,12 @@ struct supervisor {
 	struct tunnel *relay;  /* to that, for programs; NULL: they need none */
 	struct log_send *logs; /* that people who are elsewhere look at */
 	struct port port, ui_port;
+	enum port_guard port_guard;   /* of the next program's port, or of this one's */
+	bool port_was_lost;	      /* to another user, or so it is presumed */
 	bool ui_is_served;	      /* by this user, over HTTP: what people may be told */
 	struct http_client *ui_asked; /* whether what listens there speaks HTTP; NULL: nobody is */
 	bool ui_was_stolen;	      /* and that is logged */
+	bool ui_was_lost;	      /* likewise, by any program: the next one's is not held */
 	bool listeners_are_hidden;    /* likewise: the kernel does not tell who listens */
 	int64_t port_look_ms;	      /* until the next look who listens */
 	struct proc_tree *processes;  /* of the task */
@@ -82,6 +85,10 @@ int supervisor_take_ports(struct supervisor *supervisor, struct err *err);
 /* Others may bind them while the program lives, as its type has it. */
 void supervisor_open_ports(struct supervisor *supervisor);
 void supervisor_close_ports(struct supervisor *supervisor);
+/* The program has failed for this. */
+void supervisor_judge_port(struct supervisor *supervisor, const struct cause *cause);
+/* The program has ended: where its port was lost, the next one is kept in another way. */
+void supervisor_choose_guard(struct supervisor *supervisor);
 void supervisor_forget_ui(struct supervisor *supervisor);   /* nothing is served any more */
 void supervisor_watch_ports(struct supervisor *supervisor); /* who listens there */
 

@@ -34,11 +34,11 @@ int supervisor_take_ports(struct supervisor *supervisor, struct err *err)
 
 void supervisor_open_ports(struct supervisor *supervisor)
 {
-	if (!supervisor->type->hold_port) {
+	if (supervisor->port_guard == PORT_OPEN)
 		port_release(&supervisor->port);
+	if (!supervisor->type->hold_port || supervisor->ui_was_lost)
 		port_release(&supervisor->ui_port);
-	}
-	port_share(&supervisor->port, !supervisor->type->strict_port);
+	port_share(&supervisor->port, supervisor->port_guard == PORT_SHARED);
 	port_share(&supervisor->ui_port, true);
 }
 
@@ -181,6 +181,7 @@ static void look_at_ui(struct supervisor *supervisor)
 	bool was_served = supervisor->ui_is_served;
 	supervisor_forget_ui(supervisor);
 	supervisor->ui_was_stolen = found == PORT_STOLEN;
+	supervisor->ui_was_lost = supervisor->ui_was_lost || supervisor->ui_was_stolen;
 	if (was_served)
 		link_changed(supervisor->link);
 }
@@ -199,16 +200,85 @@ static char *describe_theft(const struct supervisor *supervisor, uid_t thief)
 			  theft, type->name);
 }
 
+/* Whether other tasks are told where this one listens. */
+static bool has_peers(const struct supervisor *supervisor)
+{
+	const struct job *job = supervisor->settings->job;
+	int64_t tasks = 0;
+
+	for (size_t i = 0; i < job->type_count; i++) {
+		const struct job_type *type = &job->types[i];
+		if (type->role != JOB_ROLE_SIDECAR)
+			tasks += job_type_is_elastic(type) ? type->max_instances : type->instances;
+	}
+	return supervisor->type->role != JOB_ROLE_SIDECAR && tasks > 1;
+}
+
 /* Peers would send to another user what is the task's. */
 static void look_for_theft(struct supervisor *supervisor)
 {
 	uid_t thief;
 
-	if (supervisor->type->strict_port ||
+	if (supervisor->port_guard == PORT_STRICT || supervisor->port_was_lost ||
 	    look_at_port(supervisor, supervisor->port.number, &thief) != PORT_STOLEN)
 		return;
+	supervisor->port_was_lost = true;
+	if (!has_peers(supervisor)) {
+		log_warning("uid %u listens on port %d: no other task connects to it, so the "
+			    "program goes on",
+			    thief, supervisor->port.number);
+		return;
+	}
 	char *text cleanup_free = describe_theft(supervisor, thief);
 	program_fail(supervisor->program, CAUSE_PORT_STOLEN, text);
+}
+
+static bool is_lost(struct supervisor *supervisor)
+{
+	uid_t thief;
+
+	switch (look_at_port(supervisor, supervisor->port.number, &thief)) {
+	case PORT_STOLEN:
+		return true;
+	case PORT_UNSERVED:
+		return supervisor->port_guard == PORT_SHARED &&
+		       port_is_refused(supervisor->port.number);
+	default:
+		return false;
+	}
+}
+
+/* A program that could not bind a port may have been refused its own: that another user has the web
+ * interface's alone does not tell. */
+void supervisor_judge_port(struct supervisor *supervisor, const struct cause *cause)
+{
+	bool ended_itself = cause->exit_code != 0 || cause->signal != 0;
+	bool was_refused = cause->kind == CAUSE_PORT_TAKEN ||
+			   (cause->kind == CAUSE_PORT_STOLEN && ended_itself &&
+			    (supervisor->port_guard == PORT_STRICT || is_lost(supervisor)));
+
+	if (was_refused && !supervisor->type->strict_port)
+		supervisor->port_guard = PORT_OPEN;
+}
+
+/* A program that never listens, or sets SO_REUSEPORT, is safe at a strict port. Any other one needs
+ * one that a thief does not find. */
+void supervisor_choose_guard(struct supervisor *supervisor)
+{
+	const struct job_type *type = supervisor->type;
+
+	if (!supervisor->port_was_lost && !is_lost(supervisor))
+		return;
+	supervisor->port_was_lost = false;
+	if (type->strict_port)
+		return;
+	supervisor->port_guard =
+		supervisor->port_guard == PORT_SHARED && type->listener_uids.count == 0
+			? PORT_STRICT
+			: PORT_OPEN;
+	log_info("port %d may have been another user's; the next one is %s",
+		 supervisor->port.number,
+		 supervisor->port_guard == PORT_STRICT ? "held strictly" : "not held");
 }
 
 /* The program may end its server, and start it again. */
@@ -225,7 +295,7 @@ void supervisor_on_port_timer(evutil_socket_t fd, short what, void *data)
 
 void supervisor_watch_ports(struct supervisor *supervisor)
 {
-	if (supervisor->type->strict_port && supervisor->ui_port.number == 0)
+	if (supervisor->port_guard == PORT_STRICT && supervisor->ui_port.number == 0)
 		return;
 	supervisor->port_look_ms = PORT_LOOK_FIRST_MS;
 	timer_start(supervisor->port_timer, supervisor->port_look_ms);

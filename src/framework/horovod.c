@@ -155,6 +155,11 @@ static void defaults(const struct framework_shape *shape, struct str_list *pairs
 	str_list_add(pairs, "tony.application.fail-on-worker-failure-enabled=true");
 	if (framework_shape_has(shape, driver_type))
 		str_list_add(pairs, "tony.application.untracked.jobtypes=driver");
+	/* Gloo listens at ports of its own choice. */
+	for (size_t i = 0; i < shape->types->count; i++)
+		if (!str_equal(shape->types->items[i], driver_type))
+			str_list_add_format(pairs, "tony.%s.strict-port=true",
+					    shape->types->items[i]);
 }
 
 /* ---- the environment ---------------------------------------------------------------------- */

@@ -77,6 +77,8 @@ static void defaults(const struct framework_shape *shape, struct str_list *pairs
 	str_list_add(pairs, "tony.launcher.memory=512m");
 	str_list_add(pairs, "tony.worker.command=exec \"$TONY_AGENT\" host");
 	str_list_add(pairs, "tony.worker.strict-port=true");
+	/* mpirun listens at ports of its own choice. */
+	str_list_add(pairs, "tony.launcher.strict-port=true");
 }
 
 /* ---- the environment ---------------------------------------------------------------------- */

@@ -58,6 +58,9 @@ static void defaults(const struct framework_shape *shape, struct str_list *pairs
 					    shape->worker_command);
 	}
 	str_list_add(pairs, "tony.scheduler.memory=1g");
+	/* They listen at ports of their own choice. */
+	str_list_add(pairs, "tony.server.strict-port=true");
+	str_list_add(pairs, "tony.worker.strict-port=true");
 }
 
 /* ps-lite binds to the address that it is told, which has to be a number. Where tasks are known by

@@ -32,6 +32,7 @@ void pool_defaults(const struct pool *pool, const struct framework_shape *shape,
 	str_list_add_format(pairs, "tony.%s.command=exec %s %s", pool->server, shape->python,
 			    pool->server_arguments);
 	str_list_add(pairs, "tony." POOL_DRIVER ".instances=1");
+	str_list_add(pairs, "tony." POOL_DRIVER ".strict-port=true");
 }
 
 static int check_server(const struct pool *pool, const struct job *job, struct err *err)

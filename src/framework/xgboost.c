@@ -79,6 +79,9 @@ static void defaults(const struct framework_shape *shape, struct str_list *pairs
 	str_list_add(pairs, "tony." TRACKER ".memory=256m");
 	str_list_add(pairs, "tony." TRACKER ".max-restarts=3");
 	str_list_add(pairs, "tony." TRACKER ".strict-port=true");
+	/* A worker listens at ports of its own choice, but for a tracker that rank 0 starts. */
+	for (size_t i = 0; i < shape->types->count; i++)
+		str_list_add_format(pairs, "tony.%s.strict-port=true", shape->types->items[i]);
 	str_list_add_format(pairs, "tony." TRACKER ".command=exec %s -c %s", shape->python,
 			    program);
 }

@@ -145,7 +145,7 @@ struct task {
 	int misses;	     /* of an elastic type: containers lost in a row */
 	int64_t ask_not_before;	  /* while rejoin: the end of its own back-off */
 	bool moved;		  /* it was tried on another machine, as its disk was full */
-	bool port_missed;	  /* its program could not bind its held port, once */
+	int ports_lost;		  /* to other users, or so it is presumed */
 	bool unsure;		  /* LAUNCHING since an earlier AM, which may not have got to it */
 	bool unmet;		  /* REGISTERED with an AM before, and not yet with this one */
 	int64_t blames_since;	  /* while blames_peer */

@@ -145,8 +145,8 @@ static void ask_later(struct machine *m, size_t task)
 bool machine_can_spare(const struct machine *m, size_t task, enum policy_charge charge)
 {
 	const struct task *t = &m->tasks[task];
-	bool is_of_infrastructure =
-		t->cause.kind == CAUSE_ALLOCATION_REFUSED || charge == CHARGE_INFRASTRUCTURE;
+	bool is_of_infrastructure = t->cause.kind == CAUSE_ALLOCATION_REFUSED ||
+				    charge == CHARGE_INFRASTRUCTURE || charge == CHARGE_PORT;
 	if (!is_elastic(m, t->type) || t->state != TASK_LOST || !is_of_infrastructure)
 		return false;
 	if (count_ended(m) > 1) /* it is one of them */

@@ -7,6 +7,13 @@
 /* What is not back this long after the last grace period is left to the scheduler's close(). */
 #define FINISH_MARGIN_MS 30000
 
+enum {
+	/* So many ports are replaced for nothing: an executor has that many ways to keep the next
+	 * one. Thieves get no more than that of a job's time. */
+	PORTS_OF_TASK = 2,
+	PORTS_OF_JOB = 10,
+};
+
 /* ---- failures ----------------------------------------------------------------------------- */
 
 void machine_blame(struct machine *m, int64_t task, const struct cause *cause)
@@ -30,19 +37,31 @@ void machine_fail(struct machine *m, enum cause_kind kind, const char *format, .
 	machine_finish(m, JOB_FAILED);
 }
 
-/* Whether somebody else may have been faster at the task's port: the first time that is presumed. A
- * program that cannot bind a port that is held fails at the next one as well. */
-static bool may_be_theft(const struct machine *m, size_t task)
+static bool lost_its_port(const struct task *t)
+{
+	return t->cause.kind == CAUSE_PORT_TAKEN || t->cause.kind == CAUSE_PORT_STOLEN;
+}
+
+/* Whether another user was faster at the task's port. Of a port that the program could not bind
+ * that is presumed, as long as its executor has another way to keep the next one (executor/port.h).
+ */
+static bool is_other_users_fault(const struct machine *m, size_t task)
 {
 	const struct task *t = &m->tasks[task];
 	const struct job_type *type = &m->job->types[t->type];
-	const struct type_tally *tally = &m->types[t->type];
-	if (t->cause.kind != CAUSE_PORT_TAKEN || !type->hold_port || type->strict_port)
-		return false;
-	for (size_t i = tally->first; i < tally->first + tally->count; i++)
-		if (m->tasks[i].port_missed)
-			return false;
-	return machine_can_charge(m, CHARGE_INFRASTRUCTURE);
+	bool may_be_theft = type->hold_port && !type->strict_port;
+	int lost = 0;
+	for (size_t i = 0; i < m->task_count; i++)
+		lost += m->tasks[i].ports_lost;
+	return (t->cause.kind == CAUSE_PORT_STOLEN ||
+		(t->cause.kind == CAUSE_PORT_TAKEN && may_be_theft)) &&
+	       t->ports_lost < PORTS_OF_TASK && lost < PORTS_OF_JOB;
+}
+
+/* Nobody's cluster spec names this container yet, or nobody has one: a new container will do. */
+static bool can_be_replaced_alone(const struct machine *m, size_t task)
+{
+	return m->tasks[task].epoch != m->epoch || m->job->mode == JOB_MODE_FCFS;
 }
 
 /* The policy for the task's cause, after what was tried before. */
@@ -55,9 +74,13 @@ static struct policy judge(const struct machine *m, size_t task)
 		policy.charge = CHARGE_NEVER;
 		policy.blames_host = false;
 	}
-	if (!policy.by_rule && may_be_theft(m, task)) {
-		policy.charge = CHARGE_INFRASTRUCTURE;
-		policy.why = "somebody may have been faster there";
+	if (!policy.by_rule && is_other_users_fault(m, task)) {
+		policy.charge = CHARGE_PORT;
+		/* The executor knows best how to keep the next one; a new one knows nothing. */
+		policy.blames_host = policy.blames_host &&
+				     (can_be_replaced_alone(m, task) || m->job->live_elastic);
+		if (t->cause.kind == CAUSE_PORT_TAKEN)
+			policy.why = "somebody may have been faster there";
 	}
 	return policy;
 }
@@ -89,18 +112,12 @@ void machine_let_go(struct machine *m, size_t task)
 		machine_act(m, ACTION_RELEASE, task);
 }
 
-/* Nobody's cluster spec names this container yet, or nobody has one: a new container will do. */
-static bool can_be_replaced_alone(const struct machine *m, size_t task)
-{
-	return m->tasks[task].epoch != m->epoch || m->job->mode == JOB_MODE_FCFS;
-}
-
-static void replace_charged(struct machine *m, size_t task)
+static void replace_charged(struct machine *m, size_t task, enum policy_charge charge)
 {
 	const struct task *t = &m->tasks[task];
 	/* What is lost while a back-off runs belongs to the incident already paid for. */
-	if (m->now >= m->hold_until)
-		machine_charge(m, CHARGE_INFRASTRUCTURE);
+	if (m->now >= m->hold_until && charge != CHARGE_PORT)
+		machine_charge(m, charge);
 	machine_note(m, task, "%s:%d: %s; asking for another container",
 		     m->job->types[t->type].name, t->index, t->cause.text ? t->cause.text : "lost");
 	machine_let_go(m, task);
@@ -108,16 +125,23 @@ static void replace_charged(struct machine *m, size_t task)
 	machine_open_barrier(m);
 }
 
+static char *word_price(const struct machine *m, enum policy_charge charge)
+{
+	if (charge == CHARGE_PORT)
+		return mem_strdup("with other ports; no retry is spent");
+	bool user = charge == CHARGE_USER;
+	return mem_printf("%s %d of %d", user ? "retry" : "infrastructure retry",
+			  (user ? m->retries_used : m->infrastructure_retries_used) + 1,
+			  user ? m->job->retry_count : m->job->infrastructure_retry_count);
+}
+
 static void reform_for(struct machine *m, size_t task, const struct policy *policy)
 {
 	const struct task *t = &m->tasks[task];
-	bool user = policy->charge == CHARGE_USER;
-	machine_note(m, task, "%s:%d: %s%s%s; the job re-forms (%s %d of %d)",
-		     m->job->types[t->type].name, t->index,
-		     t->cause.text ? t->cause.text : "failed", policy->why ? ": " : "",
-		     policy->why ? policy->why : "", user ? "retry" : "infrastructure retry",
-		     (user ? m->retries_used : m->infrastructure_retries_used) + 1,
-		     user ? m->job->retry_count : m->job->infrastructure_retry_count);
+	char *price cleanup_free = word_price(m, policy->charge);
+	machine_note(m, task, "%s:%d: %s%s%s; the job re-forms (%s)", m->job->types[t->type].name,
+		     t->index, t->cause.text ? t->cause.text : "failed", policy->why ? ": " : "",
+		     policy->why ? policy->why : "", price);
 	if (t->state == TASK_LOST)
 		machine_let_go(m, task);
 	machine_reform(m, task, policy->charge);
@@ -160,9 +184,9 @@ static void follow_policy(struct machine *m, size_t task, const struct policy *p
 		return;
 	}
 	bool lost = t->state == TASK_LOST;
-	if (lost && charge == CHARGE_INFRASTRUCTURE && can_be_replaced_alone(m, task) &&
-	    machine_can_charge(m, charge)) {
-		replace_charged(m, task);
+	if (lost && (charge == CHARGE_INFRASTRUCTURE || charge == CHARGE_PORT) &&
+	    can_be_replaced_alone(m, task) && machine_can_charge(m, charge)) {
+		replace_charged(m, task, charge);
 		return;
 	}
 	machine_blame(m, (int64_t)task, &t->cause);
@@ -187,8 +211,8 @@ void machine_task_failed(struct machine *m, size_t task)
 	follow_policy(m, task, &policy);
 	if (policy.elsewhere_once) /* which the next judgement takes into account */
 		m->tasks[task].moved = true;
-	if (m->tasks[task].cause.kind == CAUSE_PORT_TAKEN)
-		m->tasks[task].port_missed = true;
+	if (lost_its_port(&m->tasks[task]) && m->tasks[task].ports_lost < PORTS_OF_JOB)
+		m->tasks[task].ports_lost++;
 }
 
 /* ---- the end ------------------------------------------------------------------------------ */

@@ -239,6 +239,8 @@ bool machine_can_charge(const struct machine *m, enum policy_charge charge)
 		return m->retries_used < m->job->retry_count;
 	case CHARGE_INFRASTRUCTURE:
 		return m->infrastructure_retries_used < m->job->infrastructure_retry_count;
+	case CHARGE_PORT:
+		return true;
 	default:
 		return false;
 	}
@@ -248,7 +250,7 @@ void machine_charge(struct machine *m, enum policy_charge charge)
 {
 	if (charge == CHARGE_USER)
 		m->retries_used++;
-	else
+	else if (charge == CHARGE_INFRASTRUCTURE)
 		m->infrastructure_retries_used++;
 	if (m->state == JOB_RUNNING && m->now - m->state_since > GOOD_FORMATION_MS)
 		m->streak = 0;

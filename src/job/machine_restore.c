@@ -130,7 +130,7 @@ static void restore_task(struct machine *m, size_t task, const struct task_view 
 	t->restarts_used = count(row->restarts_used);
 	t->misses = count(row->misses);
 	t->moved = row->moved;
-	t->port_missed = row->port_missed;
+	t->ports_lost = count(row->ports_lost);
 	m->types[t->type].started += t->epoch == m->epoch;
 	if (!row->is_well)
 		cause_copy(&t->cause, &row->cause);

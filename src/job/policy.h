@@ -14,6 +14,7 @@
 enum policy_charge {
 	CHARGE_USER,	       /* tony.am.retry-count */
 	CHARGE_INFRASTRUCTURE, /* tony.am.infrastructure-retry-count */
+	CHARGE_PORT,	       /* nothing: machine_end.c says how often */
 	CHARGE_NEVER,	       /* trying again cannot help: the job fails */
 };
 

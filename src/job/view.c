@@ -256,8 +256,8 @@ static int read_task_members(struct task_view *task, const struct view_record *r
 	task->port = 0;
 	task->ui_port = 0;
 	task->door = 0;
-	task->misses = 0;
-	task->up = task->blames_peer = task->moved = task->port_missed = false;
+	task->misses = task->ports_lost = 0;
+	task->up = task->blames_peer = task->moved = false;
 	task->rejoin = task->restarting = false;
 	task->is_well = !cause;
 	if (read_number(record, "attempt", &task->attempt, err) < 0 ||
@@ -268,10 +268,10 @@ static int read_task_members(struct task_view *task, const struct view_record *r
 	    read_number(record, "ui_port", &task->ui_port, err) < 0 ||
 	    read_number(record, "door", &task->door, err) < 0 ||
 	    read_number(record, "misses", &task->misses, err) < 0 ||
+	    read_number(record, "ports_lost", &task->ports_lost, err) < 0 ||
 	    view_record_read_bool(record, "up", &task->up, err) < 0 ||
 	    view_record_read_bool(record, "blames_peer", &task->blames_peer, err) < 0 ||
 	    view_record_read_bool(record, "moved", &task->moved, err) < 0 ||
-	    view_record_read_bool(record, "port_missed", &task->port_missed, err) < 0 ||
 	    view_record_read_bool(record, "rejoin", &task->rejoin, err) < 0 ||
 	    view_record_read_bool(record, "restarting", &task->restarting, err) < 0 ||
 	    view_record_read_int(record, "pause", 0, INT32_MAX, &pause, err) < 0 ||

@@ -41,9 +41,9 @@ struct task_view {
 	int64_t started_ms, ended_ms; /* of the last process */
 	struct cause cause;	      /* of the last failure, even if it recovered since */
 	bool is_well;		      /* it did */
-	bool blames_peer, moved, port_missed, rejoin, restarting; /* as in struct task */
-	int misses;						  /* as in struct task */
-	int64_t pause_ms;	  /* its own back-off, from state_since_ms on */
+	bool blames_peer, moved, rejoin, restarting; /* as in struct task */
+	int misses, ports_lost;			     /* as in struct task */
+	int64_t pause_ms;			     /* its own back-off, from state_since_ms on */
 	struct program_use use;	  /* of the last process that has ended and of which it is known */
 	struct lost_output lost;  /* of the last container that lost some */
 	char *checkpoint_trouble; /* why they cannot be stored; NULL: they can */

@@ -94,10 +94,16 @@ static void add_head(struct http_request *request, int status, const char *conte
 		add_allow(output, request);
 }
 
+/* A handler may have read it only half, and learn of the answer from whom it asked for something
+ * else: the request is freed once the handler has returned. */
 static void release(struct http_request *request)
 {
+	struct http_server *server = request->connection->server;
+
 	request->connection->request = NULL;
-	http_request_free(request);
+	request->connection = NULL; /* another answer is an error that is seen at once */
+	SLIST_INSERT_HEAD(&server->answered, request, answered_link);
+	event_active(&server->sweep, EV_TIMEOUT, 0);
 }
 
 void http_raw_end(struct http_request *request)

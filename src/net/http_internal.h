@@ -56,7 +56,8 @@ struct http_connection {
 TAILQ_HEAD(http_connection_list, http_connection);
 
 struct http_request {
-	struct http_connection *connection;
+	struct http_connection *connection; /* NULL: it is answered */
+	SLIST_ENTRY(http_request) answered_link;
 	const struct http_route *route;
 	enum http_access access;
 	struct http_head head;
@@ -100,6 +101,9 @@ struct http_server {
 	 * turn, however many there are, and all else that happens is heard in between. */
 	struct http_connection_list streams;
 	struct event turn;
+	/* Requests whose handlers may still read them. */
+	SLIST_HEAD(, http_request) answered;
+	struct event sweep;
 	size_t connection_count;
 	size_t stranger_bytes;
 	bool draining;

@@ -195,6 +195,20 @@ static void on_turn(evutil_socket_t fd, short what, void *data)
 	http_connection_take_turn(first);
 }
 
+static void free_answered(struct http_server *server)
+{
+	while (!SLIST_EMPTY(&server->answered)) {
+		struct http_request *request = SLIST_FIRST(&server->answered);
+		SLIST_REMOVE_HEAD(&server->answered, answered_link);
+		http_request_free(request);
+	}
+}
+
+static void on_sweep(evutil_socket_t fd, short what, void *data)
+{
+	free_answered(data);
+}
+
 static void on_drain_timer(evutil_socket_t fd, short what, void *data)
 {
 	struct http_server *server = data;
@@ -253,6 +267,8 @@ struct http_server *http_server_create(struct event_base *base,
 	for (size_t i = 0; i < HTTP_STANDINGS; i++)
 		TAILQ_INIT(&server->connections[i]);
 	TAILQ_INIT(&server->streams);
+	SLIST_INIT(&server->answered);
+	event_assign(&server->sweep, base, -1, 0, on_sweep, server);
 	event_assign(&server->turn, base, -1, 0, on_turn, server);
 	event_assign(&server->resume, base, -1, 0, on_resume, server);
 	event_assign(&server->patience, base, -1, 0, on_patience_over, server);
@@ -429,7 +445,9 @@ void http_server_destroy(struct http_server *server)
 	event_del(&server->resume);
 	event_del(&server->patience);
 	event_del(&server->turn);
+	event_del(&server->sweep);
 	event_del(&server->drain_timer);
+	free_answered(server);
 	if (server->listener)
 		evconnlistener_free(server->listener);
 	tls_context_destroy(server->tls);

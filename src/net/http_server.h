@@ -7,9 +7,9 @@
  * neither cap connections, nor bound the time of a whole request, nor word its refusals, nor tell
  * at once that the client of a request in progress is gone.
  *
- * Every handler gets a request that it must either answer (once; the pointer is invalid
- * afterwards) or hold and answer later. Nothing here calls back from within a call of the holder
- * into it, http_server_destroy() excepted.
+ * Every handler gets a request that it must either answer (once) or hold and answer later. An
+ * answered request can be read until the handler returns to the loop, and no longer. Nothing here
+ * calls back from within a call of the holder into it, http_server_destroy() excepted.
  */
 #ifndef TONY_NET_HTTP_SERVER_H
 #define TONY_NET_HTTP_SERVER_H

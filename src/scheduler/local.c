@@ -141,17 +141,6 @@ static void on_removed(int fd, short what, void *data)
 	local_pump_soon(data);
 }
 
-static void watch_shared(struct local *local)
-{
-	static const struct timeval second = {.tv_sec = 1};
-	int fd = shared_ledger_watch(local->shared);
-
-	/* A user's watches are counted: without one it is looked at by the clock. */
-	local->removed = event_new(local->base, fd, fd < 0 ? EV_PERSIST : EV_READ | EV_PERSIST,
-				   on_removed, local);
-	event_add(local->removed, fd < 0 ? &second : NULL);
-}
-
 static void stop_watching(struct local *local)
 {
 	if (!local->removed)
@@ -159,6 +148,18 @@ static void stop_watching(struct local *local)
 	if (event_get_fd(local->removed) >= 0)
 		close(event_get_fd(local->removed));
 	event_free(local->removed);
+}
+
+void local_watch_shared(struct local *local)
+{
+	static const struct timeval second = {.tv_sec = 1};
+
+	stop_watching(local);
+	int fd = shared_ledger_watch(local->shared);
+	/* A user's watches are counted: without one it is looked at by the clock. */
+	local->removed = event_new(local->base, fd, fd < 0 ? EV_PERSIST : EV_READ | EV_PERSIST,
+				   on_removed, local);
+	event_add(local->removed, fd < 0 ? &second : NULL);
 }
 
 /* ---- the interface ------------------------------------------------------------------------ */
@@ -203,7 +204,7 @@ static void open_shared(struct local *local)
 		return;
 	}
 	local->shared = shared_ledger_open(directory, local->job->user, local->shared_hold);
-	watch_shared(local);
+	local_watch_shared(local);
 }
 
 static struct scheduler *open_local(const struct scheduler_setup *setup, struct err *err)

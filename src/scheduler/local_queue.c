@@ -109,6 +109,17 @@ static int write_shared(struct local *local, const struct ledger_entry *own, str
 	return local->shared ? shared_ledger_write(local->shared, own, err) : 0;
 }
 
+/* A job that holds something goes on without its entry, and is told. */
+static int renew_shared(struct local *local, const struct ledger_entry *own, struct err *err)
+{
+	if (!local->shared || own->containers > 0)
+		return 0;
+	int result = shared_ledger_renew(local->shared, err);
+	if (result > 0)
+		local_watch_shared(local);
+	return result < 0 ? -1 : 0;
+}
+
 /* Says to all users that the job holds these GPUs, too, and then looks whether they are still free:
  * see shared_ledger.h. 1: they were not; the entry is to be written anew, without them. */
 static int claim(struct local *local, const struct allotment *allotment, const struct ask *ask,
@@ -233,13 +244,19 @@ static char *allocate_what_fits(struct local *local)
 	allotment.others = ledger_others(local->ledger, &allotment.count);
 	own->priority = local->job->priority;
 	count_holdings(local, own);
-	int result = allocate_due(local, &allotment, &fault);
+	int result = renew_shared(local, own, &fault);
+	if (result == 0)
+		result = allocate_due(local, &allotment, &fault);
 	local->contended = result > 0;
 	write_shared(local, own, result < 0 ? NULL : &fault);
 	tell_fault(local, &fault);
 	mem_replace(&local->behind, NULL);
-	if (result < 0)
+	if (result < 0) {
+		/* Those behind this job get meanwhile what it cannot have. */
+		own->ticket = 0;
+		own->wants = (struct share){0};
 		return mem_printf("waits for the ledger of all users: %s", err_message(&fault));
+	}
 	const struct ask *ask = TAILQ_FIRST(&local->asks);
 	bool is_needed = ask && !ask->is_optional;
 	if (is_needed && own->ticket == 0)

@@ -97,7 +97,9 @@ static char *format_since(time_t time_s)
 	struct tm then = {0}, now = {0};
 	char text[64];
 
-	localtime_r(&time_s, &then);
+	/* The file's owner can set its time. */
+	if (time_s > now_s || !localtime_r(&time_s, &then))
+		return mem_strdup("an unknown time");
 	localtime_r(&now_s, &now);
 	bool is_today = then.tm_year == now.tm_year && then.tm_yday == now.tm_yday;
 	strftime(text, sizeof(text), is_today ? "%H:%M" : "%Y-%m-%d %H:%M", &then);

@@ -459,6 +459,35 @@ struct shared_ledger *shared_ledger_open(const char *directory, const char *user
 	return ledger;
 }
 
+/* Removed, by another name, or with another file in its place. */
+static bool is_gone(const struct shared_ledger *ledger)
+{
+	char name[NAME_SIZE];
+	struct stat status, named;
+
+	format_name(&ledger->own, name);
+	char *path cleanup_free = fs_join(ledger->directory, name);
+	return fstat(ledger->fd, &status) < 0 || lstat(path, &named) < 0 ||
+	       named.st_ino != status.st_ino || named.st_dev != status.st_dev;
+}
+
+int shared_ledger_renew(struct shared_ledger *ledger, struct err *err)
+{
+	if (!is_gone(ledger))
+		return 0;
+	int fd cleanup_close = shared_ledger_hold(ledger->directory, err);
+	int flags = fcntl(ledger->fd, F_GETFD);
+
+	if (fd < 0)
+		return -1;
+	if (flags < 0 || dup3(fd, ledger->fd, flags & FD_CLOEXEC ? O_CLOEXEC : 0) < 0)
+		return err_set_errno(err, NO_ENTRY, ledger->directory);
+	ledger->own = find_name(ledger->fd);
+	ledger->sequence = 0;
+	mem_replace(&ledger->written, NULL);
+	return 1;
+}
+
 int shared_ledger_write(struct shared_ledger *ledger, const struct ledger_entry *own,
 			struct err *err)
 {

@@ -55,6 +55,10 @@ struct shared_ledger;
 /* `held` is shared_ledger_hold()'s and stays the caller's; `user`: how the owner is called. */
 struct shared_ledger *shared_ledger_open(const char *directory, const char *user, int held);
 
+/* Makes the own entry again, empty and at the same descriptor, if it is gone: for a job that holds
+ * nothing, as nobody can have taken any of that. 1: that was done; 0: it is there. */
+int shared_ledger_renew(struct shared_ledger *ledger, struct err *err);
+
 /* Says what the own job holds, if that has changed. -1: other users cannot see it; `err` says
  * what they see, and what becomes of the job's GPUs. Says so also when nothing has changed, while
  * the entry's file is removed. */

@@ -209,6 +209,36 @@ def test_a_job_goes_on_without_its_entry_and_says_once_what_that_means(machine):
     assert machine.owner.tony("events", job).stdout.count(told) == 1
 
 
+@pytest.mark.promise("S153")
+def test_the_entry_of_a_job_that_holds_nothing_is_made_again(machine):
+    first = machine.owner.submit(holding(GPUS))
+    machine.owner.wait_task(first, "worker:0")
+    job = machine.stranger.submit(holding(1))
+    waiting(machine.stranger, job)
+    for name in machine.stranger.run("sh", "-c", f"ls {machine.ledger}/{machine.stranger.uid}-*.job").stdout.split():
+        assert machine.stranger.run("sh", "-c", f"rm {name} && : > {name}").returncode == 0
+    machine.owner.tony("kill", first)
+    machine.stranger.wait_task(job, "worker:0")
+    other = machine.owner.submit(holding(GPUS))
+    assert f"1 of 2 GPUs is held by stranger, uid {machine.stranger.uid} ({job}" in waiting(machine.owner, other)
+
+
+@pytest.mark.promise("S154")
+def test_a_job_that_cannot_read_the_ledger_lets_those_behind_it_run(machine):
+    holds = machine.owner.submit(holding(GPUS))
+    machine.owner.wait_task(holds, "worker:0")
+    room = {"tony.local.memory": "128m"}
+    job = machine.stranger.submit(holding(1, **room))
+    waiting(machine.stranger, job)
+    machine.run("chmod", "000", machine.ledger)
+    wait_until(lambda: "waits for the ledger of all users" in waiting(machine.stranger, job), "the job to be told")
+    later = machine.stranger.submit({**ONE, **room, "tony.worker.gpus": 0, "tony.worker.memory": "128m", "tony.worker.command": "true"})
+    assert machine.stranger.wait_end(later)["state"] == "succeeded"
+    machine.run("chmod", "1777", machine.ledger)
+    machine.owner.tony("kill", holds)
+    machine.stranger.wait_task(job, "worker:0")
+
+
 def test_without_the_ledger_it_is_said_once_that_others_are_not_seen(machine):
     nowhere = {"TONY_LEDGER_DIR": str(machine.root / "nowhere")}
     xml = machine.owner.write("tony.xml", machine.xml({**ONE, "tony.worker.instances": 2, "tony.worker.command": "true"}))
@@ -217,3 +247,12 @@ def test_without_the_ledger_it_is_said_once_that_others_are_not_seen(machine):
         assert answer.returncode == 0, answer.stderr
         assert (answer.stdout + answer.stderr).count("jobs of other users are not seen: ") == 1, answer
     assert "install -d -m 1777 -o root" in answer.stderr
+
+
+def test_a_limit_on_processes_that_is_met_is_named_with_its_remedy(machine):
+    """The kernel holds root to none."""
+    xml = machine.owner.write("tony.xml", machine.xml({**ONE, "tony.worker.gpus": 0, "tony.worker.instances": 12,
+                                                       "tony.am.infrastructure-retry-count": 0, "tony.worker.command": "sleep 600"}))
+    answer = machine.owner.run("prlimit", "--nproc=16", machine.bin / "tony", "submit", "--conf_file", xml)
+    assert answer.returncode == 1, answer.stdout + answer.stderr
+    assert "the limit on processes is met; raise it (ulimit -u, or pids.max of the control group)" in answer.stdout + answer.stderr

@@ -11,7 +11,7 @@ import pytest
 from program import PYTHON
 from patience import PATIENCE_S, assert_never, wait_until
 
-from conftest import OWNER, STRANGER
+from conftest import FINAL, OWNER, STRANGER
 
 # Waits for the file go-EPOCH in its owner's home, listens on the port in the variable NAME with an option, says so, and waits
 # for end-EPOCH.
@@ -21,7 +21,7 @@ name, option, home = sys.argv[1:]
 def wait_for(what):
     while not os.path.exists(f"{home}/{what}-{os.environ['TONY_EPOCH']}"):
         time.sleep(0.02)
-print("TB_PORT", os.environ["TB_PORT"], flush=True)
+print("TB_PORT", os.environ.get("TB_PORT"), flush=True)
 wait_for("go")
 listener = socket.socket()
 listener.setsockopt(socket.SOL_SOCKET, getattr(socket, option), 1)
@@ -112,15 +112,66 @@ def test_a_strict_port_is_refused_to_a_stranger(machine, option):
 BOUND_OR_NOT = pytest.mark.parametrize("how", [(), ("127.0.0.1", "SO_REUSEADDR", "lo")], ids=["plain", "bound-to-lo"])
 
 
+# Is safe once a thief has gone round twice; with "serve" it then listens as PyTorch's store does.
+TARGET = """
+import os, socket, sys, time
+home, scans, serves = sys.argv[1], sys.argv[2], sys.argv[3:] == ["serve"] and os.environ["TONY_TASK_INDEX"] == "0"
+def count():
+    with open(scans) as file:
+        return int(file.read())
+begin = count()
+while count() < begin + 2:
+    time.sleep(0.02)
+if serves:
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", int(os.environ["TONY_PORT"])))
+    listener.listen()
+print("safe in", os.environ["TONY_EPOCH"], flush=True)
+while not os.path.exists(f"{home}/end"):
+    time.sleep(0.02)
+"""
+
+
+@pytest.mark.promise("S151", "S152")
+@pytest.mark.parametrize("framework, tasks, serves, is_taken", [
+    ("generic", ["worker"], "", True), ("generic", ["worker"] * 3, "", False), ("generic", ["worker"] * 2, "serve", False),
+    ("mpi", ["launcher", "worker"], "", False), ("pytorch", ["worker"] * 2, "serve", False),
+], ids=["one task", "several tasks", "servers", "mpi", "pytorch"])
+def test_a_thief_of_every_port_costs_no_retry(machine, framework, tasks, serves, is_taken):
+    """A sole task keeps its program; the others find a port that the thief does not get."""
+    owner, folder = machine.owner, machine.root / "thief"
+    machine.run("install", "-d", "-m", "755", "-o", STRANGER, folder)
+    assert machine.stranger.attack("thief", folder)[1] == "began"
+    program = owner.write("target.py", TARGET)
+    keys = {"tony.application.framework": framework, "tony.worker.instances": tasks.count("worker"),
+            "tony.worker.memory": "64m", "tony.am.retry-delay": "1ms", "tony.am.infrastructure-retry-count": 0}
+    keys[f"tony.{tasks[0]}.command"] = f"exec {PYTHON} {program} {owner.home} {folder}/scans {serves}"
+    job = owner.submit(keys)
+
+    def is_safe():
+        status = owner.status(job)
+        assert status["state"] not in FINAL, events(machine, job)
+        stolen = (folder / "stolen").read_text().split()
+        own = [task for task in status["tasks"] if task["task"].startswith(tasks[0])]
+        return all(f"safe in {status['epoch']}\n" in owner.logs(job, task["task"]) for task in own) and \
+            (is_taken or not any(str(task["port"]) in stolen for task in own)) and status
+    status = wait_until(is_safe, "the job to be safe")
+    assert (status["epoch"] == 1) == (is_taken or framework == "mpi"), status
+    owner.write("end", "")
+    end = owner.wait_end(job)
+    assert end["state"] == "succeeded" and (end["infrastructure_retries"], end["retries"]) == (0, 0), end
+
+
 @BOUND_OR_NOT
 @pytest.mark.promise("S37")
 def test_a_stolen_port_is_replaced_and_named(machine, how):
-    job, task = submit(machine, "TONY_PORT")
+    job, task = submit(machine, "TONY_PORT", "SO_REUSEPORT", **{"tony.worker.instances": 2})
     let(machine, 2, "go", "close", "end")
     thief, line = machine.stranger.attack("steal", task["port"], *how)
     assert line == "stolen" and thief.poll() is None
     end = machine.owner.wait_end(job)
-    assert end["state"] == "succeeded" and end["infrastructure_retries"] == 1, end
+    assert end["state"] == "succeeded" and (end["infrastructure_retries"], end["retries"]) == (0, 0), end
     assert f"port {task['port']} was taken by uid {STRANGER}; for a program that" in events(machine, job)
     assert "tony.worker.strict-port=true keeps other users out" in events(machine, job)
     assert machine.owner.task(job, "worker:0")["port"] != task["port"]
@@ -163,7 +214,7 @@ def test_a_port_that_nobody_listens_at_is_replaced_as_well(machine, stays):
         thief.communicate("", PATIENCE_S)
     let(machine, 1, "gone")
     end = machine.owner.wait_end(job)
-    assert end["state"] == "succeeded" and (end["infrastructure_retries"], end["retries"]) == (1, 0), end
+    assert end["state"] == "succeeded" and (end["infrastructure_retries"], end["retries"]) == (0, 0), end
     assert {True: f"port {task['port']} was taken by a socket that does not listen",
             False: f"could not bind its port {task['port']}"}[stays] in events(machine, job)
     assert "hold-port" not in events(machine, job)

@@ -96,6 +96,18 @@ static void check_request(struct sim *sim, const struct action *action)
 		sim_break(sim, "a container is asked for while the task holds another");
 }
 
+/* Re-formations are paid with these: retries, and ports that others had. */
+int check_charges(const struct sim *sim)
+{
+	struct machine_status status;
+
+	machine_status(sim->machine, &status);
+	int charges = status.retries_used + status.infrastructure_retries_used;
+	for (size_t i = 0; i < machine_task_count(sim->machine); i++)
+		charges += machine_task(sim->machine, i)->ports_lost;
+	return charges;
+}
+
 /* The AM that follows does not know all that this one has done. */
 void check_forget(struct sim *sim)
 {
@@ -104,7 +116,7 @@ void check_forget(struct sim *sim)
 	machine_status(sim->machine, &status);
 	sim->job_state = status.state;
 	sim->known_epoch = status.epoch;
-	sim->known_charges = status.retries_used + status.infrastructure_retries_used;
+	sim->known_charges = check_charges(sim);
 	if (status.state < JOB_FINISHING)
 		sim->kill_delivered = false;
 	for (size_t i = 0; i < machine_task_count(sim->machine); i++) {
@@ -364,8 +376,7 @@ static void check_budgets(struct sim *sim)
 		sim_break(sim, "more retries than retry-count");
 	if (status.infrastructure_retries_used > sim->job->infrastructure_retry_count)
 		sim_break(sim, "more infrastructure retries than their count");
-	if (status.epoch > 1 + status.retries_used + status.infrastructure_retries_used &&
-	    !elastic_any(sim->job) && sim->losses == 0)
+	if (status.epoch > 1 + check_charges(sim) && !elastic_any(sim->job) && sim->losses == 0)
 		sim_break(sim, "a re-formation that nobody paid for");
 	check_repair(sim, &status);
 	for (int i = 0; i < TASK_STATE_COUNT; i++)

@@ -99,7 +99,7 @@ static void compare_task(struct sim *sim, const struct side *before, const struc
 	differ_in(ui_port);
 	differ_in(misses);
 	differ_in(moved);
-	differ_in(port_missed);
+	differ_in(ports_lost);
 	differ(sim, "ask_not_before", time_left(sim, before, a->ask_not_before),
 	       time_left(sim, after, b->ask_not_before));
 	differ_in(rejoin);

@@ -157,7 +157,7 @@ static bool too_few_stay(const struct sim *sim)
 
 void elastic_check_anew(struct sim *sim, const struct machine_status *status)
 {
-	int charges = status->retries_used + status->infrastructure_retries_used;
+	int charges = check_charges(sim);
 	int epochs = status->epoch - sim->known_epoch;
 
 	bool is_free = epochs > charges - sim->known_charges;

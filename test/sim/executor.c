@@ -1,4 +1,5 @@
 /* What executors do: as docs/rest.md says it. */
+#include "base/mem.h"
 #include "world.h"
 
 /* One request at a time: the next message makes an answer to the last one worthless. */
@@ -110,7 +111,8 @@ static int64_t draw_end(struct sim *sim, enum job_role role, struct cause_brief 
 
 	*end = (struct cause_brief){0};
 	if (world_chance(sim, sim->weather.failing_process / (tracked ? 1 : 4))) {
-		*end = world_new_failure(sim, kinds[world_between(sim, 0, 5)]);
+		*end = world_new_failure(sim,
+					 kinds[world_between(sim, 0, array_length(kinds) - 1)]);
 		end->exit_code = end->kind == CAUSE_EXIT ? (int)world_between(sim, 1, 255) : 0;
 		end->signal = end->kind == CAUSE_SIGNAL ? (int)world_between(sim, 1, 64) : 0;
 		return world_between(sim, 0, 60000);

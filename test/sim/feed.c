@@ -162,11 +162,6 @@ static struct machine_status status_of(const struct sim *sim)
 	return status;
 }
 
-static int count_charges(const struct machine_status *status)
-{
-	return status->retries_used + status->infrastructure_retries_used;
-}
-
 bool sim_feed(struct sim *sim, const struct feed *feed)
 {
 	bool whole = feed->stale || feed->repeated || sim->events % 64 == 0;
@@ -174,12 +169,12 @@ bool sim_feed(struct sim *sim, const struct feed *feed)
 	enum task_state before = machine_task(sim->machine, feed->event.task)->state;
 	bool is_free = elastic_is_free_loss(sim, &feed->event);
 	const struct machine_status present = status_of(sim);
+	int charges = check_charges(sim);
 
 	sim->events++;
 	action_list_clear(&sim->actions);
 	bool accepted = handle(sim, feed);
-	const struct machine_status after = status_of(sim);
-	if (is_free && count_charges(&after) != count_charges(&present))
+	if (is_free && check_charges(sim) != charges)
 		sim_break(sim, "the job pays for a loss that it can bear");
 	check_blame(sim, present.retries_used);
 	if (sim->now >= sim->outage_until && random_chance(&sim->random, sim->weather.outage))

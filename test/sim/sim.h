@@ -239,6 +239,7 @@ void check_all(struct sim *sim);
 void check_end(struct sim *sim);
 uint64_t check_digest(const struct sim *sim);
 void check_forget(struct sim *sim); /* what the restored machine does not know */
+int check_charges(const struct sim *sim);
 
 bool check_is_finished_stage(const struct sim *sim, size_t type); /* others waited for it */
 

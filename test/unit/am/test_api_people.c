@@ -43,6 +43,30 @@ static void expect_status(struct api_bed *bed, int status, const char *method, c
 	reply_finish(&reply);
 }
 
+/* promise: S150 */
+static void test_every_route_of_a_task_that_is_not_there(void **state)
+{
+	static const struct {
+		const char *method, *path;
+	} routes[] = {
+		{"POST", "/v1/tasks/none:0/beat"},
+		{"POST", "/v1/tasks/none:0/register"},
+		{"POST", "/v1/tasks/none:0/exit"},
+		{"GET", "/v1/tasks/none:0"},
+		{"GET", "/v1/tasks/none:0/attempts"},
+		{"GET", "/v1/tasks/none:0/logs"},
+		{"GET", "/v1/tasks/none:0/logs/stdout"},
+		{"POST", "/v1/tasks/none:0/logs/stdout"},
+		{"POST", "/v1/tasks/none:0/restart"},
+		{"POST", "/v1/tasks/none:0/exec"},
+		{"POST", "/v1/tasks/none:0/port-forward?port=80"},
+		{"POST", "/v1/tasks/none:0/exec/abcd"},
+	};
+
+	for (size_t i = 0; i < array_length(routes); i++)
+		expect_status(*state, 404, routes[i].method, routes[i].path, NULL);
+}
+
 static void expect_text(struct api_bed *bed, const char *path, const char *text)
 {
 	struct reply reply;
@@ -848,6 +872,7 @@ static void test_looker_is_left_waiting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		on_bed(test_every_route_of_a_task_that_is_not_there),
 		on_bed(test_job_and_tasks),
 		cmocka_unit_test(test_long_list_may_be_left),
 		cmocka_unit_test(test_long_journal_keeps_only_lookers_waiting),

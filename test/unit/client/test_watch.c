@@ -120,6 +120,21 @@ static void failure_names_cause_remedy_and_log(void **state)
 	assert_text_has(text, "tony logs tony-1 --task worker:1\n");
 }
 
+static void a_remedy_names_the_type_wherever_it_has_to(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->view->state = JOB_FAILED;
+	scene->view->cause_task = 1;
+	for (int kind = CAUSE_NONE + 1; kind < CAUSE_KIND_COUNT; kind++) {
+		scene->view->cause.kind = (enum cause_kind)kind;
+		assert_null(strstr(conclude(scene), "{type}"));
+	}
+	scene->view->cause.kind = CAUSE_PORT_STOLEN;
+	assert_text_has(conclude(scene), "tony.worker.listener-uids names");
+	assert_text_has(conclude(scene), "tony.worker.strict-port=true keeps");
+}
+
 static void room_is_made_before_a_job_goes_on_from_its_checkpoints(void **state)
 {
 	struct scene *scene = *state;
@@ -290,6 +305,7 @@ int main(void)
 		TEST(success_names_the_logs),
 		TEST(it_is_told_where_programs_ran),
 		TEST(failure_names_cause_remedy_and_log),
+		TEST(a_remedy_names_the_type_wherever_it_has_to),
 		TEST(room_is_made_before_a_job_goes_on_from_its_checkpoints),
 		TEST(output_that_was_shown_is_not_told_again),
 		TEST(the_worst_that_is_to_be_advised_is_told),

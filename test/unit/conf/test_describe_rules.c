@@ -330,12 +330,15 @@ static void test_strict_ports_follow_the_framework(void **state)
 	} rows[] = {
 		{"tensorflow", "worker", true}, {"tensorflow", "tensorboard", false},
 		{"jax", "worker", true},	{"mpi", "worker", true},
-		{"xgboost", "tracker", true},	{"xgboost", "worker", false},
-		{"dask", "worker", true},	{"dask", "scheduler", false},
-		{"ray", "worker", true},	{"ray", "head", false},
-		{"pytorch", "worker", false},	{"torchrun", "worker", false},
-		{"lightgbm", "worker", false},	{"mxnet", "worker", false},
-		{"horovod", "worker", false},	{"generic", "worker", false},
+		{"mpi", "launcher", true},	{"xgboost", "tracker", true},
+		{"xgboost", "worker", true},	{"dask", "worker", true},
+		{"dask", "driver", true},	{"dask", "scheduler", false},
+		{"ray", "worker", true},	{"ray", "driver", true},
+		{"ray", "head", false},		{"pytorch", "worker", false},
+		{"torchrun", "worker", false},	{"lightgbm", "worker", false},
+		{"mxnet", "worker", true},	{"mxnet", "server", true},
+		{"mxnet", "scheduler", false},	{"horovod", "worker", true},
+		{"generic", "worker", false},
 	};
 
 	for (size_t i = 0; i < array_length(rows); i++) {

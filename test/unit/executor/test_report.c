@@ -261,7 +261,7 @@ static enum cause_kind kind_for(int status, bool held, const char *text)
 	struct bed bed;
 
 	init(&bed, status, text);
-	bed.type.hold_port = held;
+	bed.report.port_guard = held ? PORT_SHARED : PORT_OPEN;
 	report_cause(&bed.report, &bed.cause);
 	enum cause_kind kind = bed.cause.kind;
 	if (kind == CAUSE_PORT_TAKEN) {
@@ -305,13 +305,14 @@ static void a_taken_port_is_recognised(void **state)
 	assert_int_equal(kind_for(EXITED(0), false, python), CAUSE_NONE);
 }
 
-static void assert_port_advice(bool is_strict, const char *theft, enum cause_kind kind,
-			       const char *advice, const char *no_advice)
+static void assert_port_advice(bool is_strict, enum port_guard guard, const char *theft,
+			       enum cause_kind kind, const char *advice, const char *no_advice)
 {
 	struct bed bed;
 
 	init(&bed, EXITED(1), "OSError: [Errno 98] Address already in use\n");
 	bed.type.strict_port = is_strict;
+	bed.report.port_guard = guard;
 	bed.report.theft = theft;
 	report_cause(&bed.report, &bed.cause);
 	assert_int_equal(bed.cause.kind, kind);
@@ -323,9 +324,14 @@ static void assert_port_advice(bool is_strict, const char *theft, enum cause_kin
 static void the_advice_for_a_taken_port_is_the_right_one(void **state)
 {
 	/* Whether it sets no option, or was too late, is not known. */
-	assert_port_advice(false, NULL, CAUSE_PORT_TAKEN, "nobody else has it now", "-port=");
-	assert_port_advice(true, NULL, CAUSE_PORT_TAKEN, "strict-port=false", "hold-port");
-	assert_port_advice(false, "port 40001 was taken by uid 1002", CAUSE_PORT_STOLEN,
+	assert_port_advice(false, PORT_SHARED, NULL, CAUSE_PORT_TAKEN, "nobody else has it now",
+			   "-port=");
+	assert_port_advice(true, PORT_STRICT, NULL, CAUSE_PORT_TAKEN, "strict-port=false",
+			   "hold-port");
+	assert_port_advice(false, PORT_STRICT, NULL, CAUSE_PORT_TAKEN, "the next one is not held",
+			   "-port=");
+	assert_port_advice(false, PORT_SHARED, "port 40001 was taken by uid 1002",
+			   CAUSE_PORT_STOLEN,
 			   "exited with code 1; port 40001 was taken by uid 1002", "-port=");
 }
 

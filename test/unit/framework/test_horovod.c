@@ -129,8 +129,9 @@ static void defaults_keep_the_driver_from_being_waited_for(void **state)
 
 	str_list_add(&types, "worker");
 	framework_find("horovod")->defaults(&shape, &pairs);
-	assert_int_equal(pairs.count, 1);
+	assert_int_equal(pairs.count, 2);
 	assert_string_equal(pairs.items[0], "tony.application.fail-on-worker-failure-enabled=true");
+	assert_string_equal(pairs.items[1], "tony.worker.strict-port=true");
 	str_list_add(&types, "driver");
 	framework_find("horovod")->defaults(&shape, &pairs);
 	assert_true(str_list_has(&pairs, "tony.application.untracked.jobtypes=driver"));

@@ -390,7 +390,43 @@ static void what_cannot_help_is_not_tried_again(void **state)
 
 static const struct cause port_taken = {.kind = CAUSE_PORT_TAKEN, .exit_code = 1};
 
-static void a_held_port_that_was_taken_is_the_programs_fault_the_second_time(void **state)
+static const struct cause port_stolen = {.kind = CAUSE_PORT_STOLEN};
+
+static void form_again(struct bed *bed, int workers)
+{
+	for (int i = 0; i < workers; i++) {
+		char *name cleanup_free = mem_printf("worker:%d", i);
+		bed_register(bed, name);
+	}
+	bed_pass(bed, 1000);
+	assert_int_equal(bed_status(bed).state, JOB_RUNNING);
+}
+
+/* promise: S152 */
+static void a_port_that_another_user_has_costs_no_retry_twice(void **state)
+{
+	struct bed *bed = running("worker=2", 0, 1);
+
+	bed_type(bed, "worker")->hold_port = true;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	for (int i = 0; i < 2; i++) {
+		exit_with(bed, "worker:0", &port_stolen);
+		assert_true(notes(bed, "the job re-forms (with other ports; no retry is spent)"));
+		assert_false(bed_acted(bed, ACTION_AVOID, "worker:0"));
+		assert_false(bed_acted(bed, ACTION_RELEASE, "worker:0"));
+		form_again(bed, 2);
+	}
+	assert_int_equal(bed_status(bed).infrastructure_retries_used, 0);
+	exit_with(bed, "worker:0", &port_stolen);
+	assert_true(notes(bed, "infrastructure retry 1 of 1"));
+	assert_true(bed_acted(bed, ACTION_AVOID, "worker:0"));
+	assert_int_equal(bed_status(bed).infrastructure_retries_used, 1);
+	bed_destroy(bed);
+}
+
+/* promise: S152 */
+static void so_does_a_held_port_that_the_program_cannot_bind(void **state)
 {
 	struct bed *bed = running("worker=2", 1, 3);
 
@@ -398,15 +434,49 @@ static void a_held_port_that_was_taken_is_the_programs_fault_the_second_time(voi
 	bed_type(bed, "worker")->hold_port = true;
 	bed_submit(bed);
 	bed_bring_up(bed, "worker");
+	for (int i = 0; i < 2; i++) {
+		exit_with(bed, "worker:0", &port_taken);
+		assert_true(notes(bed, "somebody may have been faster there; the job re-forms "
+				       "(with other ports; no retry is spent)"));
+		form_again(bed, 2);
+	}
 	exit_with(bed, "worker:0", &port_taken);
-	assert_true(notes(bed, "somebody may have been faster there; the job re-forms "
-			       "(infrastructure retry 1 of 3)"));
-	bed_register(bed, "worker:0");
-	bed_register(bed, "worker:1");
-	bed_pass(bed, 1000);
-	exit_with(bed, "worker:1", &port_taken);
-	assert_int_equal(bed_status(bed).infrastructure_retries_used, 1);
+	assert_int_equal(bed_status(bed).infrastructure_retries_used, 0);
 	assert_int_equal(bed_status(bed).retries_used, 1);
+	bed_destroy(bed);
+}
+
+/* promise: S152 */
+static void a_jobs_ports_are_replaced_for_nothing_ten_times(void **state)
+{
+	struct bed *bed = running("worker=6", 0, 1);
+
+	bed_type(bed, "worker")->hold_port = true;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	for (int i = 0; i < 10; i++) {
+		char *name cleanup_free = mem_printf("worker:%d", i / 2);
+		exit_with(bed, name, &port_stolen);
+		assert_int_equal(bed_status(bed).infrastructure_retries_used, 0);
+		form_again(bed, 6);
+	}
+	exit_with(bed, "worker:5", &port_stolen);
+	assert_int_equal(bed_status(bed).infrastructure_retries_used, 1);
+	bed_destroy(bed);
+}
+
+static void tasks_without_a_gang_get_another_container_for_a_stolen_port(void **state)
+{
+	struct bed *bed = running("worker=2", 0, 1);
+
+	bed->job->mode = JOB_MODE_FCFS;
+	bed_type(bed, "worker")->hold_port = true;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	exit_with(bed, "worker:0", &port_stolen);
+	assert_true(bed_acted(bed, ACTION_RELEASE, "worker:0"));
+	assert_int_equal(bed_look(bed, "worker:1")->state, TASK_RUNNING);
+	assert_int_equal(bed_status(bed).infrastructure_retries_used, 0);
 	bed_destroy(bed);
 }
 
@@ -592,7 +662,10 @@ int main(void)
 		cmocka_unit_test(a_full_store_fails_the_job_on_any_machine),
 		cmocka_unit_test(a_rule_of_the_users_tries_again_on_a_full_disk),
 		cmocka_unit_test(what_cannot_help_is_not_tried_again),
-		cmocka_unit_test(a_held_port_that_was_taken_is_the_programs_fault_the_second_time),
+		cmocka_unit_test(a_port_that_another_user_has_costs_no_retry_twice),
+		cmocka_unit_test(so_does_a_held_port_that_the_program_cannot_bind),
+		cmocka_unit_test(a_jobs_ports_are_replaced_for_nothing_ten_times),
+		cmocka_unit_test(tasks_without_a_gang_get_another_container_for_a_stolen_port),
 		cmocka_unit_test(only_a_watched_port_can_have_been_stolen),
 		cmocka_unit_test(with_the_machine_that_is_to_blame_goes_the_container),
 		cmocka_unit_test(a_machine_is_blamed_on_the_last_try_as_well),

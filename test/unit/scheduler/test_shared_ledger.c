@@ -316,6 +316,42 @@ static void an_entry_that_is_gone_is_an_error(void **state)
 	ledger_entry_finish(&own);
 }
 
+/* promise: S153 */
+static void an_entry_that_is_gone_is_made_again_for_a_job_that_holds_nothing(void **state)
+{
+	struct neighbours neighbours cleanup_neighbours = {0};
+	struct ledger_entry own = {0};
+	struct err err = {0};
+	int held;
+
+	fill(&own, "a", "0", 64);
+	struct shared_ledger *ledger = open_with(folder(state), &held);
+	assert_int_equal(shared_ledger_renew(ledger, &err), 0);
+	remove_all(state);
+	assert_int_equal(shared_ledger_renew(ledger, &err), 1);
+	assert_int_equal(shared_ledger_renew(ledger, &err), 0);
+	assert_success(shared_ledger_write(ledger, &own, &err), &err);
+	assert_success(shared_ledger_read(ledger, NULL, 0, 0, &neighbours, &err), &err);
+	assert_success(shared_ledger_look(folder(state), NULL, 0, 0, &neighbours, &err), &err);
+	assert_int_equal(neighbours.count, 1);
+	shared_ledger_close(ledger);
+	close(held);
+	ledger_entry_finish(&own);
+}
+
+static void a_time_that_its_owner_set_is_not_told(void **state)
+{
+	const time_t times[] = {time(NULL) + 3600, INT64_MAX, INT64_MIN};
+
+	for (size_t i = 0; i < array_length(times); i++) {
+		struct ledger_entry entry = {0};
+		struct neighbour made = neighbour_make(1, "-", times[i], &entry);
+		struct neighbours all cleanup_neighbours = {mem_alloc(sizeof(made)), 1};
+		all.items[0] = made;
+		assert_string_equal(made.since, "an unknown time");
+	}
+}
+
 /* A limit of the process stands for a full disk. */
 static void limit_files(rlim_t size)
 {
@@ -532,6 +568,8 @@ int main(void)
 		scratch_test(foreign_files_do_no_harm),
 		scratch_test(a_flood_of_files_costs_little_and_hides_nobody),
 		scratch_test(an_entry_that_is_gone_is_an_error),
+		scratch_test(an_entry_that_is_gone_is_made_again_for_a_job_that_holds_nothing),
+		cmocka_unit_test(a_time_that_its_owner_set_is_not_told),
 		scratch_test(others_see_the_last_entry_that_could_be_written),
 		scratch_test(the_folder_has_to_be_sticky),
 		cmocka_unit_test(holders_are_told_by_name),
