@@ -39,19 +39,23 @@ static int find_history(struct history_store *store, const char *id,
 			struct err *err)
 {
 	int64_t started_ms = report ? report->starttime : 0;
+	const char *user = yarn_user_of(report);
 	struct history_days days = yarn_id_days(id);
 
 	for (int back = 0; started_ms > 0 && back < 2; back++) {
 		char *path cleanup_free = history_path(started_ms - back * HISTORY_DAY_MS, id);
 		if (history_store_record(store, path, NULL, record, NULL) < 0)
 			continue;
-		int fd cleanup_close = history_store_open_file(store, record, HISTORY_SUMMARY,
-							       HISTORY_SUMMARY_CAP, NULL);
+		int fd cleanup_close =
+			!user || str_equal(record->user, user)
+				? history_store_open_file(store, record, HISTORY_SUMMARY,
+							  HISTORY_SUMMARY_CAP, NULL)
+				: -1;
 		if (fd >= 0)
 			return 0;
 		history_record_finish(record);
 	}
-	return history_store_find(store, id, &days, yarn_user_of(report), record, err);
+	return history_store_find(store, id, &days, user, record, err);
 }
 
 /* `user`: that of the job; NULL: the ResourceManager does not know it any more. */

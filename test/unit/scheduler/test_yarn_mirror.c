@@ -273,8 +273,12 @@ static Hadoop__ApplicationReportProto running(const char *user)
 /* promise: S44 */
 static void a_job_is_not_described_by_another_users_entry(void **state)
 {
-	struct content content cleanup_content = forged_description();
-	const struct web_step steps[] = {PUBLISHED_BY("mallory", content)};
+	const struct web_step steps[] = {
+		{"/j/job.json?op=OPEN", MISSING},
+		ENTRY_OF("mallory"),
+		NOT_PUBLISHED, /* on the day before */
+		NO_DAYS,
+	};
 	Hadoop__ApplicationReportProto report = running("alice");
 	char *mirror cleanup_free = settle(state, steps, array_length(steps), NULL, &report, -1);
 	char *path cleanup_free = fs_join(mirror, "job.json");
