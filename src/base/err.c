@@ -64,6 +64,16 @@ int err_set_errno(struct err *err, const char *format, ...)
 	return -1;
 }
 
+int err_set_fork(struct err *err, const char *what)
+{
+	if (errno != EAGAIN)
+		return err_set_errno(err, "%s", what);
+	return err_set(err, ERR_FAILED,
+		       "%s: %s: the limit on processes is met; raise it (ulimit -u, or pids.max of "
+		       "the control group), or ask for fewer tasks",
+		       what, strerror(EAGAIN));
+}
+
 bool err_is_silence(const struct err *err)
 {
 	return err->kind == ERR_UNREACHABLE || err->kind == ERR_INTERRUPTED;

@@ -46,6 +46,9 @@ int err_set(struct err *err, enum err_kind kind, const char *format, ...)
  * EPERM and EROFS ERR_DENIED, ENOSPC ERR_NO_SPACE, EDQUOT ERR_QUOTA, all else ERR_IO. */
 int err_set_errno(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same of a fork() that failed: a limit on processes is named with its remedy. */
+int err_set_fork(struct err *err, const char *what);
+
 /* Nobody answered, or a signal cut the wait: what was asked is not known. */
 bool err_is_silence(const struct err *err);
 

@@ -110,7 +110,7 @@ int guard_fork(struct guard *guard, struct err *err)
 		return err_set_errno(err, "cannot make a pipe");
 	pid_t guardian = getpid(), worker = fork();
 	if (worker < 0) {
-		err_set_errno(err, "cannot start the supervising process");
+		err_set_fork(err, "cannot start the supervising process");
 		close(lifeline[1]);
 	}
 	close(lifeline[worker == 0]);

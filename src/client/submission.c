@@ -297,7 +297,7 @@ static int describe(const struct submission_options *chosen, const struct str_li
 	if (array->id || chosen->job.is_told)
 		return 0;
 	if (description->found_file && !chosen->json)
-		fprintf(stderr, "tony: configuration: ./%s\n", description->found_file);
+		report_note("configuration: ./%s", description->found_file);
 	if (!chosen->repeat)
 		tell_framework(description);
 	tell_scheduler(description);

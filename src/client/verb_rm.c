@@ -78,16 +78,6 @@ static int check_trial(const struct clearing *clearing, const struct job *job, s
 		       (long long)job->trial, job->sweep, job->sweep);
 }
 
-/* "0 jobs removed" would tell no reason. */
-static int tell_others(const struct clearing *clearing, const char *id, struct err *err)
-{
-	const struct removal *removal = &clearing->removal;
-
-	return removal->removed.count > 0 || !removal->is_others
-		       ? 0
-		       : err_set(err, ERR_DENIED, "%s stays: %s", id, removal->stays.items[0]);
-}
-
 /* The engine of this machine that has a folder of this name; NULL: none. */
 static const struct scheduler_client_ops *find_folder(const char *id)
 {
@@ -117,18 +107,21 @@ static int remove_opened(struct clearing *clearing, const char *name, struct err
 {
 	struct opened opened cleanup_opened = {0};
 
-	if (opened_find(&opened, name, err) < 0)
+	if (opened_find_any(&opened, name, err) < 0)
 		return err->kind == ERR_NOT_FOUND ? remove_rest(clearing, name, err)
 						  : remove_damaged(clearing, name, err);
+	if (opened_is_others(&opened))
+		return err_set(err, ERR_DENIED, "%s stays: it is %s's", opened.id,
+			       opened.door.user);
 	if (!opened.view->is_final)
 		return removal_refuse_live(opened.id, err);
 	if (check_trial(clearing, opened.job, err) < 0)
 		return -1;
 	if (job_is_sweep(opened.job) && remove_trials(clearing, &opened, err) < 0)
 		return -1;
-	return clearing_remove(clearing, opened.ops, opened.id, opened.job, err) < 0
-		       ? -1
-		       : tell_others(clearing, opened.id, err);
+	/* Where else it may have a history, a record in doubt does not say. */
+	return clearing_remove(clearing, opened.ops, opened.id,
+			       opened.door.doubt ? NULL : opened.job, err);
 }
 
 static int remove_one(void *data, const char *name, struct err *err)

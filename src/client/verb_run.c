@@ -78,7 +78,7 @@ static int run_pipeline(void *data, const struct verb_call *call, struct err *er
 	if (check_options(chosen, call, err) < 0 || pipeline_read(named, &run.pipeline, err) < 0)
 		return -1;
 	if (!named && !chosen->json)
-		fputs("tony: configuration: ./" PIPELINE_FILE "\n", stderr);
+		report_note("configuration: ./%s", PIPELINE_FILE);
 	run.nodes = mem_alloc_array(run.pipeline.count, sizeof(*run.nodes));
 	if (pipeline_plan(&run, err) < 0)
 		return -1;

@@ -178,16 +178,6 @@ static _Noreturn void sweep(const char *mark, pid_t executor, const char *cgroup
 
 /* ---- in the AM ---------------------------------------------------------------------------- */
 
-static int set_fork_error(struct err *err)
-{
-	if (errno != EAGAIN)
-		return err_set_errno(err, "fork");
-	return err_set(err, ERR_FAILED,
-		       "fork: %s: the limit on processes is met; raise it (ulimit -u, or pids.max "
-		       "of the control group), or ask for fewer tasks",
-		       strerror(EAGAIN));
-}
-
 pid_t launch_start(const struct launch *launch, struct err *err)
 {
 	char *work cleanup_free = fs_join(launch->dir, "work");
@@ -203,7 +193,7 @@ pid_t launch_start(const struct launch *launch, struct err *err)
 	pid_t pid = cgroup_fork(launch->cgroup, &is_limited);
 	if (pid == 0)
 		become_executor(launch, work, input, output, is_limited);
-	return pid < 0 ? set_fork_error(err) : pid;
+	return pid < 0 ? err_set_fork(err, "fork") : pid;
 }
 
 pid_t launch_sweep(const char *mark, pid_t executor, const char *cgroup, int ledger,
@@ -213,5 +203,5 @@ pid_t launch_sweep(const char *mark, pid_t executor, const char *cgroup, int led
 
 	if (pid == 0)
 		sweep(mark, executor, cgroup, ledger, shared_ledger);
-	return pid < 0 ? set_fork_error(err) : pid;
+	return pid < 0 ? err_set_fork(err, "fork") : pid;
 }

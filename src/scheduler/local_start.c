@@ -95,7 +95,7 @@ static pid_t start(const char *agent, const char *job_id, const char *job_dir,
 	pid_t pid = fork();
 	if (pid == 0)
 		become_am(agent, job_id, job_dir, output, signs);
-	return pid < 0 ? err_set_errno(err, "fork") : pid;
+	return pid < 0 ? err_set_fork(err, "fork") : pid;
 }
 
 /* ---- until it listens --------------------------------------------------------------------- */

@@ -24,7 +24,6 @@ void removal_begin(struct removal *removal)
 	str_list_finish(&removal->removed);
 	str_list_finish(&removal->stays);
 	removal->bytes = 0;
-	removal->is_others = false;
 	removal->is_last_word = false;
 }
 

@@ -26,7 +26,6 @@ struct removal {
 	int64_t bytes;		 /* of regular files */
 	struct str_list removed; /* paths and URLs */
 	struct str_list stays;	 /* "PATH: why it is not removed" */
-	bool is_others;		 /* something of it stays as another user's */
 	bool is_last_word;	 /* it is refused, since nothing but its folder tells of it */
 
 	/* Of all of them. */

@@ -80,7 +80,6 @@ static int remove_entry(struct history_store *store, const char *path, struct re
 		return -1;
 	if (!is_own(store, path, user, own)) {
 		str_list_add_format(&removal->stays, "%s: it is %s's", shown, user);
-		removal->is_others = true;
 		return 0;
 	}
 	spare_remote(store, path, removal);

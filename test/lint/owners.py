@@ -22,6 +22,7 @@ SHOWS = {
     "src/client/verb_events.c": "prints the journal",
     "src/client/verb_logs.c": "prints output",
     "src/client/verb_metrics.c": "prints curves",
+    "src/client/verb_rm.c": "removes none but this user's, whatever the record says",
     "src/client/verb_status.c": "prints the state",
     "src/client/verb_top.c": "draws the state",
     "src/client/completion_words.c": "completes names of tasks",

@@ -121,8 +121,7 @@ def test_an_entry_that_the_days_owner_renames_is_no_leftover(machine, store, rem
 def test_rm_says_whose_a_job_is(machine, store):
     foreign = publish(machine.stranger, store)
     answer = machine.owner.tony("rm", foreign)
-    assert answer.returncode == 6 and f"{foreign} stays: " in answer.stderr, answer.stdout + answer.stderr
-    assert re.search(r": it is \S+'s", answer.stderr)
+    assert answer.returncode == 6 and f"{foreign} stays: it is " in answer.stderr, answer
 
 
 def test_check_names_the_user_who_owns_a_day(machine, store):
