@@ -12,8 +12,7 @@ static json_t *job_json(const struct job_summary *job)
 	json_set_text(object, "id", job->id);
 	json_set_text(object, "name", job->name);
 	json_set_text(object, "user", job->user);
-	json_object_set_new(object, "own",
-			    json_boolean(job_stores_is_own(job) && !job->is_claimed));
+	json_object_set_new(object, "own", json_boolean(!job->is_others && !job->is_claimed));
 	json_set_text(object, "framework", job->framework);
 	json_set_text(object, "scheduler", job->scheduler);
 	json_set_text(object, "queue", job->queue);
@@ -56,7 +55,7 @@ static void add_details(struct report_table *table, const struct job_summary *jo
 static bool has_others(const struct job_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
-		if (!job_stores_is_own(&list->items[i]))
+		if (list->items[i].is_others)
 			return true;
 	return false;
 }

@@ -335,7 +335,9 @@ int results_conclude(const struct opened *opened, int code)
 	const struct job *job = job_of(opened);
 	struct err err cleanup_err = {0};
 
-	if (!opened->view->is_final || !job->results_dir || is_at_home(job))
+	/* To which place files go here another user does not say. */
+	if (!opened->view->is_final || !job->results_dir || is_at_home(job) || opened->door.doubt ||
+	    opened_is_others(opened))
 		return code;
 	int result = results_bring(opened, job->results_dir, &err);
 	if (result == 0) {

@@ -272,8 +272,7 @@ const struct scheduler_client_ops *schedulers_find(const char *id, struct job_do
 
 static bool is_of(const struct job_door *door, const char *user)
 {
-	return door->user ? str_equal(door->user, user)
-			  : job_stores_is_own(&(struct job_summary){.user = (char *)user});
+	return door->user ? str_equal(door->user, user) : job_stores_is_own(user);
 }
 
 const struct scheduler_client_ops *schedulers_find_of(const char *id, const char *user,
@@ -282,6 +281,10 @@ const struct scheduler_client_ops *schedulers_find_of(const char *id, const char
 {
 	struct finding found = {0};
 
+	if (!id) {
+		err_set(err, ERR_USAGE, "--of %s: name the job", user);
+		return NULL;
+	}
 	found.ops = schedulers_find_any(id, &found.door, &found.id, err);
 	if (!found.ops)
 		return NULL;

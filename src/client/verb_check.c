@@ -111,7 +111,8 @@ static void print_rows(const struct preflight *preflight)
 		const struct preflight_row *row = &preflight->rows[i];
 		bool ok = row->problem == ERR_NONE;
 		const char *word = !ok ? "problem" : row->warns ? "warning" : "ok";
-		fprintf(ok ? stdout : stderr, "%-8s %s: %s\n", word, row->check, row->text);
+		char *text cleanup_free = report_clean(row->text);
+		fprintf(ok ? stdout : stderr, "%-8s %s: %s\n", word, row->check, text);
 	}
 }
 

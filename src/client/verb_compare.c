@@ -145,7 +145,7 @@ static int print_comparison(void *data, const struct verb_call *call, struct err
 		report_json(json_incref(comparison));
 	} else if (chosen->csv) {
 		comparison_to_csv(comparison, &csv);
-		fputs(str_text(&csv), stdout);
+		report_text(str_text(&csv));
 	} else {
 		print_table(comparison, chosen->all);
 	}

@@ -61,10 +61,13 @@ static void print_json(const struct ended_jobs *jobs)
 /* Whose each job is, is said unless all are this user's. */
 static bool has_others(const struct ended_jobs *jobs)
 {
-	for (size_t i = 0; i < jobs->count; i++)
-		if (!job_stores_is_own(&(struct job_summary){.user = jobs->items[i].user}))
-			return true;
-	return false;
+	struct str_list own cleanup_str_list = {0};
+	size_t i = 0;
+
+	job_stores_own_names(&own);
+	while (i < jobs->count && str_list_has(&own, jobs->items[i].user))
+		i++;
+	return i < jobs->count;
 }
 
 static void add_row(struct report_table *table, const struct history_summary *job, bool with_user)

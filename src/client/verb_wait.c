@@ -54,9 +54,11 @@ static int64_t left_ms(const struct waiting *waiting)
 
 static void tell_end(const struct waiting *waiting, struct opened *opened)
 {
+	char *message cleanup_free =
+		report_clean(opened->view->message ? opened->view->message : "");
+
 	if (!waiting->chosen->json)
-		printf("%s %s: %s\n", opened->id, job_state_name(opened->view->state),
-		       opened->view->message ? opened->view->message : "");
+		printf("%s %s: %s\n", opened->id, job_state_name(opened->view->state), message);
 	else if (waiting->answers)
 		json_array_append_new(waiting->answers, job_answer(opened));
 	else

@@ -22,7 +22,6 @@ struct retaining {
 	const struct history_retention *retention;
 	int64_t now_ms;
 	int64_t oldest_ms; /* what was before is too old */
-	char *me;	   /* this process's user */
 	struct candidate *candidates;
 	size_t count;
 	struct history_retained *retained;
@@ -78,7 +77,7 @@ static int weigh_job(const struct retaining *retaining, struct candidate *candid
 	if (retaining->retention->bytes == 0)
 		return 0;
 	if (is_read && summary.bytes > 0 &&
-	    (believed || str_equal(candidate->owner, retaining->me))) {
+	    (believed || str_equal(candidate->owner, retaining->store->me))) {
 		candidate->bytes = summary.bytes;
 		return 0;
 	}
@@ -195,7 +194,7 @@ static void on_entry(void *data, const struct store_item *item)
 	int64_t oldest = retaining->oldest_ms < day_ago ? retaining->oldest_ms : day_ago;
 
 	if (!item->is_directory || *item->name != '.' || item->modified_ms > oldest ||
-	    (item->owner && !rests->is_keeper && !str_equal(item->owner, retaining->me))) {
+	    (item->owner && !rests->is_keeper && !str_equal(item->owner, retaining->store->me))) {
 		rests->left++;
 		return;
 	}
@@ -208,8 +207,8 @@ static void clear_day(const struct retaining *retaining, const char *folder)
 	struct history_store *store = retaining->store;
 	struct rests rests = {.retaining = retaining,
 			      .folder = folder,
-			      .is_keeper =
-				      geteuid() == 0 || str_equal(retaining->me, store->keeper)};
+			      .is_keeper = geteuid() == 0 ||
+					   str_equal(retaining->store->me, store->keeper)};
 	struct err err cleanup_err = {0};
 
 	bool is_listed =
@@ -306,13 +305,11 @@ int history_retain(struct history_store *store, const struct history_retention *
 		   int64_t now_ms, struct history_retained *retained, struct err *err)
 {
 	struct history_folders folders cleanup_history_folders = {0};
-	char *me cleanup_free = user_name_of(geteuid());
 	struct retaining retaining = {
 		.store = store,
 		.retention = retention,
 		.now_ms = now_ms,
 		.oldest_ms = retention->age_ms > 0 ? now_ms - retention->age_ms : INT64_MIN,
-		.me = me,
 		.retained = retained,
 	};
 	int result = 0;

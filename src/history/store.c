@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/user.h"
 #include "history/store_internal.h"
+#include "store/access.h"
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
@@ -25,6 +26,9 @@ struct history_store *history_store_open(const char *location, const struct stor
 		return NULL;
 	struct history_store *store = mem_alloc(sizeof(*store));
 	store->files = files;
+	store->me = str_starts_with(location, "hdfs:") || str_starts_with(location, "viewfs:")
+			    ? mem_strdup(access->hdfs.user)
+			    : user_name_of(geteuid());
 	store_open_trees(store);
 	return store;
 }
@@ -37,6 +41,7 @@ void history_store_close(struct history_store *store)
 	store_close(store->files);
 	str_list_finish(&store->publishers);
 	history_store_clear_trees(store);
+	free(store->me);
 	free(store->keeper);
 	free(store);
 }
@@ -44,6 +49,11 @@ void history_store_close(struct history_store *store)
 void history_store_trust(struct history_store *store, const struct str_list *publishers)
 {
 	str_list_copy(&store->publishers, publishers);
+}
+
+const char *history_store_me(const struct history_store *store)
+{
+	return store->me;
 }
 
 const char *history_store_location(const struct history_store *store)
@@ -227,8 +237,7 @@ static bool take_better(void *data, const char *path)
 int history_store_find(struct history_store *store, const char *id, const struct history_days *days,
 		       const char *user, struct history_record *record, struct err *err)
 {
-	char *me cleanup_free = user_name_of(geteuid());
-	struct search search = {.store = store, .user = user ? user : me, .record = record};
+	struct search search = {.store = store, .user = user ? user : store->me, .record = record};
 
 	*record = (struct history_record){0};
 	int result = visit_entries(store, id, days, is_job, take_better, &search, err);
@@ -271,13 +280,12 @@ int history_store_remove(struct history_store *store, const char *path, struct e
 bool history_store_is_closed(struct history_store *store, const char *path, const struct err *flaw)
 {
 	struct store_item item cleanup_store_item = {0};
-	char *me cleanup_free = user_name_of(geteuid());
 	struct err why cleanup_err = {0};
 
 	if (flaw->kind != ERR_DENIED || !history_store_has_owners(store))
 		return false;
 	return store_look(store->files, path, &item, &why) < 0 ? why.kind == ERR_DENIED
-							       : !str_equal(item.owner, me);
+							       : !str_equal(item.owner, store->me);
 }
 
 /* Those that are made of what TonY has left. */
@@ -348,40 +356,6 @@ char *history_store_read_file(struct history_store *store, const struct history_
 	int fd = history_store_open_file(store, record, name, (int64_t)cap, err);
 
 	return store_read_opened(store, fd, record->path, name, cap, length, err);
-}
-
-static int read_summary(struct history_store *store, const char *path,
-			struct history_summary *summary, char **owner, struct err *err)
-{
-	char *full cleanup_free = mem_printf("%s/" HISTORY_SUMMARY, path);
-	int fd = store_open_file(store->files, full, HISTORY_SUMMARY_CAP, owner, err);
-	size_t length;
-	char *bytes cleanup_free = store_read_opened(store, fd, path, HISTORY_SUMMARY,
-						     HISTORY_SUMMARY_CAP, &length, err);
-
-	if (!bytes)
-		return -1;
-	if (history_summary_from_text(bytes, length, summary, err) < 0)
-		return err_wrap(err, "%s/%s/" HISTORY_SUMMARY, history_store_location(store), path);
-	return 0;
-}
-
-int store_summary(struct history_store *store, const char *path, struct history_summary *summary,
-		  char **owner, struct err *err)
-{
-	struct err missing cleanup_err = {0};
-
-	if (read_summary(store, path, summary, owner, &missing) < 0 &&
-	    (missing.kind != ERR_NOT_FOUND
-		     ? err_copy(err, &missing)
-		     : store_foreign_summary(store, path, summary, owner, err)) < 0)
-		return -1;
-	if (str_equal(summary->id, fs_basename(path)))
-		return 0;
-	err_set(err, ERR_INPUT, "%s/%s: the job in it is another, %s",
-		history_store_location(store), path, summary->id);
-	history_summary_finish(summary);
-	return -1;
 }
 
 int history_store_summary(struct history_store *store, const char *path,

@@ -35,6 +35,8 @@ struct history_store *history_store_open(const char *location, const struct stor
 void history_store_close(struct history_store *store); /* NULL is fine */
 
 const char *history_store_location(const struct history_store *store);
+/* The name by which its file system knows this process's user. */
+const char *history_store_me(const struct history_store *store);
 
 /* ERR_UNREACHABLE: its server does not answer; a bucket's within 3 s. */
 int history_store_ask(struct history_store *store, struct err *err);

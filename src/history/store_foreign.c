@@ -168,8 +168,8 @@ int store_foreign_open(struct history_store *store, const char *path, const char
 	return mem_steal_fd(&fd);
 }
 
-int store_foreign_summary(struct history_store *store, const char *path,
-			  struct history_summary *summary, char **keeper, struct err *err)
+static int foreign_summary(struct history_store *store, const char *path,
+			   struct history_summary *summary, char **keeper, struct err *err)
 {
 	const struct jhist *jhist = find(store, path, keeper, err);
 
@@ -186,4 +186,39 @@ int store_foreign_summary(struct history_store *store, const char *path,
 		return err_wrap(err, "%s/%s", store_location(store->files), path);
 	summary->state = state;
 	return 0;
+}
+
+/* ---- whoever has made it ------------------------------------------------------------------ */
+
+static int read_summary(struct history_store *store, const char *path,
+			struct history_summary *summary, char **owner, struct err *err)
+{
+	char *full cleanup_free = mem_printf("%s/" HISTORY_SUMMARY, path);
+	int fd = store_open_file(store->files, full, HISTORY_SUMMARY_CAP, owner, err);
+	size_t length;
+	char *bytes cleanup_free = store_read_opened(store, fd, path, HISTORY_SUMMARY,
+						     HISTORY_SUMMARY_CAP, &length, err);
+
+	if (!bytes)
+		return -1;
+	if (history_summary_from_text(bytes, length, summary, err) < 0)
+		return err_wrap(err, "%s/%s/" HISTORY_SUMMARY, store_location(store->files), path);
+	return 0;
+}
+
+int store_summary(struct history_store *store, const char *path, struct history_summary *summary,
+		  char **owner, struct err *err)
+{
+	struct err missing cleanup_err = {0};
+
+	if (read_summary(store, path, summary, owner, &missing) < 0 &&
+	    (missing.kind != ERR_NOT_FOUND ? err_copy(err, &missing)
+					   : foreign_summary(store, path, summary, owner, err)) < 0)
+		return -1;
+	if (str_equal(summary->id, fs_basename(path)))
+		return 0;
+	err_set(err, ERR_INPUT, "%s/%s: the job in it is another, %s", store_location(store->files),
+		path, summary->id);
+	history_summary_finish(summary);
+	return -1;
 }

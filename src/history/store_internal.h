@@ -8,6 +8,7 @@
 
 struct history_store {
 	struct store *files;
+	char *me;		       /* history_store_me() */
 	char *keeper;		       /* the location's owner; NULL: nobody has asked */
 	struct str_list publishers;    /* users who publish what is others' */
 	bool has_days;		       /* tony's own */
@@ -36,11 +37,6 @@ char *store_read_opened(const struct history_store *store, int fd, const char *p
  * (NULL: the store cannot tell both at once). The caller frees both. */
 char *store_read_file(struct history_store *store, const char *path, const char *name, size_t cap,
 		      size_t *length, char **keeper, struct err *err);
-
-/* The summary of an entry as it stands there, be it one of TonY's. *owner (`owner` may be NULL): of
- * the directory that it was read in; NULL: the store cannot tell both at once. */
-int store_summary(struct history_store *store, const char *path, struct history_summary *summary,
-		  char **owner, struct err *err);
 
 /* history_store_record(). `owner`: of the directory, where the caller knows it; NULL: it is looked
  * up. (store_owner.c) */
@@ -71,8 +67,10 @@ int store_entry_look(struct history_store *store, const char *path, enum store_e
 /* A file of layout.h. `keeper` as of store_read_file(); NULL: nobody asks. */
 int store_foreign_open(struct history_store *store, const char *path, const char *name,
 		       char **keeper, struct err *err);
-int store_foreign_summary(struct history_store *store, const char *path,
-			  struct history_summary *summary, char **keeper, struct err *err);
+/* The summary of an entry as it stands there, be it one of TonY's. *owner (`owner` may be NULL): of
+ * the directory that it was read in; NULL: the store cannot tell both at once. */
+int store_summary(struct history_store *store, const char *path, struct history_summary *summary,
+		  char **owner, struct err *err);
 void store_foreign_destroy(struct store_foreign *foreign); /* NULL is fine */
 
 #endif

@@ -47,11 +47,6 @@ static int check_folders(struct history_store *store, const char *path, const ch
 	return 0;
 }
 
-bool history_store_has_owners(const struct history_store *store)
-{
-	return !store_traits(store->files)->holds_objects;
-}
-
 /* Its owner, to whom alone it is open for writing. */
 static char *find_owner(struct history_store *store, const char *path, struct err *err)
 {

@@ -41,6 +41,11 @@ int store_open_again(const char *path, struct err *err)
 	return fd < 0 ? err_set_errno(err, "%s", path) : fd;
 }
 
+bool history_store_has_owners(const struct history_store *store)
+{
+	return !store_traits(store->files)->holds_objects;
+}
+
 char *store_read_opened(const struct history_store *store, int fd, const char *path,
 			const char *name, size_t cap, size_t *length, struct err *err)
 {

@@ -43,6 +43,9 @@ int job_stores_find(const struct job_stores *stores, const char *id, const char 
 char *job_stores_read(const char *id, const char *user, const char *name, size_t cap,
 		      size_t *length, struct err *err);
 
+/* Is it that user's, or, with NULL, this user's own? In a bucket everybody is believed. */
+bool job_stores_is_of(const struct history_store *store, const struct history_record *record,
+		      const char *user);
 /* Why this user is not to act on what the record says, "it is bob's": another user, or anybody, may
  * have written it. NULL: it is this user's own, or one that the owner of the location or another
  * publisher has made for this user. The caller frees. */
@@ -54,7 +57,7 @@ struct stored_filter {
 	 * nothing but its id. */
 	const char *beginning;
 	const char *name; /* of those that have ended; NULL: any */
-	bool own_only;	  /* job_stores_is_own() */
+	bool own_only;	  /* of a user with one of job_stores_own_names() */
 };
 /* The jobs in them that fit (NULL: all), each of a user's once, the newest first. From the second
  * time on only what has come since is read (job_index.h). A store that cannot be looked at is
@@ -65,10 +68,9 @@ void job_stores_list(const struct job_stores *stores, const struct stored_filter
 /* Their ids, each once. */
 void job_stores_ids(const struct job_stores *stores, const struct stored_filter *filter,
 		    struct str_list *ids);
-/* By a name that this user has here or on a cluster. */
-bool job_stores_is_own(const struct job_summary *job);
-/* The name by which the store's file system knows this user. The caller frees; NULL: `err`. */
-char *job_stores_own_name(const struct history_store *store, struct err *err);
+/* The names that this user has here and on a cluster. */
+void job_stores_own_names(struct str_list *names);
+bool job_stores_is_own(const char *user);
 
 /* Of another user's job: how its stores are reached is not for its description to say to whoever
  * has tickets and keys: this machine's configuration counts. */

@@ -22,6 +22,58 @@ enum { PATIENCE_MS = 3000 }; /* with a server that may have the job */
 
 /* ---- finding ------------------------------------------------------------------------------ */
 
+int stored_job_find(struct history_store *store, const char *id, const char *user,
+		    struct history_record *record, struct err *err)
+{
+	struct history_days days;
+	bool is_known = scheduler_client_of_id(id, &days);
+
+	return history_store_find(store, id, is_known ? &days : NULL, user, record, err);
+}
+
+int job_stores_find(const struct job_stores *stores, const char *id, const char *user,
+		    struct history_store **store, struct history_record *record, struct err *err)
+{
+	*record = (struct history_record){0};
+	for (size_t i = 0; i < stores->count; i++) {
+		struct history_record one = {0};
+		struct err why cleanup_err = {0};
+		if (stored_job_find(stores->items[i], id, user, &one, &why) < 0) {
+			if (why.kind != ERR_NOT_FOUND)
+				log_warning("%s", err_message(&why));
+			continue;
+		}
+		bool is_wanted = job_stores_is_of(stores->items[i], &one, user);
+		if ((user || record->path) && !is_wanted) {
+			history_record_finish(&one);
+			continue;
+		}
+		history_record_finish(record);
+		*record = one;
+		*store = stores->items[i];
+		if (is_wanted)
+			return 0;
+	}
+	return record->path ? 0 : err_set(err, ERR_NOT_FOUND, "no job \"%s\" in any history", id);
+}
+
+char *job_stores_read(const char *id, const char *user, const char *name, size_t cap,
+		      size_t *length, struct err *err)
+{
+	struct job_stores stores cleanup_job_stores = {0};
+	struct history_record record cleanup_history_record = {0};
+	struct history_store *store;
+
+	if (job_stores_open(NULL, &stores, err) < 0 ||
+	    job_stores_find(&stores, id, user, &store, &record, err) < 0)
+		return NULL;
+	if (job_stores_is_of(store, &record, user))
+		return history_store_read_file(store, &record, name, cap, length, err);
+	err_set(err, ERR_NOT_FOUND, "%s in %s is %s's", id, history_store_location(store),
+		record.user);
+	return NULL;
+}
+
 /* The whole id that is meant; the caller frees. */
 static char *complete(const struct job_stores *stores, const char *id, struct err *err)
 {
@@ -112,7 +164,7 @@ static int copy_description(struct history_store *store, const struct history_re
 
 	if (job) {
 		mem_replace(&job->user, mem_strdup(record->user));
-		if (!job_stores_is_own(&(struct job_summary){.user = job->user}))
+		if (!job_stores_is_own(job->user))
 			job_stores_forget(job);
 		char *written cleanup_free = job_to_text(job);
 		result = fs_write_file(to, written, strlen(written), 0600, err);

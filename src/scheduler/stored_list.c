@@ -155,7 +155,8 @@ static void look_at_any(struct look *look, struct history_store *store)
 
 struct taking {
 	const struct stored_filter *filter;
-	bool is_claimed; /* of the store that is looked at */
+	struct str_list own; /* job_stores_own_names() */
+	bool is_claimed;     /* of the store that is looked at */
 	struct job_summary *jobs;
 	size_t count;
 	struct map *known; /* "ID USER": any user may have published any id */
@@ -169,18 +170,19 @@ static bool fits(const struct stored_filter *filter, const struct job_summary *j
 	       ((!filter->beginning || scheduler_id_begins(job->id, filter->beginning)) &&
 		(!filter->name ||
 		 (str_equal(job->name, filter->name) && job_state_is_final(job->state))) &&
-		(!filter->own_only || job_stores_is_own(job)));
+		(!filter->own_only || !job->is_others));
 }
 
 static void take(struct taking *taking, struct job_summary *job)
 {
 	char *key cleanup_free = mem_printf("%s %s", job->id, job->user ? job->user : "");
 
+	job->is_others = !job->user || !str_list_has(&taking->own, job->user);
+	job->is_claimed = taking->is_claimed;
 	if (!fits(taking->filter, job) || map_get(taking->known, key))
 		return;
 	map_set(taking->known, key, taking);
-	taking->jobs[taking->count] = *job;
-	taking->jobs[taking->count++].is_claimed = taking->is_claimed;
+	taking->jobs[taking->count++] = *job;
 	*job = (struct job_summary){0};
 }
 
@@ -203,6 +205,7 @@ void job_stores_list(const struct job_stores *stores, const struct stored_filter
 {
 	struct taking taking = {.filter = filter, .known = map_create(NULL)};
 
+	job_stores_own_names(&taking.own);
 	for (size_t i = 0; i < stores->count; i++) {
 		struct look look;
 		look_at_any(&look, stores->items[i]);
@@ -210,6 +213,7 @@ void job_stores_list(const struct job_stores *stores, const struct stored_filter
 		look_finish(&look);
 	}
 	map_destroy(taking.known);
+	str_list_finish(&taking.own);
 	job_summaries_sort(taking.jobs, taking.count);
 	*jobs = taking.jobs;
 	*count = taking.count;

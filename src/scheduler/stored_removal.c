@@ -5,62 +5,15 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
-#include "base/user.h"
 #include "history/layout.h"
 #include "scheduler/job_stores.h"
-#include "scheduler/yarn_client.h"
 
-/* Nothing is wrong but with the file itself. */
-static bool is_missing(const struct err *err)
+static void spare_remote(struct history_store *store, const struct history_record *record,
+			 struct removal *removal)
 {
-	return err->kind == ERR_NOT_FOUND || err->kind == ERR_INPUT;
-}
-
-/* Whose an entry is, and how large. In a bucket an entry without a summary is whose its job.json
- * says; without that it is this user's, who may remove it. The caller frees; NULL: `err`. */
-static char *user_of(struct history_store *store, const char *path, const char *own, int64_t *bytes,
-		     struct err *err)
-{
-	struct history_summary summary;
-	struct err why cleanup_err = {0};
-	char *user = NULL;
-
-	if (history_store_summary(store, path, &summary, &why) == 0) {
-		user = mem_strdup(summary.user);
-		*bytes = summary.bytes;
-		history_summary_finish(&summary);
-		return user;
-	}
-	if (history_store_has_owners(store))
-		return history_store_owner(store, path, err);
-	if (is_missing(&why))
-		user = history_store_part_user(store, path, &why);
-	if (!user && is_missing(&why))
-		user = mem_strdup(own);
-	if (!user)
-		err_copy(err, &why);
-	return user;
-}
-
-/* Jobs are submitted under $USER, which may be another name of the same user. */
-static bool is_own(struct history_store *store, const char *path, const char *user, const char *own)
-{
-	char *told cleanup_free = user_name();
-	char *owner cleanup_free =
-		str_equal(user, told) ? history_store_owner(store, path, NULL) : NULL;
-
-	return str_equal(user, own) || str_equal(owner, own) ||
-	       (!history_store_has_owners(store) && str_equal(user, told));
-}
-
-static void spare_remote(struct history_store *store, const char *path, struct removal *removal)
-{
-	struct history_record record cleanup_history_record = {0};
-	size_t length = 0;
-	char *text cleanup_free = history_store_record(store, path, NULL, &record, NULL) == 0
-					  ? history_store_read_file(store, &record, HISTORY_JOB,
-								    JOB_JSON_CAP, &length, NULL)
-					  : NULL;
+	size_t length;
+	char *text cleanup_free =
+		history_store_read_file(store, record, HISTORY_JOB, JOB_JSON_CAP, &length, NULL);
 	struct job *job = text ? job_from_text(text, length, NULL) : NULL;
 
 	if (job)
@@ -68,29 +21,40 @@ static void spare_remote(struct history_store *store, const char *path, struct r
 	job_destroy(job);
 }
 
-static int remove_entry(struct history_store *store, const char *path, struct removal *removal,
-			struct err *err)
+static int remove_entry(struct history_store *store, const struct history_record *record,
+			struct removal *removal, struct err *err)
 {
-	char *own cleanup_free = job_stores_own_name(store, err);
-	int64_t bytes = 0;
-	char *user cleanup_free = own ? user_of(store, path, own, &bytes, err) : NULL;
-	char *shown cleanup_free = mem_printf("%s/%s", history_store_location(store), path);
+	char *shown cleanup_free = mem_printf("%s/%s", history_store_location(store), record->path);
+	struct history_summary summary cleanup_history_summary = {0};
 
-	if (!user)
-		return -1;
-	if (!is_own(store, path, user, own)) {
-		str_list_add_format(&removal->stays, "%s: it is %s's", shown, user);
+	if (!job_stores_is_of(store, record, NULL)) {
+		str_list_add_format(&removal->stays, "%s: it is %s's", shown, record->user);
 		return 0;
 	}
-	spare_remote(store, path, removal);
-	if (!removal->is_dry && history_store_remove(store, path, err) < 0)
+	spare_remote(store, record, removal);
+	if (history_store_summary(store, record->path, &summary, NULL) == 0)
+		removal->bytes += summary.bytes;
+	if (!removal->is_dry && history_store_remove(store, record->path, err) < 0)
 		return -1;
-	removal->bytes += bytes;
 	str_list_add(&removal->removed, shown);
 	return 0;
 }
 
-/* A publication that was killed has left it. */
+/* A publication that was killed has left it, in a bucket. It is whose its job.json says; without
+ * that it is this user's, who may remove it. */
+static int remove_left(struct history_store *store, char *path, struct removal *removal,
+		       struct err *err)
+{
+	struct err why cleanup_err = {0};
+	char *told cleanup_free = history_store_part_user(store, path, &why);
+	const struct history_record record = {
+		.path = path, .user = told ? told : (char *)history_store_me(store)};
+
+	if (!told && why.kind != ERR_NOT_FOUND && why.kind != ERR_INPUT)
+		return err_copy(err, &why);
+	return remove_entry(store, &record, removal, err);
+}
+
 static int remove_part(struct history_store *store, const char *id, struct removal *removal,
 		       struct err *err)
 {
@@ -103,7 +67,7 @@ static int remove_part(struct history_store *store, const char *id, struct remov
 		return why.kind == ERR_NOT_FOUND ? 0 : err_copy(err, &why);
 	int is_left = history_store_is_left(store, path, clock_wall_ms(), err);
 	if (is_left > 0)
-		return remove_entry(store, path, removal, err);
+		return remove_left(store, path, removal, err);
 	if (is_left == 0)
 		str_list_add_format(&removal->stays,
 				    "%s/%s: may still be in publication; tony rm removes it in an "
@@ -119,7 +83,7 @@ static int remove_from(struct history_store *store, const char *id, struct remov
 	struct history_record record cleanup_history_record = {0};
 
 	if (stored_job_find(store, id, NULL, &record, &missing) == 0)
-		return remove_entry(store, record.path, removal, err);
+		return remove_entry(store, &record, removal, err);
 	return missing.kind == ERR_NOT_FOUND ? remove_part(store, id, removal, err)
 					     : err_copy(err, &missing);
 }

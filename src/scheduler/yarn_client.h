@@ -101,9 +101,9 @@ int yarn_history_publish(const struct hadoop_cluster *cluster, const char *mirro
 
 /* NULL: the ResourceManager does not say. */
 const char *yarn_user_of(const Hadoop__ApplicationReportProto *report);
-/* The mirror has a job.json that can be read. */
 /* In a mirror: job_door.doubt of a job whose description is of an entry of the history. */
 #define YARN_DOUBT "doubt"
+/* The mirror has a job.json that can be read. */
 bool yarn_kept_describes(const char *mirror);
 /* Writes the mirror's job.json. */
 int yarn_kept_write(const char *mirror, struct job *job, bool is_own, struct err *err);

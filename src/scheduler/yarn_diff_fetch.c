@@ -28,6 +28,8 @@ static int read_kept(const struct hadoop_cluster *cluster, const struct job *job
 						  &length, err)
 			: NULL;
 
+	if (record.user && !str_equal(record.user, job->user))
+		err_set(err, ERR_NOT_FOUND, "no history of %s's", job->user);
 	history_store_close(store);
 	if (text)
 		str_append_bytes(bytes, text, length);

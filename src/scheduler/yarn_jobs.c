@@ -120,8 +120,31 @@ static char *read_token(const struct hadoop_cluster *cluster, const char *mirror
 	return job_dir ? yarn_mirror_token(mirror, job_dir) : known;
 }
 
+/* Of what the ResourceManager has forgotten its description tells, which says whose entry of the
+ * history that was (yarn_kept_description()). */
+static void take_user(const struct hadoop_cluster *cluster, const report_proto *report,
+		      struct job_door *door)
+{
+	const char *told = yarn_user_of(report);
+	char *path cleanup_free = fs_join(door->job_dir, "job.json");
+	char *noted cleanup_free = fs_join(door->job_dir, YARN_DOUBT);
+	struct job *job = told ? NULL : job_read_file(path, NULL);
+	const char *user = told ? told : job ? job->user : cluster->user;
+	bool is_own = str_equal(user, cluster->user);
+
+	if (!is_own && !told)
+		door->doubt = mem_printf("it is %s's", user);
+	else if (is_own && fs_exists(noted))
+		door->doubt = fs_read_file(noted, DOUBT_CAP, NULL, NULL);
+	if (is_own && fs_exists(noted) && !door->doubt)
+		door->doubt = mem_printf("%s cannot be read", noted);
+	if (!is_own || door->doubt)
+		door->user = mem_strdup(user);
+	job_destroy(job);
+}
+
 /* While the ResourceManager is away: a job whose AM was spoken to from here. */
-static int open_known(const char *id, struct job_door *door)
+static int open_known(const struct hadoop_cluster *cluster, const char *id, struct job_door *door)
 {
 	char *mirror cleanup_free = yarn_mirror(id, NULL);
 	char *description cleanup_free = mirror ? fs_join(mirror, "job.json") : NULL;
@@ -141,6 +164,7 @@ static int open_known(const char *id, struct job_door *door)
 	};
 	door->is_sealed = yarn_mirror_is_sealed(mirror, NULL);
 	door->job_dir = mem_steal(&mirror);
+	take_user(cluster, NULL, door);
 	if (door->ended || door->address)
 		return 0;
 	job_door_finish(door);
@@ -149,9 +173,9 @@ static int open_known(const char *id, struct job_door *door)
 
 /* The same once nothing more can be learnt of it: of one that lives, the user is to get a ticket.
  */
-static int open_ended(const char *id, struct job_door *door)
+static int open_ended(const struct hadoop_cluster *cluster, const char *id, struct job_door *door)
 {
-	if (open_known(id, door) < 0)
+	if (open_known(cluster, id, door) < 0)
 		return -1;
 	if (door->ended)
 		return 0;
@@ -259,27 +283,6 @@ static int check_sent(const char *mirror, const char *id, const report_proto *re
 		       : 0;
 }
 
-/* Of what the ResourceManager has forgotten its description tells, which says whose entry of the
- * history that was (yarn_kept_description()). */
-static void take_user(const struct hadoop_cluster *cluster, const report_proto *report,
-		      struct job_door *door)
-{
-	const char *told = yarn_user_of(report);
-	char *path cleanup_free = fs_join(door->job_dir, "job.json");
-	char *noted cleanup_free = fs_join(door->job_dir, YARN_DOUBT);
-	struct job *job = told ? NULL : job_read_file(path, NULL);
-
-	if (told && !str_equal(told, cluster->user))
-		door->user = mem_strdup(told);
-	if (job && !str_equal(job->user, cluster->user)) {
-		door->user = mem_strdup(job->user);
-		door->doubt = mem_printf("it is %s's", job->user);
-	} else if (job && fs_exists(noted)) {
-		door->doubt = fs_read_file(noted, DOUBT_CAP, NULL, NULL);
-	}
-	job_destroy(job);
-}
-
 static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_door *door,
 		     struct err *err)
 {
@@ -290,9 +293,9 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 	struct job_door made = {0};
 
 	/* The ResourceManager forgets; what was published stays. */
-	if (!response && unknown.kind == ERR_UNREACHABLE && open_known(id, door) == 0)
+	if (!response && unknown.kind == ERR_UNREACHABLE && open_known(cluster, id, door) == 0)
 		return 0;
-	if (!response && unknown.kind == ERR_EXPIRED && open_ended(id, door) == 0)
+	if (!response && unknown.kind == ERR_EXPIRED && open_ended(cluster, id, door) == 0)
 		return 0;
 	if (!response && unknown.kind != ERR_NOT_FOUND)
 		return err_copy(err, &unknown);

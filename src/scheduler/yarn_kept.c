@@ -75,8 +75,7 @@ static struct job *read_kept(struct history_store *store, const struct history_r
 }
 
 /* In HDFS another user's entry may take the place of one for a moment (history_record.is_pinned):
- * of a job whose user the ResourceManager does not tell, the copy notes that it may be another's.
- */
+ * the copy notes that it may be another's. */
 static int note_doubt(struct history_store *store, const struct history_record *record,
 		      const char *mirror, struct err *err)
 {
@@ -97,7 +96,7 @@ static struct job *fetch_kept(const struct hadoop_cluster *cluster, const char *
 			? read_kept(store, &record, user, err)
 			: NULL;
 
-	if (job && !user && note_doubt(store, &record, mirror, err) < 0) {
+	if (job && note_doubt(store, &record, mirror, err) < 0) {
 		job_destroy(job);
 		job = NULL;
 	}

@@ -38,8 +38,7 @@ READERS = rf"{FIND}|history_store_(read_file|open_file|list)|history_\w+_finish|
 EXCEPTIONS = {
     ("src/history/retain.c", "*"): "the owner of the location removes what is old, whoever's it is",
     ("src/portal/reader_open.c", "check_entry"): "its user was compared before; this asks who may look",
-    ("src/scheduler/stored_removal.c", "remove_from"): "remove_entry() asks whose it is",
-    ("src/scheduler/stored_removal.c", "spare_remote"): "of an entry that remove_entry() has found to be this user's",
+    ("src/scheduler/stored_removal.c", "remove_entry"): "the record was asked whose it is; this is its size",
     ("src/scheduler/stored_jobs.c", "check_ended"): "whether its end is known; stored_jobs_find() asks for the doubt",
 }
 

@@ -221,8 +221,6 @@ static void the_end_of_a_job_is_not_read_from_another_users_entry(void **state)
 	struct job *job = bed_job();
 	mem_replace(&job->user, mem_strdup("bob"));
 	char *description cleanup_free = job_to_text(job);
-	bed_journal(state, job, true);
-	char *journal cleanup_free = scratch_read(state, "journal.jsonl");
 	const struct web_step steps[] = {
 		ENTRY_OF("mallory"),	      NO_DAYS,
 		{"/j?op=GETXATTRS", MISSING}, {"/j?op=LISTSTATUS", MISSING},
