@@ -121,15 +121,16 @@ static int check_secret(const struct stat *info, const char *path, const char *w
 			       "%s: it holds %s, and belongs to uid %u, who can write another: let "
 			       "it be yours (uid %u) or root's",
 			       path, what, (unsigned)info->st_uid, (unsigned)geteuid());
+	char *quoted cleanup_free = str_shell_quote(path);
 	if (info->st_mode & (S_IROTH | S_IWOTH))
 		return err_set(err, ERR_CONFIG,
 			       "%s: it holds %s, and everybody on this machine may read or write "
 			       "it: chmod o= %s",
-			       path, what, path);
+			       path, what, quoted);
 	if (fs_others_may_write(info->st_mode))
 		return err_set(err, ERR_CONFIG,
 			       "%s: it holds %s, and its group may write to it: chmod g-w %s", path,
-			       what, path);
+			       what, quoted);
 	return 0;
 }
 

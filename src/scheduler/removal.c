@@ -126,7 +126,8 @@ static int tell_left(const char *path, const char *remedy, struct err *err)
 
 static int tell_blocked(const char *path, struct err *err)
 {
-	char *remedy cleanup_free = mem_printf("sudo rm -rf --one-file-system %s", path);
+	char *quoted cleanup_free = str_shell_quote(path);
+	char *remedy cleanup_free = mem_printf("sudo rm -rf --one-file-system %s", quoted);
 
 	return tell_left(path, remedy, err);
 }

@@ -71,11 +71,12 @@ static int check(const char *state, struct err *err)
 			       "%u; run it as that user, or set TONY_STATE_DIR to a directory of "
 			       "your own",
 			       state, (unsigned)status.st_uid, (unsigned)user);
+	char *quoted cleanup_free = str_shell_quote(state);
 	if (fs_others_may_write(status.st_mode))
 		return err_set(err, ERR_CONFIG,
 			       "%s: the state directory has mode %04o, with which others can "
 			       "replace your jobs; chmod go-w %s",
-			       state, (unsigned)status.st_mode & 07777, state);
+			       state, (unsigned)status.st_mode & 07777, quoted);
 	return 0;
 }
 
@@ -107,11 +108,12 @@ static int check_mode(const struct way *way, const char *path, const struct stat
 
 	if (!remedy || (mode & S_ISVTX))
 		return 0;
+	char *quoted cleanup_free = str_shell_quote(path);
 	return err_set(err, ERR_CONFIG,
 		       "%s: has mode %04o, with which others can put another directory in the "
 		       "place of the state directory %s; chmod %s %s, or set TONY_STATE_DIR to a "
 		       "directory of which no parent is open to others",
-		       path, (unsigned)mode & 07777, way->state, remedy, path);
+		       path, (unsigned)mode & 07777, way->state, remedy, quoted);
 }
 
 static int check_way(struct way *way, const char *name, struct err *err);

@@ -337,6 +337,27 @@ static void a_bottomless_tree_is_removed(void **state)
 }
 
 /* More directories than are kept at a time, each with something in it. */
+static void remedies_can_be_typed_as_they_stand(void **state)
+{
+	char *path cleanup_free = mem_strdup(scratch_path(state, "my key"));
+	char *group cleanup_free = mem_printf(": chmod g-w '%s'", path);
+	char *all cleanup_free = mem_printf(": chmod o= '%s'", path);
+	char *found cleanup_free = mem_printf("; chmod o-w '%s', or ", path);
+	struct err err = {0};
+
+	scratch_write(state, "my key", "x", 0620);
+	assert_int_equal(fs_check_secret(path, "a key", &err), -1);
+	assert_message_has(&err, group);
+	err_finish(&err);
+	scratch_write(state, "my key", "x", 0602);
+	assert_int_equal(fs_check_secret(path, "a key", &err), -1);
+	assert_message_has(&err, all);
+	err_finish(&err);
+	assert_null(fs_read_own(path, "--key", 64, NULL, &err));
+	assert_message_has(&err, found);
+	err_finish(&err);
+}
+
 static void a_broad_tree_is_removed(void **state)
 {
 	struct err err cleanup_err = {0};
@@ -437,6 +458,7 @@ int main(void)
 		scratch_test(a_tree_is_removed),
 		scratch_test(files_and_links_are_removed_alone),
 		scratch_test(a_bottomless_tree_is_removed),
+		scratch_test(remedies_can_be_typed_as_they_stand),
 		scratch_test(a_broad_tree_is_removed),
 		scratch_test(read_only_directories_are_removed),
 		scratch_test(a_lock_may_be_removed_by_who_holds_it),
