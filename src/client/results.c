@@ -292,6 +292,8 @@ static int bring_through(const struct opened *opened, const char *target, struct
 		return -1;
 	char *part cleanup_free = mem_printf("/proc/self/fd/%d/results", held);
 	int result = copy(opened, part, target, err);
+	if (result < 0)
+		err_rename(err, part, target);
 	return result == 0 ? move_directory(held, "results", AT_FDCWD, target, target, err)
 			   : result;
 }
