@@ -66,7 +66,7 @@ static int check_owner(const char *path, const struct stat *info, struct err *er
 {
 	char *owner cleanup_free = user_name_of(info->st_uid);
 
-	if (info->st_uid == geteuid() || info->st_uid == 0)
+	if (user_is_trusted(info->st_uid))
 		return 0;
 	return err_set(err, ERR_DENIED,
 		       "%s belongs to %s, who could read and replace the results; remove it, or "

@@ -57,7 +57,6 @@ static char *choose(struct err *err)
 static int check(const char *state, struct err *err)
 {
 	struct stat status;
-	uid_t user = geteuid();
 
 	if (stat(state, &status) < 0)
 		return errno == ENOENT || errno == ENOTDIR ? 0 : err_set_errno(err, "%s", state);
@@ -65,12 +64,12 @@ static int check(const char *state, struct err *err)
 		return err_set(err, ERR_CONFIG,
 			       "%s: is no directory; set TONY_STATE_DIR to a directory of your own",
 			       state);
-	if (status.st_uid != user && status.st_uid != 0)
+	if (!user_is_trusted(status.st_uid))
 		return err_set(err, ERR_CONFIG,
 			       "%s: the state directory belongs to uid %u, and tony runs as uid "
 			       "%u; run it as that user, or set TONY_STATE_DIR to a directory of "
 			       "your own",
-			       state, (unsigned)status.st_uid, (unsigned)user);
+			       state, (unsigned)status.st_uid, (unsigned)geteuid());
 	char *quoted cleanup_free = str_shell_quote(state);
 	if (fs_others_may_write(status.st_mode))
 		return err_set(err, ERR_CONFIG,
