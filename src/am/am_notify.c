@@ -111,7 +111,7 @@ static json_t *tell_in_child(struct am *am, struct err *err)
 	close(ends[1]);
 	json_t *notices = NULL;
 	if (pid < 0)
-		err_set_errno(err, "fork");
+		err_set_fork(err, "fork");
 	else if (child_watch(&child, am->base, pid, on_told, &is_told, err) == 0) {
 		am_run_until(am, &is_told);
 		notices = read_report(ends[0]);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/user.h"
 
 char *fs_join(const char *directory, const char *name)
 {
@@ -116,20 +117,21 @@ static int check_secret(const struct stat *info, const char *path, const char *w
 {
 	if (!S_ISREG(info->st_mode))
 		return 0;
-	if (info->st_uid != geteuid() && info->st_uid != 0)
+	if (!user_is_trusted(info->st_uid))
 		return err_set(err, ERR_CONFIG,
 			       "%s: it holds %s, and belongs to uid %u, who can write another: let "
 			       "it be yours (uid %u) or root's",
 			       path, what, (unsigned)info->st_uid, (unsigned)geteuid());
+	char *quoted cleanup_free = str_shell_quote(path);
 	if (info->st_mode & (S_IROTH | S_IWOTH))
 		return err_set(err, ERR_CONFIG,
 			       "%s: it holds %s, and everybody on this machine may read or write "
 			       "it: chmod o= %s",
-			       path, what, path);
-	if (fs_others_may_write(info->st_mode))
+			       path, what, quoted);
+	if (user_write_remedy(path, info))
 		return err_set(err, ERR_CONFIG,
 			       "%s: it holds %s, and its group may write to it: chmod g-w %s", path,
-			       what, path);
+			       what, quoted);
 	return 0;
 }
 

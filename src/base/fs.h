@@ -25,8 +25,8 @@ char *fs_expand_home(const char *path);
 /* Whether an absolute path is the directory, or leads below it, as both are written. */
 bool fs_is_below(const char *path, const char *directory);
 bool fs_exists(const char *path);
-/* -1: the file, which holds `what`, is neither this user's nor root's, or everybody on this machine
- * may read it, or others may write to it. Anything but a regular file is fine. */
+/* -1: the file, which holds `what`, is not user_is_trusted()'s, or everybody on this machine may
+ * read it, or others may write to it (user_write_remedy()). Anything but a regular file is fine. */
 int fs_check_secret(const char *path, const char *what, struct err *err);
 /* The same, and reads it, as fs_read_file() does: nobody can put another file in its place in
  * between. For mem_free_secret(). */
@@ -61,7 +61,7 @@ char *fs_read_descriptor(int fd, const char *name, size_t cap, size_t *length, s
  * is refused (ERR_CONFIG), with its owner or mode. `named`: the words that name it ("--conf_file
  * tony.xml"), with which it is read all the same. (Implemented in fs_own.c.) */
 char *fs_read_own(const char *path, const char *named, size_t cap, size_t *length, struct err *err);
-/* The same question of a program or directory; what may not be read is not one's own, either. */
+/* Whether fs_read_own() would accept this program or directory. False if it cannot be read. */
 bool fs_is_own(const char *path);
 
 /* All of these bytes of what is open, from `offset` on; errors call it `name`. A file that ends

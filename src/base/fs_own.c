@@ -39,10 +39,11 @@ static int check(const char *path, const char *what, const char *at, int fd,
 	const char *remedy = user_write_remedy(opened, status);
 	if (!remedy || (S_ISDIR(status->st_mode) && (status->st_mode & S_ISVTX)))
 		return 0;
+	char *quoted cleanup_free = str_shell_quote(at);
 	return err_set(err, ERR_CONFIG,
 		       "%s: %shas mode %04o, with which commands of others would run as you; chmod "
 		       "%s %s",
-		       path, what, (unsigned)status->st_mode & 07777, remedy, at);
+		       path, what, (unsigned)status->st_mode & 07777, remedy, quoted);
 }
 
 static int open_directory(const char *path, const char *directory, struct err *err)

@@ -43,7 +43,8 @@ int keeper_start(struct keeper *keeper, const char *path, struct err *err)
 		keep(path, held);
 	if (pid < 0) {
 		close(ends[1]);
-		return err_set_errno(err, "cannot start the process that removes %s", path);
+		err_set_fork(err, "cannot start the process that removes it");
+		return err_wrap(err, "%s", path);
 	}
 	*keeper = (struct keeper){mem_strdup(path), pid, ends[1]};
 	return 0;

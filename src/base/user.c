@@ -8,9 +8,10 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
+
+enum { NOBODY = 65534 }; /* where the kernel does not say */
 
 char *user_name_of(uid_t user)
 {
@@ -46,21 +47,43 @@ static bool is_private_group(uid_t user, gid_t group)
 	return true;
 }
 
-static long read_number(const char *path)
+/* Whether the namespace of this process has a uid for this user. *has_all: for each user. */
+static bool has_uid(uid_t user, bool *has_all)
 {
-	char *text cleanup_free = fs_read_file(path, 64, NULL, NULL);
+	FILE *map cleanup_file = fopen("/proc/self/uid_map", "re");
+	unsigned inside, outside, count;
+	bool is_mapped = !map; /* a kernel without user namespaces */
 
-	return text ? atol(text) : -1;
+	*has_all = !map;
+	while (map && fscanf(map, "%u %u %u", &inside, &outside, &count) == 3) {
+		*has_all = *has_all || count == UINT32_MAX;
+		is_mapped = is_mapped || user - inside < count;
+	}
+	return is_mapped;
+}
+
+/* As the kernel calls users who are not mapped. */
+static bool is_nobody(uid_t user)
+{
+	FILE *file cleanup_file = fopen("/proc/sys/kernel/overflowuid", "re");
+	unsigned nobody;
+
+	return user == (file && fscanf(file, "%u", &nobody) == 1 ? nobody : NOBODY);
+}
+
+bool user_is_told_apart(uid_t user)
+{
+	bool has_all, is_mapped = has_uid(user, &has_all);
+
+	return has_all || (is_mapped && !is_nobody(user));
 }
 
 static bool hides_root(uid_t owner)
 {
-	char *map cleanup_free = fs_read_file("/proc/self/uid_map", 4096, NULL, NULL);
-	unsigned inside, outside, count;
+	bool has_all;
 
-	if (!map || sscanf(map, "%u %u %u", &inside, &outside, &count) != 3 || count == UINT32_MAX)
-		return false;
-	return (long)owner == read_number("/proc/sys/kernel/overflowuid");
+	has_uid(owner, &has_all);
+	return !has_all && is_nobody(owner);
 }
 
 bool user_is_trusted(uid_t owner)

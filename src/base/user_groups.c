@@ -2,13 +2,9 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "base/mem.h"
 #include "base/user.h"
-
-/* As the kernel calls users who are not mapped (overflowuid), unless it is told otherwise. */
-enum { NOBODY = 65534 };
 
 int user_find(const char *name, uid_t *user)
 {
@@ -19,20 +15,6 @@ int user_find(const char *name, uid_t *user)
 		return -1;
 	*user = entry ? entry->pw_uid : (uid_t)number;
 	return 0;
-}
-
-bool user_is_told_apart(uid_t user)
-{
-	FILE *map cleanup_file = fopen("/proc/self/uid_map", "re");
-	unsigned inside, outside, count;
-	bool is_mapped = !map; /* a kernel without user namespaces */
-
-	while (map && fscanf(map, "%u %u %u", &inside, &outside, &count) == 3) {
-		if (count == UINT32_MAX)
-			return true;
-		is_mapped = is_mapped || user - inside < count;
-	}
-	return is_mapped && user != NOBODY;
 }
 
 void user_groups(const char *user, struct str_list *groups)

@@ -65,7 +65,7 @@ int browser_open(const char *url, struct err *err)
 	}
 	int status = 0;
 	if (pid < 0 || waitpid(pid, &status, 0) < 0)
-		return err_set_errno(err, "--browser: cannot start xdg-open");
+		return err_set_fork(err, "--browser: cannot start xdg-open");
 	if (status != 0)
 		return err_set(
 			err, ERR_FAILED,

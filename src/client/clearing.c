@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "client/job_array.h"
 #include "client/job_list.h"
@@ -257,11 +258,24 @@ size_t clearing_sweep(const char *state, bool is_dry, struct err *err)
 	const struct scheduler_client_ops *ops;
 	size_t left = 0;
 
-	for (size_t i = 0; left == 0 && (ops = scheduler_client_at(i)); i++) {
+	for (size_t i = 0; (ops = scheduler_client_at(i)); i++) {
 		char *jobs cleanup_free = fs_join(state, ops->traits->folder);
-		left = removal_sweep(jobs, is_dry, err);
+		left += removal_sweep(jobs, is_dry, err);
 	}
 	return left;
+}
+
+/* `is_error`: the verb is there for what is left of earlier removals, too. */
+static int sweep(const char *state, bool is_error, struct err *err)
+{
+	struct err left cleanup_err = {0};
+
+	if (clearing_sweep(state, false, &left) == 0)
+		return 0;
+	if (is_error)
+		return err_copy(err, &left);
+	log_warning("%s", err_message(&left));
+	return 0;
 }
 
 int clearing_end(struct clearing *clearing, int64_t max_age_ms, struct err *err)
@@ -272,7 +286,7 @@ int clearing_end(struct clearing *clearing, int64_t max_age_ms, struct err *err)
 
 	if (!state)
 		return -1;
-	size_t left = clearing->is_dry ? 0 : clearing_sweep(state, false, err);
+	int result = clearing->is_dry ? 0 : sweep(state, max_age_ms >= 0, err);
 	stage_cache_drop(state, &clearing->removal.sources, &cache);
 	if (max_age_ms >= 0) {
 		struct removal copies cleanup_removal = {.is_dry = clearing->is_dry};
@@ -281,10 +295,10 @@ int clearing_end(struct clearing *clearing, int64_t max_age_ms, struct err *err)
 		cache.bytes += copies.bytes;
 	}
 	tell_all(clearing, &cache);
-	if (left == 0 && cache.left.kind) {
-		left++;
-		err_copy(err, &cache.left);
-	}
+	if (cache.left.kind && result < 0)
+		err_set(err, err->kind, "%s\n%s", err_message(err), err_message(&cache.left));
+	else if (cache.left.kind)
+		result = err_copy(err, &cache.left);
 	err_finish(&cache.left);
-	return left > 0 ? -1 : 0;
+	return result;
 }

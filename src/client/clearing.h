@@ -51,7 +51,8 @@ size_t clearing_sweep(const char *state, bool is_dry, struct err *err);
 
 /* After the last job: removes cached sources that only these jobs used. With `max_age_ms` >= 0 it
  * also removes what no job used for that long, and copies out of histories of that age. Prints the
- * totals, or all of it as JSON. -1: `err` names what could not be removed, now or earlier. */
+ * totals, or all of it as JSON. -1: `err` names what could not be removed now; with `max_age_ms`
+ * also what earlier removals left, of which there is a warning without it. */
 int clearing_end(struct clearing *clearing, int64_t max_age_ms, struct err *err);
 
 #endif

@@ -24,7 +24,12 @@ struct question {
 
 static enum module_verdict ask(const struct question *question, const char *interpreter)
 {
-	return module_ask(interpreter, question->directory, question->module, question->environment,
+	/* The interpreter is started in another directory. */
+	char *path cleanup_free = interpreter[0] == '/'
+					  ? mem_strdup(interpreter)
+					  : mem_printf("/proc/%d/cwd/%s", getpid(), interpreter);
+
+	return module_ask(path, question->directory, question->module, question->environment,
 			  question->patience_ms);
 }
 
@@ -93,15 +98,14 @@ static void add_matches(const char *directory, const char *pattern, struct str_l
 	globfree(&found);
 }
 
-/* No user has named it, and it is run: each part of the way to it is the user's own. */
+/* No user has named it, and it is run: each part of the way to it is the user's own. Relative: the
+ * owner of a directory above this one can put another one at its path in between. */
 static void add_environment_here(const char *name, struct str_list *paths)
 {
-	char *here cleanup_free = getcwd(NULL, 0);
-	char *environment cleanup_free = here ? fs_join(here, name) : NULL;
-	char *programs cleanup_free = here ? fs_join(environment, "bin") : NULL;
-	char *python cleanup_free = here ? fs_join(programs, "python3") : NULL;
+	char *programs cleanup_free = fs_join(name, "bin");
+	char *python cleanup_free = fs_join(programs, "python3");
 
-	if (here && fs_is_own(environment) && fs_is_own(programs) && fs_is_own(python))
+	if (fs_is_own(name) && fs_is_own(programs) && fs_is_own(python))
 		str_list_add(paths, python);
 }
 
@@ -155,7 +159,7 @@ static char *find_other(const struct question *question, const char *refused, co
 	for (size_t i = 1; i < paths.count; i++)
 		if (!is_asked(&paths, i, paths.items[i]) &&
 		    ask(question, paths.items[i]) == MODULE_FOUND)
-			return mem_strdup(paths.items[i]);
+			return fs_absolute(paths.items[i], NULL);
 	return NULL;
 }
 

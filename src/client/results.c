@@ -66,7 +66,7 @@ static int check_owner(const char *path, const struct stat *info, struct err *er
 {
 	char *owner cleanup_free = user_name_of(info->st_uid);
 
-	if (info->st_uid == geteuid() || info->st_uid == 0)
+	if (user_is_trusted(info->st_uid))
 		return 0;
 	return err_set(err, ERR_DENIED,
 		       "%s belongs to %s, who could read and replace the results; remove it, or "
@@ -292,6 +292,8 @@ static int bring_through(const struct opened *opened, const char *target, struct
 		return -1;
 	char *part cleanup_free = mem_printf("/proc/self/fd/%d/results", held);
 	int result = copy(opened, part, target, err);
+	if (result < 0)
+		err_rename(err, part, target);
 	return result == 0 ? move_directory(held, "results", AT_FDCWD, target, target, err)
 			   : result;
 }

@@ -189,7 +189,7 @@ struct sweep_program *sweep_program_start(const struct sweep_config *config, con
 	close(to[0]);
 	close(from[1]);
 	if (pid < 0)
-		return err_set_errno(err, "fork"), NULL;
+		return err_set_fork(err, "fork"), NULL;
 	struct sweep_program *program = mem_alloc(sizeof(*program));
 	*program = (struct sweep_program){
 		.config = config, .pid = pid, .input = to[1], .output = from[0]};

@@ -218,7 +218,7 @@ int sweep_trial_submit(const struct sweep_trial *trial,
 		run_submission(trial, ends[1]);
 	}
 	close(ends[1]);
-	int result = pid < 0 ? err_set_errno(err, "fork") : converse(ends[0], note, data, id, err);
+	int result = pid < 0 ? err_set_fork(err, "fork") : converse(ends[0], note, data, id, err);
 	close(ends[0]);
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0)
 		;

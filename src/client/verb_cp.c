@@ -229,7 +229,7 @@ static int start(struct transfer *transfer, const struct session_command *comman
 		talk(transfer, command, gives);
 	}
 	if (pid < 0)
-		return err_set_errno(err, "cannot start a process");
+		return err_set_fork(err, "cannot start a process");
 	transfer->pid = pid;
 	transfer->fd = mem_steal_fd(&mine);
 	return 0;
@@ -386,6 +386,7 @@ static int receive(struct transfer *transfer, const char *name, const char *path
 	char *part cleanup_free = mem_printf("/proc/self/fd/%d/content", held);
 	char *file cleanup_free = fs_join(part, name);
 	if (archive_unpack_stream(transfer->fd, part, &limits, err) < 0) {
+		err_rename(err, part, path);
 		fs_explain_room(path, err);
 		return give_up(transfer, err);
 	}

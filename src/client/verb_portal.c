@@ -329,7 +329,12 @@ static int read_proxy_hosts(const struct proxies *proxies, struct str_list *host
 			return err_set(err, proxies->kind,
 				       "%s: \"%s\" is not a numeric address; write one as 10.0.0.5",
 				       proxies->hosts_word, host);
-		if (proxies->users->count == 0 && socket_owner_is_here(&address))
+		int is_here = proxies->users->count > 0 ? 0 : socket_owner_is_here(&address);
+		if (is_here < 0)
+			return err_set_errno(
+				err, "%s: cannot tell whether %s is an address of this machine",
+				proxies->hosts_word, host);
+		if (is_here)
 			return err_set(err, proxies->kind,
 				       "%s: %s is an address of this machine, from which each of "
 				       "its users could pass for the proxy; say with %s as which "

@@ -76,7 +76,7 @@ static int make_key(const char *path, struct err *err)
 		_exit(127);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) < 0)
-		return err_set_errno(err, "cannot start ssh-keygen");
+		return err_set_fork(err, "cannot start ssh-keygen");
 	return status == 0 ? 0
 			   : err_set(err, ERR_FAILED,
 				     "ssh-keygen failed or is not here; install openssh-client");

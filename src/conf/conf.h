@@ -82,7 +82,7 @@ int conf_load_files(struct conf *conf, const char *conf_file, struct err *err);
 /* tony-site.xml alone, if there is one: what holds for all jobs. */
 int conf_load_site(struct conf *conf, struct err *err);
 bool conf_has_file(const struct conf *conf); /* a tony.xml or --conf_file was loaded */
-/* The one that was loaded and not named: "tony.xml"; NULL: none was. Not of the conf's memory. */
+/* The job file found in the current directory, or NULL. A static string. */
 const char *conf_found_file(const struct conf *conf);
 
 /* In place of a tony.xml: a job file from elsewhere, which `name` stands for in messages. It

@@ -124,7 +124,7 @@ static pid_t start(char **command, struct err *err)
 	pid_t self = getpid(), pid = fork();
 
 	if (pid < 0)
-		err_set_errno(err, "cannot start a process");
+		err_set_fork(err, "cannot start a process");
 	if (pid != 0)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);

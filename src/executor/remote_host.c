@@ -181,7 +181,7 @@ static void start_command(struct host *host, struct http_request *request, const
 	pid_t pid = remote_command_start(text);
 
 	if (pid < 0) {
-		err_set_errno(&err, "cannot start a process");
+		err_set_fork(&err, "cannot start a process");
 		answer_failure(request, &err);
 		return;
 	}

@@ -356,7 +356,7 @@ static int start(struct session *session, const char *bytes, size_t length, stru
 	pid_t pid =
 		session->command.has_terminal ? fork_on_terminal(session) : fork_on_pipes(session);
 	if (pid < 0)
-		return err_set_errno(err, "cannot start a process");
+		return err_set_fork(err, "cannot start a process");
 	session->pid = pid;
 	fcntl(session->input, F_SETFL, O_NONBLOCK);
 	event_assign(&session->writable, session->base, session->input, EV_WRITE | EV_PERSIST,

@@ -84,7 +84,7 @@ static int read_report(int fd, const char *shell, const char *work_dir, struct e
 	case SPAWN_STAGE_SETUP:
 		break;
 	}
-	return err_set_errno(err, "cannot set up the process");
+	return err_set_fork(err, "cannot set up the process");
 }
 
 /* vfork(): the child borrows this process's memory until its exec, and this process sleeps
@@ -109,12 +109,12 @@ static pid_t start_child(const struct spawn_options *options, struct spawn_child
 	/* NOLINTEND(clang-analyzer-security.insecureAPI.vfork,clang-analyzer-unix.Vfork) */
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	errno = error;
-	if (pid < 0 && options->isolation == JOB_ISOLATION_PID_NAMESPACE)
+	if (pid < 0 && options->isolation == JOB_ISOLATION_PID_NAMESPACE && error != EAGAIN)
 		err_set_errno(err, "isolation=pid-namespace: the kernel does not allow a new "
 				   "namespace (see user.max_user_namespaces and "
 				   "kernel.unprivileged_userns_clone); use isolation=none");
 	else if (pid < 0)
-		err_set_errno(err, "cannot start a process");
+		err_set_fork(err, "cannot start a process");
 	return pid;
 }
 

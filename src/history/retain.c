@@ -56,8 +56,9 @@ static int measure_job(const struct retaining *retaining, struct candidate *cand
 	return why.kind == ERR_INPUT ? 0 : err_copy(err, &why);
 }
 
-/* The user's who owns the directory, unless that is believed when it names another one. A size is
- * taken from the summary of an owner who is believed, or who is this process's user. */
+/* A job counts for the owner of its directory. The location's owner and publishers may name another
+ * user. A size is taken from the summary of an owner who is believed, or who is this process's
+ * user. */
 static int weigh_job(const struct retaining *retaining, struct candidate *candidate,
 		     struct err *err)
 {

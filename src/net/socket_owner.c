@@ -233,19 +233,25 @@ static int find(const struct net_address *local, const struct net_address *remot
 	return socket_table_find(local, remote, found);
 }
 
+/* No route leads to an address of another machine that this one cannot reach. */
+static bool is_unreachable(void)
+{
+	return errno == ENETUNREACH || errno == EHOSTUNREACH || errno == EAFNOSUPPORT;
+}
+
 /* Towards another address of this machine the kernel gives our end the same one. No packet leaves.
  */
-bool socket_owner_is_here(const struct net_address *address)
+int socket_owner_is_here(const struct net_address *address)
 {
 	struct net_address ours = {.length = sizeof(ours.storage)};
-	int fd cleanup_close = socket(address->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (net_address_is_loopback(address))
-		return true;
+		return 1;
+	int fd cleanup_close = socket(address->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 ||
 	    connect(fd, (const struct sockaddr *)&address->storage, address->length) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&ours.storage, &ours.length) < 0)
-		return false;
+		return is_unreachable() ? 0 : -1;
 	const struct in6_addr here = net_address_in6(&ours), there = net_address_in6(address);
 	return IN6_ARE_ADDR_EQUAL(&here, &there);
 }
@@ -290,7 +296,7 @@ enum socket_owner socket_owner_of_peer(int fd, uid_t *uid, struct err *err)
 	int result = find_peer(&theirs, &ours, uid);
 	if (result > 0)
 		return SOCKET_OWNER_KNOWN;
-	if (!socket_owner_is_here(&theirs))
+	if (socket_owner_is_here(&theirs) == 0)
 		return SOCKET_OWNER_NONE;
 	if (result == 0)
 		err_set(err, ERR_UNREACHABLE, "nobody has it, by now");
@@ -307,8 +313,9 @@ bool socket_owner_lets_in(int fd, const struct str_list *users)
 
 	if (ends_of(fd, &ours, &theirs) < 0)
 		return false;
-	if (!socket_owner_is_here(&theirs))
-		return true;
+	int is_here = socket_owner_is_here(&theirs);
+	if (is_here <= 0)
+		return is_here == 0;
 	return find(&theirs, &ours, &caller) > 0 && caller.is_accepted &&
 	       socket_owner_is_trusted(caller.uid, 0, users);
 }

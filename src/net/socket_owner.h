@@ -33,12 +33,12 @@ enum socket_owner socket_owner_of_listener(const struct net_address *address,
 enum socket_owner socket_owner_of_peer(int fd, uid_t *uid, struct err *err);
 
 /* Whether programs of this machine can have the address: the kernel leads what goes there to the
- * machine itself. */
-bool socket_owner_is_here(const struct net_address *address);
+ * machine itself. -1: errno; it does not say, as without a free descriptor. */
+int socket_owner_is_here(const struct net_address *address);
 
 /* Whether the caller of a connection that was accepted is on another machine, or is a program of
- * root's or of one of `users` (uids, as text) on this one. A caller on this machine whom the kernel
- * does not name is let in by nobody's name. */
+ * root's or of one of `users` (uids, as text) on this one. False where the kernel does not say
+ * which machine, or which user of this one. */
 bool socket_owner_lets_in(int fd, const struct str_list *users);
 
 /* Whether this user's socket may be where a program of `owner` is expected: it is that user, root,

@@ -114,7 +114,7 @@ static int start_look(struct event_copy *copy, struct err *err)
 	if (pid == 0)
 		run_look(copy, report, parent);
 	if (pid < 0)
-		return err_set_errno(err, "fork");
+		return err_set_fork(err, "fork");
 	return child_watch(&copy->look, copy->base, pid, on_looked, copy, err);
 }
 

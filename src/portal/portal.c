@@ -371,7 +371,7 @@ static int start_indexer(struct portal *portal, struct err *err)
 	if (pid == 0)
 		run_indexer(portal, parent);
 	if (pid < 0)
-		return err_set_errno(err, "fork");
+		return err_set_fork(err, "fork");
 	if (child_watch(&portal->indexer, portal->base, pid, on_indexer_ended, portal, err) < 0)
 		return -1;
 	portal->index = portal_index_open(portal->options->indexer.index_path, err);

@@ -198,7 +198,7 @@ static int start_process(struct running *running, const struct portal_job *job, 
 		run_child(reader, &foreign, parent);
 	reader_destroy(reader);
 	if (pid < 0)
-		return err_set_errno(err, "fork");
+		return err_set_fork(err, "fork");
 	return child_watch(&running->child, readers->base, pid, on_ended, running, err);
 }
 

@@ -149,7 +149,7 @@ int starter_open(const char *program, struct err *err)
 	close(ends[1]);
 	if (pid > 0)
 		return ends[0];
-	err_set_errno(err, "fork");
+	err_set_fork(err, "fork");
 	close(ends[0]);
 	return -1;
 }

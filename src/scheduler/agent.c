@@ -14,8 +14,9 @@ static char *if_executable(char *path, struct err *err)
 {
 	if (!fs_is_directory(path) && access(path, X_OK) == 0)
 		return path;
+	char *quoted cleanup_free = str_shell_quote(path);
 	if (!fs_is_directory(path) && fs_exists(path))
-		err_set(err, ERR_DENIED, "%s cannot be executed; chmod a+rx %s", path, path);
+		err_set(err, ERR_DENIED, "%s cannot be executed; chmod a+rx %s", path, quoted);
 	free(path);
 	return NULL;
 }

@@ -235,11 +235,13 @@ static int read_ended(const char *job_dir, struct removal *removal, struct job *
 
 	if (!local_job_is_there(job_dir))
 		return err_set(err, ERR_NOT_FOUND, "no job \"%s\" in %s", id, job_dir);
-	if (is_damaged(job_dir))
-		return 0;
-	if (local_job_read_end(job_dir, job, &view) < 0)
+	if (local_job_read_end(job_dir, job, &view) < 0) {
+		*job = NULL;
+		if (is_damaged(job_dir))
+			return 0;
 		return local_job_is_there(job_dir) ? removal_refuse_live(id, err)
 						   : removal_tell_gone(id, err);
+	}
 	int result = check_kept(removal, id, view, err);
 	job_view_destroy(view);
 	if (result < 0)

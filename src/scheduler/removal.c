@@ -126,7 +126,8 @@ static int tell_left(const char *path, const char *remedy, struct err *err)
 
 static int tell_blocked(const char *path, struct err *err)
 {
-	char *remedy cleanup_free = mem_printf("sudo rm -rf --one-file-system %s", path);
+	char *quoted cleanup_free = str_shell_quote(path);
+	char *remedy cleanup_free = mem_printf("sudo rm -rf --one-file-system %s", quoted);
 
 	return tell_left(path, remedy, err);
 }
@@ -152,7 +153,8 @@ size_t removal_sweep(const char *parent, bool is_dry, struct err *err)
 		if (entry->d_name[0] != '.' || !str_ends_with(entry->d_name, ASIDE) ||
 		    is_in_hand(entry->d_name) || remove_left(aside, is_dry, &why) == 0)
 			continue;
-		if (left++ == 0)
+		left++;
+		if (err->kind == ERR_NONE)
 			err_copy(err, &why);
 		else
 			err_set(err, err->kind, "%s\n%s", err_message(err), err_message(&why));

@@ -72,7 +72,8 @@ int removal_check_unused(const struct removal *removal, const struct removal_use
 int removal_remove_folder(struct removal *removal, const char *path, const char *name,
 			  struct err *err);
 /* Removes such folders that a process left there when it was killed, or could not remove. How many
- * are left; `err`, which is not NULL, then names them with their size, the reason and the remedy.
+ * are left; `err`, which is not NULL, then names them with their size, the reason and the remedy,
+ * in lines below those that it has.
  * `is_dry`: they are named alone. */
 size_t removal_sweep(const char *parent, bool is_dry, struct err *err);
 

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "base/user.h"
 
 #define NO_ENTRY "%s: the job's entry cannot be made"
 #define IS_GONE                                                                                    \
@@ -61,7 +62,7 @@ static int check_directory(const char *directory, struct err *err)
 	if (lstat(directory, &status) < 0)
 		return err_set_errno(err, "%s", directory);
 	if (!S_ISDIR(status.st_mode) || !(status.st_mode & S_ISVTX) ||
-	    (status.st_uid != 0 && status.st_uid != geteuid()))
+	    !user_is_trusted(status.st_uid))
 		return err_set(err, ERR_DENIED, "%s: is not a sticky folder of root's", directory);
 	if (access(directory, R_OK | W_OK | X_OK) < 0)
 		return err_set_errno(err, "%s", directory);

@@ -57,7 +57,6 @@ static char *choose(struct err *err)
 static int check(const char *state, struct err *err)
 {
 	struct stat status;
-	uid_t user = geteuid();
 
 	if (stat(state, &status) < 0)
 		return errno == ENOENT || errno == ENOTDIR ? 0 : err_set_errno(err, "%s", state);
@@ -65,17 +64,18 @@ static int check(const char *state, struct err *err)
 		return err_set(err, ERR_CONFIG,
 			       "%s: is no directory; set TONY_STATE_DIR to a directory of your own",
 			       state);
-	if (status.st_uid != user && status.st_uid != 0)
+	if (!user_is_trusted(status.st_uid))
 		return err_set(err, ERR_CONFIG,
 			       "%s: the state directory belongs to uid %u, and tony runs as uid "
 			       "%u; run it as that user, or set TONY_STATE_DIR to a directory of "
 			       "your own",
-			       state, (unsigned)status.st_uid, (unsigned)user);
+			       state, (unsigned)status.st_uid, (unsigned)geteuid());
+	char *quoted cleanup_free = str_shell_quote(state);
 	if (fs_others_may_write(status.st_mode))
 		return err_set(err, ERR_CONFIG,
 			       "%s: the state directory has mode %04o, with which others can "
 			       "replace your jobs; chmod go-w %s",
-			       state, (unsigned)status.st_mode & 07777, state);
+			       state, (unsigned)status.st_mode & 07777, quoted);
 	return 0;
 }
 
@@ -107,11 +107,12 @@ static int check_mode(const struct way *way, const char *path, const struct stat
 
 	if (!remedy || (mode & S_ISVTX))
 		return 0;
+	char *quoted cleanup_free = str_shell_quote(path);
 	return err_set(err, ERR_CONFIG,
 		       "%s: has mode %04o, with which others can put another directory in the "
 		       "place of the state directory %s; chmod %s %s, or set TONY_STATE_DIR to a "
 		       "directory of which no parent is open to others",
-		       path, (unsigned)mode & 07777, way->state, remedy, path);
+		       path, (unsigned)mode & 07777, way->state, remedy, quoted);
 }
 
 static int check_way(struct way *way, const char *name, struct err *err);

@@ -420,8 +420,11 @@ static void remove_rest(int parent, const char *name, const char *above)
 	struct stat status;
 	int fd cleanup_close = open_entry(parent, name, &status);
 
-	if (fd >= 0 && is_marked(&status) && remove_opened(parent, fd, name, shown, &err) < 0)
-		log_warning("%s; remove what is left: rm -rf %s", err_message(&err), shown);
+	if (fd < 0 || !is_marked(&status) || remove_opened(parent, fd, name, shown, &err) == 0)
+		return;
+	char *quoted cleanup_free = str_shell_quote(shown);
+	log_warning("%s; remove what is left: rm -rf --one-file-system %s", err_message(&err),
+		    quoted);
 }
 
 /* Entries that a killed process had begun to remove. */

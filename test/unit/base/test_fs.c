@@ -13,6 +13,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/user.h"
 #include "scratch.h"
 
 static void joining(void **state)
@@ -337,6 +338,40 @@ static void a_bottomless_tree_is_removed(void **state)
 }
 
 /* More directories than are kept at a time, each with something in it. */
+static void a_secret_may_be_written_by_the_private_group_of_its_user(void **state)
+{
+	struct err err cleanup_err = {0};
+	const char *path = scratch_path(state, "key");
+	struct stat info;
+
+	scratch_write(state, "key", "x", 0660);
+	assert_int_equal(stat(path, &info), 0);
+	assert_int_equal(fs_check_secret(path, "a key", &err) == 0,
+			 user_write_remedy(path, &info) == NULL);
+	if (geteuid() != 0)
+		return;
+	assert_success(fs_check_secret(path, "a key", &err), &err);
+	assert_int_equal(chown(path, 0, 65533), 0);
+	assert_int_equal(fs_check_secret(path, "a key", &err), -1);
+	assert_message_has(&err, "its group may write to it: chmod g-w ");
+}
+
+static void remedies_can_be_typed_as_they_stand(void **state)
+{
+	char *path cleanup_free = mem_strdup(scratch_path(state, "my key"));
+	char *all cleanup_free = mem_printf(": chmod o= '%s'", path);
+	char *found cleanup_free = mem_printf("; chmod o-w '%s', or ", path);
+	struct err err = {0};
+
+	scratch_write(state, "my key", "x", 0602);
+	assert_int_equal(fs_check_secret(path, "a key", &err), -1);
+	assert_message_has(&err, all);
+	err_finish(&err);
+	assert_null(fs_read_own(path, "--key", 64, NULL, &err));
+	assert_message_has(&err, found);
+	err_finish(&err);
+}
+
 static void a_broad_tree_is_removed(void **state)
 {
 	struct err err cleanup_err = {0};
@@ -437,6 +472,8 @@ int main(void)
 		scratch_test(a_tree_is_removed),
 		scratch_test(files_and_links_are_removed_alone),
 		scratch_test(a_bottomless_tree_is_removed),
+		scratch_test(a_secret_may_be_written_by_the_private_group_of_its_user),
+		scratch_test(remedies_can_be_typed_as_they_stand),
 		scratch_test(a_broad_tree_is_removed),
 		scratch_test(read_only_directories_are_removed),
 		scratch_test(a_lock_may_be_removed_by_who_holds_it),

@@ -1,13 +1,20 @@
 /* The kernel's answers: the user who listens, the user at the other end. Root also plays another
  * user. */
 #include <arpa/inet.h>
+#include <fcntl.h>
+#include <net/if.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/fsuid.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -246,50 +253,108 @@ static void test_a_listener_of_ipv6_alone_gets_nothing_of_ipv4(void **state)
 
 /* ---- callers that were let in by an address ------------------------------------------------- */
 
-/* Of a connection of this user: whether it is let in, before and after it closes its end. */
-static void assert_let_in(uid_t user, const struct str_list *users, bool is_let_in)
+static void set_open_files(rlim_t most)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = most;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* Of a connection of this user: whether it is let in, before and after it closes its end. Nobody is
+ * while this process has no descriptor left to ask the kernel by. */
+static void assert_let_in(const char *host, uid_t user, const struct str_list *users,
+			  bool is_let_in)
 {
 	struct net_address address;
-	int listener = listen_at("127.0.0.1", &address);
+	struct rlimit before;
+	int listener = listen_at(host, &address);
 
 	become(user);
 	int theirs = connect_to(&address);
 	become(0);
 	int ours = accept(listener, NULL, NULL);
 	assert_int_equal(socket_owner_lets_in(ours, users), is_let_in);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	set_open_files(0);
+	assert_false(socket_owner_lets_in(ours, users));
+	set_open_files(before.rlim_cur);
 	close(theirs);
 	assert_false(socket_owner_lets_in(ours, users));
 	close(ours);
 	close(listener);
 }
 
-static void test_a_caller_of_this_machine_is_let_in_by_its_user(void **state)
+static void check_callers(const char *host)
 {
 	struct str_list users cleanup_str_list = {0};
 
-	if (geteuid() == 0) {
-		assert_let_in(0, &users, true);
-		assert_let_in(stranger(), &users, false);
-	}
+	if (geteuid() == 0)
+		assert_let_in(host, 0, &users, true);
+	assert_let_in(host, stranger(), &users, false);
 	str_list_add_format(&users, "%u", stranger());
-	assert_let_in(stranger(), &users, true);
+	assert_let_in(host, stranger(), &users, true);
+}
+
+static void test_a_caller_of_this_machine_is_let_in_by_its_user(void **state)
+{
+	check_callers("127.0.0.1");
+}
+
+static void assert_here(const char *host, int is_here)
+{
+	struct net_address address;
+
+	assert_int_equal(net_address_from_host(host, 0, &address), 0);
+	assert_int_equal(socket_owner_is_here(&address), is_here);
 }
 
 static void test_addresses_of_this_machine_are_known(void **state)
 {
-	static const struct {
-		const char *host;
-		bool is_here;
-	} rows[] = {
-		{"127.0.0.1", true},   {"127.9.9.9", true},	{"::1", true},
-		{"192.0.2.77", false}, {"2001:db8::77", false},
-	};
-	struct net_address address;
+	assert_here("127.0.0.1", 1);
+	assert_here("127.9.9.9", 1);
+	assert_here("::1", 1);
+	assert_here("192.0.2.77", 0);
+	assert_here("2001:db8::77", 0);
+}
 
-	for (size_t i = 0; i < array_length(rows); i++) {
-		assert_int_equal(net_address_from_host(rows[i].host, 0, &address), 0);
-		assert_int_equal(socket_owner_is_here(&address), rows[i].is_here);
-	}
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+}
+
+/* This process stays in it. */
+static void enter_network_with(const char *host)
+{
+	struct ifreq interface = {.ifr_name = "lo", .ifr_flags = IFF_UP};
+	char map[64];
+	uid_t uid = geteuid();
+
+	assert_int_equal(unshare(CLONE_NEWNET | (uid == 0 ? 0 : CLONE_NEWUSER)), 0);
+	snprintf(map, sizeof(map), "%u %u 1", uid, uid);
+	if (uid != 0)
+		write_file("/proc/self/uid_map", map);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(ioctl(fd, SIOCSIFFLAGS, &interface), 0);
+	struct sockaddr_in *address = (struct sockaddr_in *)&interface.ifr_addr;
+	*address = (struct sockaddr_in){.sin_family = AF_INET};
+	inet_pton(AF_INET, host, &address->sin_addr);
+	snprintf(interface.ifr_name, sizeof(interface.ifr_name), "lo:1");
+	assert_int_equal(ioctl(fd, SIOCSIFADDR, &interface), 0);
+	close(fd);
+}
+
+static void test_an_address_of_a_network_is_this_machines_too(void **state)
+{
+	enter_network_with("192.0.2.5");
+	assert_here("192.0.2.5", 1);
+	assert_here("192.0.2.77", 0);
+	assert_here("::1", 1);
+	check_callers("192.0.2.5");
 }
 
 int main(void)
@@ -304,6 +369,7 @@ int main(void)
 		cmocka_unit_test(test_a_listener_of_ipv6_alone_gets_nothing_of_ipv4),
 		cmocka_unit_test(test_a_caller_of_this_machine_is_let_in_by_its_user),
 		cmocka_unit_test(test_addresses_of_this_machine_are_known),
+		cmocka_unit_test(test_an_address_of_a_network_is_this_machines_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

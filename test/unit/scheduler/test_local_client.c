@@ -18,6 +18,7 @@
 #include "job/record.h"
 #include "job/view.h"
 #include "scheduler/local_job.h"
+#include "scheduler/removal.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/share.h"
 #include "scheduler/state_dir.h"
@@ -283,6 +284,28 @@ static void a_directory_that_appears_before_ours_is_made_is_checked(void **state
 	err_finish(&err);
 	chmod(above, 0755);
 	assert_success(state_dir_make(jobs, &err), &err);
+}
+
+static void remedies_can_be_typed_as_they_stand(void **state)
+{
+	char *jobs cleanup_free = mem_strdup(scratch_path(state, "my jobs"));
+	char *left cleanup_free = mem_strdup(scratch_path(state, "my jobs/.x.0.removed"));
+	char *removal cleanup_free = mem_printf("; sudo rm -rf --one-file-system '%s'", left);
+	char *opening cleanup_free = mem_printf("; chmod go-w '%s'", jobs);
+	struct err err = {0};
+
+	umask(0);
+	mkdir(jobs, 0777);
+	mkdir(left, 0700);
+	mkdir(scratch_path(state, "other"), 0700);
+	scratch_bind(state, "my jobs/.x.0.removed/data", "other");
+	assert_int_equal(removal_sweep(jobs, false, &err), 1);
+	assert_message_has(&err, removal);
+	err_finish(&err);
+	setenv("TONY_STATE_DIR", jobs, 1);
+	assert_null(state_dir_find(&err));
+	assert_message_has(&err, opening);
+	err_finish(&err);
 }
 
 static void a_job_id_is_safe_in_a_path(void **state)
@@ -692,6 +715,7 @@ int main(void)
 		cmocka_unit_test(an_id_tells_the_days_to_look_at),
 		client_test(the_state_directory_is_where_the_environment_says),
 		client_test(a_directory_that_appears_before_ours_is_made_is_checked),
+		client_test(remedies_can_be_typed_as_they_stand),
 		client_test(a_job_id_is_safe_in_a_path),
 		client_test(the_tail_of_a_log_is_short_and_printable),
 		client_test(a_prepared_job_is_the_users_alone),
