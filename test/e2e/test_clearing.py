@@ -336,8 +336,8 @@ def test_a_fifo_in_the_folder_of_a_job_keeps_no_command_waiting(tony, name):
     path.unlink(missing_ok=True)
     os.mkfifo(path)
     for command in (("list", "--all"), ("status", job.id), ("rm", job.id)):
-        tony.run(*command)
-    tony.run("clean", "--older-than", "0s")
+        assert tony.run(*command).returncode in ((0,) if command[0] == "list" or name in ("am.lock", "origin") else (0, 70))
+    assert tony.run("clean", "--older-than", "0s").returncode == 0
 
 
 # ---- tony clean -----------------------------------------------------------------------------------
