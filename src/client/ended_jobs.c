@@ -65,7 +65,7 @@ static int search_folder(struct search *search, struct history_store *store, con
 		struct err flaw cleanup_err = {0};
 		if (history_store_summary(store, jobs.items[i].path, &summary, &flaw) == 0)
 			add(search, &summary);
-		else if (history_store_is_closed(store, jobs.items[i].path, &flaw))
+		else if (history_store_is_others(store, jobs.items[i].path, &flaw))
 			search->jobs->closed++;
 		else if (flaw.kind != ERR_NOT_FOUND)
 			log_warning("%s is passed over: %s", jobs.items[i].id, err_message(&flaw));

@@ -285,21 +285,14 @@ const struct scheduler_client_ops *schedulers_find_of(const char *id, const char
 		err_set(err, ERR_USAGE, "--of %s: name the job", user);
 		return NULL;
 	}
-	found.ops = schedulers_find_any(id, &found.door, &found.id, err);
-	if (!found.ops)
-		return NULL;
-	if (!is_of(&found.door, user)) {
-		char *whole cleanup_free = mem_steal(&found.id);
-		finding_finish(&found);
-		if (stored_jobs_find(whole, user, &found.door, &found.id, err) < 0)
-			return NULL;
-		found.ops = &stored_jobs_client;
-	}
-	if (is_of(&found.door, user))
+	found.ops = schedulers_find_any(id, &found.door, &found.id, NULL);
+	if (found.ops && is_of(&found.door, user))
 		return take(&found, door, full_id);
-	err_set(err, ERR_NOT_FOUND, "--of %s: %s is no job of that user's", user, found.id);
 	finding_finish(&found);
-	return NULL;
+	if (stored_jobs_find(id, user, &found.door, &found.id, err) < 0)
+		return NULL;
+	found.ops = &stored_jobs_client;
+	return take(&found, door, full_id);
 }
 
 /* ---- list --------------------------------------------------------------------------------- */

@@ -49,7 +49,7 @@ static int rerun(void *data, const struct verb_call *call, struct err *err)
 			       verb_rerun.options.usage);
 	if (opened_find_of(&opened, call->operands->items[0], chosen->of, err) < 0)
 		return -1;
-	/* The engine's word says no more than that. */
+	/* Whose it is its engine knows, and nothing more. */
 	if (!chosen->of && opened_is_others(&opened))
 		return err_set(err, ERR_DENIED,
 			       "%s is %s's: its command would run as you; --of %s repeats it",

@@ -251,7 +251,6 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 	if (view->epoch > 1)
 		str_append_format(&head, "  cluster start %d", view->epoch);
 	report_line(head.text);
-	print_fact("user", opened_is_others(opened) ? opened->door.user : NULL);
 	if (view->job->rerun_of) {
 		char *line cleanup_free = mem_printf("repeats: %s", view->job->rerun_of);
 		report_line(line);

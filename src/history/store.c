@@ -277,12 +277,13 @@ int history_store_remove(struct history_store *store, const char *path, struct e
 
 /* ---- one job ------------------------------------------------------------------------------ */
 
-bool history_store_is_closed(struct history_store *store, const char *path, const struct err *flaw)
+bool history_store_is_others(struct history_store *store, const char *path, const struct err *flaw)
 {
 	struct store_item item cleanup_store_item = {0};
 	struct err why cleanup_err = {0};
 
-	if (flaw->kind != ERR_DENIED || !history_store_has_owners(store))
+	if ((flaw->kind != ERR_DENIED && flaw->kind != ERR_INPUT) ||
+	    !history_store_has_owners(store))
 		return false;
 	return store_look(store->files, path, &item, &why) < 0 ? why.kind == ERR_DENIED
 							       : !str_equal(item.owner, store->me);

@@ -135,9 +135,9 @@ int history_store_find(struct history_store *store, const char *id, const struct
 int history_store_summary(struct history_store *store, const char *path,
 			  struct history_summary *summary, struct err *err);
 
-/* `flaw` is why the entry at `path` cannot be read: it is another user's, and closed to this one,
- * as most are where users share a store. */
-bool history_store_is_closed(struct history_store *store, const char *path, const struct err *flaw);
+/* `flaw` is why the entry at `path` cannot be read: it is another user's, and closed to this one or
+ * damaged. That is no news to this user, to whom anybody could tell it thousands of times. */
+bool history_store_is_others(struct history_store *store, const char *path, const struct err *flaw);
 
 /* A file of the job's: "events.jsonl", "logs/worker-0/stdout". A descriptor to read from and seek
  * in, which the caller closes; what is not a file of this machine is fetched into one that has no

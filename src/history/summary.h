@@ -27,7 +27,7 @@
 #include "job/view.h"
 
 #define HISTORY_SUMMARY_FORMAT 1
-#define HISTORY_SUMMARY_CAP    (4u << 20) /* bytes of a summary.json */
+#define HISTORY_SUMMARY_CAP    (1u << 20) /* bytes of a summary.json */
 
 struct history_type {
 	char *name;

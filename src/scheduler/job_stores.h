@@ -57,6 +57,7 @@ struct stored_filter {
 	 * nothing but its id. */
 	const char *beginning;
 	const char *name; /* of those that have ended; NULL: any */
+	const char *user; /* NULL: any */
 	bool own_only;	  /* of a user with one of job_stores_own_names() */
 };
 /* The jobs in them that fit (NULL: all), each of a user's once, the newest first. From the second

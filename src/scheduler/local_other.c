@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,15 +42,40 @@ static bool look_at_journal(const char *directory, struct scheduler_other *other
 	return final != NULL;
 }
 
-/* The summary of this user's own entry, to which nobody else can write. The caller frees. */
+/* Can nobody but this user, root and the location's owner replace what is in this directory? */
+static bool is_safe(int top, const char *path)
+{
+	int directory cleanup_close = fs_open_below(top, path);
+	struct stat status, first;
+
+	return directory >= 0 && fstat(directory, &status) == 0 && fstat(top, &first) == 0 &&
+	       (status.st_uid == geteuid() || status.st_uid == 0 ||
+		status.st_uid == first.st_uid) &&
+	       (!fs_others_may_write(status.st_mode) || (status.st_mode & S_ISVTX));
+}
+
+static bool is_safe_way(int top, const char *entry)
+{
+	if (!is_safe(top, ""))
+		return false;
+	for (const char *end = strchr(entry, '/'); end; end = strchr(end + 1, '/')) {
+		char *path cleanup_free = mem_strndup(entry, (size_t)(end - entry));
+		if (!is_safe(top, path))
+			return false;
+	}
+	return true;
+}
+
+/* The summary of this user's own entry, which nobody else can write or replace. The caller frees.
+ */
 static char *read_summary(const char *location, const char *entry, size_t *length)
 {
 	int top cleanup_close = open(location, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int directory cleanup_close = top < 0 ? -1 : fs_open_below(top, entry);
 	struct stat status;
 
-	if (directory < 0 || fstat(directory, &status) < 0 || status.st_uid != geteuid() ||
-	    fs_others_may_write(status.st_mode))
+	if (directory < 0 || !is_safe_way(top, entry) || fstat(directory, &status) < 0 ||
+	    status.st_uid != geteuid() || fs_others_may_write(status.st_mode))
 		return NULL;
 	int file cleanup_close = fs_open_below(directory, HISTORY_SUMMARY);
 	return file < 0 ? NULL : fs_read_descriptor(file, entry, HISTORY_SUMMARY_CAP, length, NULL);

@@ -16,7 +16,8 @@
 #include "scheduler/scheduler.h"
 #include "scheduler/state_dir.h"
 
-#define COPY_MS (7 * (int64_t)86400000) /* for which a copy is kept */
+#define COPY_MS	   (7 * (int64_t)86400000) /* for which a copy is kept */
+#define OTHERS_CAP ((int64_t)64 << 20)	   /* bytes of a file of another user's */
 
 enum { PATIENCE_MS = 3000 }; /* with a server that may have the job */
 
@@ -74,17 +75,29 @@ char *job_stores_read(const char *id, const char *user, const char *name, size_t
 	return NULL;
 }
 
-/* The whole id that is meant; the caller frees. */
-static char *complete(const struct job_stores *stores, const char *id, struct err *err)
+/* The only one of this user's jobs whose id begins so; NULL: there is none, or several. */
+static char *complete_own(const struct job_stores *stores, const char *id)
 {
 	const struct stored_filter own = {.beginning = id, .own_only = true};
+	struct str_list found cleanup_str_list = {0};
+
+	job_stores_ids(stores, &own, &found);
+	return found.count == 1 ? mem_strdup(found.items[0]) : NULL;
+}
+
+/* The whole id that is meant: of that user's jobs, or (NULL) of this user's before any other; the
+ * caller frees. */
+static char *complete(const struct job_stores *stores, const char *id, const char *user,
+		      struct err *err)
+{
+	const struct stored_filter own = {.beginning = id, .user = user, .own_only = !user};
 	const struct stored_filter begun = {.beginning = id};
-	const struct stored_filter named = {.name = id, .own_only = true};
+	const struct stored_filter named = {.name = id, .user = user, .own_only = !user};
 	struct str_list found cleanup_str_list = {0};
 
 	if (scheduler_client_begins_id(id))
 		job_stores_ids(stores, &own, &found);
-	if (scheduler_client_begins_id(id) && found.count == 0)
+	if (!user && scheduler_client_begins_id(id) && found.count == 0)
 		job_stores_ids(stores, &begun, &found);
 	if (found.count > 1) {
 		scheduler_err_several(id, &found, err);
@@ -94,7 +107,8 @@ static char *complete(const struct job_stores *stores, const char *id, struct er
 		job_stores_ids(stores, &named, &found);
 	if (found.count > 0)
 		return mem_strdup(found.items[0]);
-	err_set(err, ERR_NOT_FOUND, "no job \"%s\" in any history", id);
+	err_set(err, ERR_NOT_FOUND, "no job \"%s\"%s%s in any history", id, user ? " of " : "",
+		user ? user : "");
 	return NULL;
 }
 
@@ -135,8 +149,8 @@ void stored_jobs_age(int64_t until_ms, struct removal *removal)
 static int copy_file(struct history_store *store, const struct history_record *record,
 		     const char *name, const char *to, struct err *err)
 {
-	int from cleanup_close =
-		history_store_open_file(store, record, name, HISTORY_FILE_CAP, err);
+	int64_t cap = job_stores_is_of(store, record, NULL) ? HISTORY_FILE_CAP : OTHERS_CAP;
+	int from cleanup_close = history_store_open_file(store, record, name, cap, err);
 	int target cleanup_close =
 		from < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	char buffer[65536];
@@ -162,7 +176,10 @@ static int copy_description(struct history_store *store, const struct history_re
 	struct job *job = text ? job_from_text(text, length, err) : NULL;
 	int result = -1;
 
-	if (job) {
+	if (job && !str_equal(job->id, fs_basename(record->path))) {
+		err_set(err, ERR_DENIED, "%s/%s: the job in it is another, %s",
+			history_store_location(store), record->path, job->id);
+	} else if (job) {
 		mem_replace(&job->user, mem_strdup(record->user));
 		if (!job_stores_is_own(job->user))
 			job_stores_forget(job);
@@ -207,9 +224,10 @@ static int make_copy(struct history_store *store, const struct history_record *r
 static int check_ended(struct history_store *store, const char *path, struct err *err)
 {
 	struct history_summary summary;
+	struct err flaw cleanup_err = {0};
 
-	if (history_store_summary(store, path, &summary, NULL) < 0)
-		return 0;
+	if (history_store_summary(store, path, &summary, &flaw) < 0)
+		return flaw.kind == ERR_INPUT || flaw.kind == ERR_DENIED ? err_copy(err, &flaw) : 0;
 	bool has_ended = job_state_is_final(summary.state);
 	history_summary_finish(&summary);
 	return has_ended ? 0
@@ -232,12 +250,18 @@ static int find_record(const struct job_stores *stores, const char *id, const ch
 		       struct history_store **store, struct history_record *record, char **whole,
 		       struct err *err)
 {
-	if (scheduler_client_begins_id(id) &&
-	    job_stores_find(stores, id, user, store, record, NULL) == 0) {
+	bool is_found = scheduler_client_begins_id(id) &&
+			job_stores_find(stores, id, user, store, record, NULL) == 0;
+
+	if (is_found && job_stores_is_of(*store, record, user)) {
 		*whole = mem_strdup(id);
 		return 0;
 	}
-	*whole = complete(stores, id, err);
+	/* Another user may have named an entry like the beginning of an id of this one's. */
+	*whole = is_found ? complete_own(stores, id) : complete(stores, id, user, err);
+	if (is_found && !*whole)
+		*whole = mem_strdup(id);
+	history_record_finish(record);
 	return *whole ? job_stores_find(stores, *whole, user, store, record, err) : -1;
 }
 
@@ -247,10 +271,11 @@ static int copy(struct history_store *store, const struct history_record *record
 	struct removal unseen cleanup_removal = {0};
 
 	stored_jobs_age(clock_wall_ms() - COPY_MS, &unseen); /* nobody looks at a job for ever */
+	if (check_ended(store, record->path, err) < 0)
+		return -1;
 	if (is_copy_of(directory, record))
 		return 0;
-	return removal_remove_folder(&unseen, directory, NULL, err) < 0 ||
-			       check_ended(store, record->path, err) < 0
+	return removal_remove_folder(&unseen, directory, NULL, err) < 0
 		       ? -1
 		       : make_copy(store, record, directory, err);
 }
@@ -272,9 +297,10 @@ int stored_jobs_find(const char *id, const char *user, struct job_door *door, ch
 	if (!directory || copy(store, &record, directory, err) < 0)
 		return -1;
 	*door = (struct job_door){.job_dir = mem_steal(&directory),
-				  .user = mem_strdup(record.user),
 				  .doubt = job_stores_doubt(store, &record),
 				  .ended = true};
+	if (user || door->doubt)
+		door->user = mem_strdup(record.user);
 	if (full_id)
 		*full_id = mem_steal(&whole);
 	return 0;

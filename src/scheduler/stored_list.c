@@ -59,11 +59,15 @@ static bool read_job(struct look *look, const struct history_job *job,
 	if (history_store_summary(look->store, job->path, &summary, &flaw) < 0) {
 		if (flaw.kind == ERR_NOT_FOUND)
 			return true;
-		if (!history_store_is_closed(look->store, job->path, &flaw))
+		bool is_others = history_store_is_others(look->store, job->path, &flaw);
+		if (!is_others)
 			log_warning("%s is passed over: %s", job->id, err_message(&flaw));
 		told = (struct job_summary){.id = mem_strdup(job->id)};
-		job_index_add_job(&look->live, &told, 0);
-		return false;
+		/* What another user has damaged does not change, and is not read again. */
+		bool is_damaged = is_others && flaw.kind == ERR_INPUT;
+		job_index_add_job(is_damaged ? section : &look->live, &told,
+				  is_damaged ? job->modified_ms : 0);
+		return is_damaged;
 	}
 	bool has_ended = job_state_is_final(summary.state);
 	summarize(&summary, &told);
@@ -170,6 +174,7 @@ static bool fits(const struct stored_filter *filter, const struct job_summary *j
 	       ((!filter->beginning || scheduler_id_begins(job->id, filter->beginning)) &&
 		(!filter->name ||
 		 (str_equal(job->name, filter->name) && job_state_is_final(job->state))) &&
+		(!filter->user || str_equal(job->user, filter->user)) &&
 		(!filter->own_only || !job->is_others));
 }
 

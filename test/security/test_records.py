@@ -1,7 +1,7 @@
 """The record of a job in a history that users share is its owner's: nobody acts on another user's, unless told to."""
 
 import json
-import re
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -22,6 +22,16 @@ def strangers_job(machine, store):
     wait_published(machine.stranger, store, job)
     assert runners(machine) == [str(machine.stranger.uid)]
     return job
+
+
+@pytest.fixture(name="days", autouse=True)
+def roots_days(machine, store):
+    """The set-up of docs/history.md: root makes the days ahead."""
+    for day in range(2):
+        place = store
+        for part in (datetime.now(timezone.utc) + timedelta(days=day)).strftime("%Y/%m/%d").split("/"):
+            place = place / part
+            machine.run("install", "-d", "-o", "root", "-m", "1777", place)
 
 
 def runners(machine):
@@ -127,6 +137,45 @@ def test_an_own_record_to_which_others_can_write_is_not_acted_upon(machine, stor
     answer = machine.owner.tony("rerun", job)
     assert answer.returncode == 6 and "others than" in answer.stderr and f"--of {name_of(machine.owner)}" in answer.stderr, answer
     assert machine.owner.tony("rerun", "--of", name_of(machine.owner), job).returncode == 0
+
+
+@pytest.mark.promise("S130")
+def test_an_own_record_in_another_users_day_is_not_acted_upon(machine, store):
+    """The owner of the day can put it there, or another of the user's in its place."""
+    good = machine.owner.submit({**KEYS, "tony.worker.command": "true"})
+    bad = machine.owner.submit({**KEYS, "tony.worker.command": "false"})
+    for job in (good, bad):
+        wait_published(machine.owner, store, job)
+        assert machine.owner.run("rm", "-rf", machine.owner.state / "jobs" / job).returncode == 0
+    machine.run("chown", machine.stranger.uid, (store / place_of(bad)).parent)
+    answer = machine.owner.tony("rerun", good)
+    assert answer.returncode == 6 and f"is {name_of(machine.stranger)}'s, who can replace what" in answer.stderr, answer
+    swap = machine.stranger.run("sh", "-c", 'mv "$1" "$1.h" && mv "$2" "$1" && mv "$1.h" "$2"', "sh", store / place_of(bad), store / place_of(good))
+    assert swap.returncode == 0, swap.stderr
+    for words in (["wait", bad], ["wait", "--of", name_of(machine.owner), bad], ["rerun", bad], ["submit", "--after", bad, "--", "true"]):
+        answer = machine.owner.tony(*words)
+        assert answer.returncode not in (0, 1) and "the job in it is another" in answer.stderr, answer
+    swap = machine.stranger.run("sh", "-c", 'mv "$1" "$1.h" && mv "$2" "$1" && mv "$1.h" "$2"', "sh", store / place_of(bad), store / place_of(good))
+    assert machine.owner.tony("wait", "--of", name_of(machine.owner), bad).returncode == 1
+
+
+@pytest.mark.promise("S175")
+def test_damaged_entries_of_others_are_no_flood(machine, store):
+    made = machine.stranger.run("sh", "-c", 'umask 022; for i in $(seq 50); do mkdir -p "$1/tony-20261121-000000-$i" && '
+                                'echo "{" > "$1/tony-20261121-000000-$i/summary.json"; done', "sh", (store / place_of("tony-20261121-000000-1")).parent)
+    assert made.returncode == 0, made.stderr
+    for words, most in ((["list", "--all"], 1), (["history"], 2), (["rerun", "nosuch"], 1), (["rm", "nosuch"], 2)):
+        assert len(machine.owner.tony(*words).stderr.splitlines()) <= most, words
+
+
+@pytest.mark.promise("S130")
+def test_a_record_of_another_user_is_found_by_its_name_with_of(machine, bait):
+    own = machine.owner.submit({**KEYS, "tony.worker.command": "true"}, "--name", "bait")
+    machine.owner.wait_end(own)
+    answer = machine.owner.tony("wait", "--of", name_of(machine.stranger), "bait")
+    assert answer.returncode == 0 and answer.stdout.startswith(bait), answer
+    begun = machine.owner.tony("wait", own[:-2])
+    assert begun.returncode == 0 and begun.stdout.startswith(own), begun
 
 
 @pytest.mark.promise("S130")
