@@ -146,7 +146,7 @@ static int list(const struct history_options *chosen, struct err *err)
 		fputs("There are older ones; see --last.\n", stderr);
 	}
 	if (jobs.closed > 0 && !chosen->json)
-		report_note("%zu job%s of other users may not be read by you", jobs.closed,
+		report_note("%zu job%s of other users cannot be read", jobs.closed,
 			    jobs.closed == 1 ? "" : "s");
 	return jobs.failure == ERR_NONE ? EXIT_CODE_OK : (int)exit_code_of(jobs.failure);
 }

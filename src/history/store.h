@@ -136,7 +136,7 @@ int history_store_summary(struct history_store *store, const char *path,
 			  struct history_summary *summary, struct err *err);
 
 /* `flaw` is why the entry at `path` cannot be read: it is another user's, and closed to this one or
- * damaged. That is no news to this user, to whom anybody could tell it thousands of times. */
+ * damaged. Anybody could make thousands of these. */
 bool history_store_is_others(struct history_store *store, const char *path, const struct err *flaw);
 
 /* A file of the job's: "events.jsonl", "logs/worker-0/stdout". A descriptor to read from and seek

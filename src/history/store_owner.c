@@ -18,7 +18,7 @@ static int check_folder(struct history_store *store, const char *path, const cha
 
 	if (store_look(store->files, path, &item, err) < 0)
 		return -1;
-	/* What is root's everybody trusts, on a machine. */
+	/* On a machine every user trusts root. */
 	bool is_roots = store_traits(store->files)->is_at_once && str_equal(item.owner, "root");
 	if (!is_roots && !str_equal(item.owner, owner) && !str_equal(item.owner, keeper))
 		return err_set(err, ERR_DENIED,

@@ -63,7 +63,7 @@ static bool read_job(struct look *look, const struct history_job *job,
 		if (!is_others)
 			log_warning("%s is passed over: %s", job->id, err_message(&flaw));
 		told = (struct job_summary){.id = mem_strdup(job->id)};
-		/* What another user has damaged does not change, and is not read again. */
+		/* An entry that another user has damaged is not read again. */
 		bool is_damaged = is_others && flaw.kind == ERR_INPUT;
 		job_index_add_job(is_damaged ? section : &look->live, &told,
 				  is_damaged ? job->modified_ms : 0);

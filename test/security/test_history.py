@@ -188,6 +188,6 @@ def test_closed_entries_of_others_are_one_line_of_the_history_and_none_elsewhere
         answer = machine.owner.tony(*verb)
         assert answer.returncode == 0 and "tony-20261120" not in answer.stdout + answer.stderr, (verb, answer)
     answer = machine.owner.tony("history")
-    assert own in answer.stdout and answer.stderr == "tony: 20 jobs of other users may not be read by you\n"
+    assert own in answer.stdout and answer.stderr == "tony: 20 jobs of other users cannot be read\n"
     answer = machine.owner.tony("status", "tony-20261120-101010-3")
     assert answer.returncode == 4 and answer.stderr.count("\n") == 1, answer
