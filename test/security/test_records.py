@@ -34,6 +34,7 @@ ACTS = {
     "rerun with another command": ["rerun", "JOB", "--", "true"],
     "rerun from the checkpoints": ["rerun", "--resume", "JOB"],
     "wait": ["wait", "JOB"],
+    "attach": ["attach", "JOB"],
     "after": ["submit", "--after", "JOB", "--", "true"],
     "results": ["results", "JOB"],
     "results to a directory": ["results", "--output", "out", "JOB"],
@@ -45,6 +46,8 @@ ACTS = {
     "scale": ["scale", "JOB", "worker=2"],
     "release": ["release", "JOB"],
     "exec": ["exec", "JOB", "worker:0", "--", "true"],
+    "renew": ["renew", "JOB"],
+    "notebook": ["notebook", "JOB"],
     "cp": ["cp", "JOB/worker:0:file", "."],
     "ssh-config": ["ssh-config", "JOB"],
     "port-forward": ["port-forward", "JOB", "worker:0", "80"],
@@ -67,7 +70,7 @@ def test_no_verb_acts_on_another_users_record(machine, bait, words):
 @pytest.mark.parametrize("words", [["rerun"], ["wait"], ["results"], ["advise"], ["bundle"]], ids=lambda words: words[0])
 def test_a_record_is_taken_as_it_is_with_the_name_of_its_user(machine, bait, words):
     wrong = machine.owner.tony(*words, "--of", "nobody", bait, cwd=machine.owner.home)
-    assert wrong.returncode == 4 and "--of nobody" in wrong.stderr or "no job" in wrong.stderr, wrong
+    assert wrong.returncode == 4 and ("--of nobody" in wrong.stderr or "no job" in wrong.stderr), wrong
     answer = machine.owner.tony(*words, "--of", name_of(machine.stranger), bait, cwd=machine.owner.home)
     assert answer.returncode == 0, answer
     uids = [machine.owner.uid, machine.stranger.uid] if words == ["rerun"] else [machine.stranger.uid]
