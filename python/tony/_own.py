@@ -66,6 +66,6 @@ def list_directory(place: Path, *parts: str) -> List[str]:
 @contextlib.contextmanager
 def open_file(place: Path, *parts: str) -> Iterator[IO[bytes]]:
     """The file `parts` below `place`. Denied: it, or a directory on the way, is another user's, or root's for others to write to."""
-    with _directory(place, list(parts[:-1])) as at, _opened(place.joinpath(*parts), parts[-1], 0, at) as file:
-        with open(file, "rb", closefd=False) as stream:
-            yield stream
+    path = place.joinpath(*parts)
+    with _directory(place, list(parts[:-1])) as at, _opened(path, parts[-1], 0, at) as file, open(file, "rb", closefd=False) as stream:
+        yield stream
