@@ -402,11 +402,12 @@ int results_conclude(const struct opened *opened, int code)
 	if (!opened->view->is_final || !job->results_dir || is_at_home(job) || opened->door.doubt ||
 	    opened_is_others(opened))
 		return code;
-	int result = results_bring(opened, job->results_dir, &err);
-	if (result == 0) {
-		char *target cleanup_free = target_of(opened, job->results_dir);
+	char *target cleanup_free = target_of(opened, job->results_dir);
+	int result = str_equal(job->output_dir, target) /* nothing is to be brought */
+			     ? !results_are_in(target, NULL)
+			     : results_bring(opened, job->results_dir, &err);
+	if (result == 0)
 		report_note("results: %s", target);
-	}
 	if (result >= 0)
 		return code;
 	err_wrap(&err, "tony results %s --output DIR tries again", opened->id);
