@@ -113,3 +113,27 @@ def test_a_pipeline_takes_no_results_that_another_user_has_left(machine, shared)
     answer, second = run()
     assert answer.returncode == 0 and second["prepare"]["state"] == "succeeded", answer
     assert machine.owner.tony("logs", second["use"]["id"]).stdout == "good\n"
+
+
+@pytest.mark.promise("S134")
+@pytest.mark.parametrize(("trap", "options"), [
+    ('ln -s "$2" "$1"', []),
+    ('ln -s "$2" "$1"', ["--output", "."]),
+    ('ln -s "$2.new" "$1"', []),
+    ('mkfifo "$1"; chmod 666 "$1"', ["--json"]),
+    ('touch "$1"; chmod 666 "$1"', []),
+], ids=["a-link", "a-link-in-a-directory-that-is-named", "a-link-to-nothing", "a-fifo", "a-file"])
+def test_a_bundle_follows_nothing_that_another_user_has_put_in_its_place(machine, shared, trap, options):
+    job = job_with_results(machine.owner)
+    precious = machine.owner.write("precious", "precious")
+    place = shared / f"{job}.tar.gz"
+    assert machine.stranger.run("sh", "-c", trap, "sh", place, precious).returncode == 0
+    answer = machine.owner.tony("bundle", *options, job, cwd=shared)
+    assert (answer.returncode, answer.stdout) == (6, ""), answer
+    assert f"belongs to uid-{machine.stranger.uid}" in answer.stderr and "--output FILE" in answer.stderr, answer
+    assert machine.owner.run("cat", precious).stdout == "precious"
+    assert machine.owner.run("sh", "-c", 'ls -A "$1" "$2"', "sh", shared, machine.owner.home).stdout.count("tar.gz") == 1
+    assert not machine.owner.run("sh", "-c", 'cat "$1.new"', "sh", precious).stdout
+    assert machine.run("rm", place).returncode == 0
+    for _ in range(2):
+        assert machine.owner.tony("bundle", *options, job, cwd=shared).returncode == 0, "its own file is replaced"
