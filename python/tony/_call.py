@@ -8,6 +8,7 @@ import contextvars
 import json
 import logging
 import os
+import re
 import select
 import signal
 import subprocess
@@ -78,7 +79,8 @@ def _words(err: str) -> List[str]:
 
 
 def _failure(arguments: List[str], code: int, err: str) -> TonyError:
-    words = "\n".join(_words(err))
+    # No call of this package has that option.
+    words = re.sub(r"; (--of \S+ takes it as it is)$", rf"; on a command line tony {arguments[0]} \1", "\n".join(_words(err)))
     return of_exit_code(code, words or f"tony {arguments[0]} ended with {code} and said nothing")
 
 

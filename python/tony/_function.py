@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Type
 
+from tony import _own
 from tony._errors import FunctionError, JobFailed
 from tony._version import __version__
 
@@ -204,12 +205,14 @@ def _unpickle(file: IO[bytes], header: Mapping[str, Any], what: str) -> Any:
         raise FunctionError(f"{what} cannot be unpickled: {type(error).__name__}: {error}") from error
 
 
-def read_value(directory: Path, task: str, ran: Tuple[int, int, int]) -> Any:
-    """The value of the function in the process (attempt, epoch, restart) of a task, out of the directory of that task's results."""
-    path = directory / OUTCOMES / "outcome-0"
-    if not path.exists():
-        raise FunctionError(f"{task} has left no value: its program is no function that tony.submit() shipped, or it did not return")
-    with open(path, "rb") as file:
+def read_value(place: Path, task: str, ran: Tuple[int, int, int]) -> Any:
+    """The value of the function in the process (attempt, epoch, restart) of a task, out of the job's results."""
+    nothing = f"{task} has left no value: its program is no function that tony.submit() shipped, or it did not return"
+    with contextlib.ExitStack() as stack:
+        try:
+            file = stack.enter_context(_own.open_file(place, directory_of(task), OUTCOMES, "outcome-0"))
+        except FileNotFoundError:
+            raise FunctionError(nothing) from None
         header = _read_header(file)
         if header["kind"] != "value":
             raise FunctionError(f"{task} has left no value: {header.get('type')}: {header.get('message')}")
@@ -218,11 +221,17 @@ def read_value(directory: Path, task: str, ran: Tuple[int, int, int]) -> Any:
         return _unpickle(file, header, f"the value of {task}")
 
 
-def read_error(directory: Path, task: str, ran: Tuple[int, int, int], failure: JobFailed) -> Optional[BaseException]:
+def directory_of(task: str) -> str:
+    """Its name in the results."""
+    return task.replace(":", "-")
+
+
+def read_error(place: Path, task: str, ran: Tuple[int, int, int], failure: JobFailed) -> Optional[BaseException]:
     """The exception that the function raised in the process (attempt, epoch, restart) of the task; None: it is not known."""
-    paths = sorted((directory / OUTCOMES).glob("outcome-*"))
-    for path in paths:
-        with open(path, "rb") as file:
+    for name in _own.list_directory(place, directory_of(task), OUTCOMES):
+        if not name.startswith("outcome-"):
+            continue
+        with _own.open_file(place, directory_of(task), OUTCOMES, name) as file:
             header = _read_header(file)
             if header["kind"] != "error" or tuple(header["ran"]) != ran:
                 continue

@@ -213,6 +213,16 @@ bool pipeline_jobs_before(const struct pipeline_run *run, size_t node, struct st
 
 /* ---- earlier jobs ------------------------------------------------------------------------- */
 
+static const char *find_no_files(const char *place)
+{
+	struct err err cleanup_err = {0};
+	int fd cleanup_close = results_open(place, NULL, &err);
+
+	if (fd < 0 && err.kind == ERR_DENIED)
+		return "has results in a directory that is not this user's any more";
+	return results_are_in(place, NULL) ? NULL : "has no results, or they are gone";
+}
+
 /* NULL: they are there; else why they are not. */
 static const char *find_no_results(struct node_run *node)
 {
@@ -225,7 +235,7 @@ static const char *find_no_results(struct node_run *node)
 	if (!place)
 		return "is of another version of tony";
 	if (!fetch_is_needed(place))
-		return results_are_in(place) ? NULL : "has no results, or they are gone";
+		return find_no_files(place);
 	if (fetch_keep(job, place, &err) == 0)
 		return NULL;
 	return err.kind == ERR_NOT_FOUND ? "has no results, or they are gone"

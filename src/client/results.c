@@ -50,13 +50,60 @@ bool results_are_stored(const char *place)
 	return fetch_is_needed(place);
 }
 
-bool results_are_in(const char *directory)
+static bool is_users(uid_t owner, const char *user)
 {
+	uid_t uid;
+
+	return user_is_trusted(owner) || (user && user_find(user, &uid) == 0 && uid == owner);
+}
+
+int results_open(const char *directory, const char *user, struct err *err)
+{
+	int held cleanup_close = open(directory, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat info;
+
+	if (held < 0 || fstat(held, &info) < 0)
+		return err_set_errno(err, "%s", directory);
+	char *owner cleanup_free = user_name_of(info.st_uid);
+	if (!is_users(info.st_uid, user))
+		return err_set(err, ERR_DENIED,
+			       "%s belongs to %s, who is not the job's user: no results are read "
+			       "there",
+			       directory, owner);
+	if (!S_ISDIR(info.st_mode))
+		return err_set(err, ERR_DENIED,
+			       "%s, which belongs to %s, is no directory any more: no results are "
+			       "read there",
+			       directory, owner);
+	int fd = openat(held, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? err_set_errno(err, "%s", directory) : fd;
+}
+
+/* However its path leads by now. The caller frees. */
+static char *path_of(int directory)
+{
+	return mem_printf("/proc/self/fd/%d/.", directory);
+}
+
+static bool has_files(int directory)
+{
+	char *path cleanup_free = path_of(directory);
 	struct fs_tree_size size = {0};
 
-	if (fs_is_directory(directory))
-		fs_measure_tree(directory, 1, &size);
+	fs_measure_tree(path, 1, &size);
 	return size.files > 0;
+}
+
+bool results_are_in(const char *directory, const char *user)
+{
+	int fd cleanup_close = results_open(directory, user, NULL);
+
+	return fd >= 0 && has_files(fd);
+}
+
+const char *results_user(const struct opened *opened)
+{
+	return opened_is_others(opened) ? opened->door.user : NULL;
 }
 
 /* ---- putting in place --------------------------------------------------------------------- */
@@ -187,15 +234,18 @@ static int compare_places(const char *source, const char *target, struct err *er
 
 struct copying {
 	const char *source, *target;
-	const char *id; /* of the job */
-	int64_t length; /* of all files; 0: not known */
+	const char *shown; /* what messages call the source */
+	const char *id;	   /* of the job */
+	int64_t length;	   /* of all files; 0: not known */
 	struct bar bar;
 };
 
 static void tell_left_out(struct copying *copying, const char *path, const char *why)
 {
+	char *shown cleanup_free = fs_join(copying->shown, path + strlen(copying->source) + 1);
+
 	bar_clear(&copying->bar);
-	report_note("left out: %s: %s", path, why);
+	report_note("left out: %s: %s", shown, why);
 }
 
 static void on_passed_over(void *data, const char *path)
@@ -260,18 +310,22 @@ static int copy_here(struct copying *copying, const char *part, struct err *err)
 
 	fs_measure_tree(copying->source, COUNT_CAP, &size);
 	copying->length = size.is_more ? 0 : size.bytes;
-	return fs_clone_tree_watched(copying->source, part, FS_CLONE_NO_SET_ID, &watch, err);
+	int result = fs_clone_tree_watched(copying->source, part, FS_CLONE_NO_SET_ID, &watch, err);
+	return result < 0 ? err_rename(err, copying->source, copying->shown) : result;
 }
 
-/* 1: nothing is there. */
-static int copy(const struct opened *opened, const char *part, const char *target, struct err *err)
+/* `source`: the directory that is open; -1: the results are stored. 1: nothing is there. */
+static int copy(const struct opened *opened, int source, const char *part, const char *target,
+		struct err *err)
 {
 	const struct job *job = job_of(opened);
-	struct copying copying = {.source = job->output_dir, .target = target, .id = opened->id};
+	char *path cleanup_free = path_of(source);
+	struct copying copying = {
+		.source = path, .target = target, .shown = job->output_dir, .id = opened->id};
 	const struct fetch_results_watch watch = {is_stored_brought, on_progress, &copying};
-	bool is_stored = results_are_stored(job->output_dir);
+	bool is_stored = source < 0;
 
-	if (!is_stored && !results_are_in(job->output_dir))
+	if (!is_stored && !has_files(source))
 		return 1;
 	bar_begin(&copying.bar, "fetching", interrupt_is_pending);
 	int result =
@@ -281,7 +335,8 @@ static int copy(const struct opened *opened, const char *part, const char *targe
 }
 
 /* Through a directory beside it, of which nothing is left whatever happens. */
-static int bring_through(const struct opened *opened, const char *target, struct err *err)
+static int bring_through(const struct opened *opened, int source, const char *target,
+			 struct err *err)
 {
 	struct keeper keeper cleanup_keeper = {0};
 
@@ -291,7 +346,7 @@ static int bring_through(const struct opened *opened, const char *target, struct
 	if (held < 0)
 		return -1;
 	char *part cleanup_free = mem_printf("/proc/self/fd/%d/results", held);
-	int result = copy(opened, part, target, err);
+	int result = copy(opened, source, part, target, err);
 	if (result < 0)
 		err_rename(err, part, target);
 	return result == 0 ? move_directory(held, "results", AT_FDCWD, target, target, err)
@@ -308,15 +363,21 @@ int results_bring(const struct opened *opened, const char *directory, struct err
 			       "%s has no directory for results: another version of tony "
 			       "submitted it",
 			       opened->id);
-	int compared = compare_places(job->output_dir, target, err);
-	if (compared != 0)
-		return compared < 0 ? -1 : results_are_in(target) ? 0 : 1;
+	int source cleanup_close = -1;
+	if (!results_are_stored(job->output_dir)) {
+		source = results_open(job->output_dir, results_user(opened), err);
+		if (source < 0)
+			return err && err->kind == ERR_NOT_FOUND ? 1 : -1;
+	}
 	struct stat info;
 	if (lstat(target, &info) == 0 && check_owner(target, &info, err) < 0)
 		return -1;
+	int compared = compare_places(job->output_dir, target, err);
+	if (compared != 0)
+		return compared < 0 ? -1 : has_files(source) ? 0 : 1;
 	if (fs_make_directories(directory, 0700, err) < 0)
 		return -1;
-	int result = bring_through(opened, target, err);
+	int result = bring_through(opened, source, target, err);
 	if (result < 0)
 		err_wrap(err, "the results of %s are not all in %s", opened->id, target);
 	return result;
@@ -341,11 +402,12 @@ int results_conclude(const struct opened *opened, int code)
 	if (!opened->view->is_final || !job->results_dir || is_at_home(job) || opened->door.doubt ||
 	    opened_is_others(opened))
 		return code;
-	int result = results_bring(opened, job->results_dir, &err);
-	if (result == 0) {
-		char *target cleanup_free = target_of(opened, job->results_dir);
+	char *target cleanup_free = target_of(opened, job->results_dir);
+	int result = str_equal(job->output_dir, target) /* nothing is to be brought */
+			     ? !results_are_in(target, NULL)
+			     : results_bring(opened, job->results_dir, &err);
+	if (result == 0)
 		report_note("results: %s", target);
-	}
 	if (result >= 0)
 		return code;
 	err_wrap(&err, "tony results %s --output DIR tries again", opened->id);

@@ -11,8 +11,17 @@ char *results_place(const struct opened *opened);
 /* Whether such a place is a URL. */
 bool results_are_stored(const char *place);
 
-/* Whether a directory of this machine holds any file: each task finds its own, which is empty. */
-bool results_are_in(const char *directory);
+/* Such a directory of this machine, open. ERR_DENIED: it is another user's by now, or no directory,
+ * as where others could put something in its place. `user`: the one whose job is taken as it is
+ * (results_user()), or NULL. -1: ERR_NOT_FOUND where nothing is there. */
+int results_open(const char *directory, const char *user, struct err *err);
+
+/* The user of another user's job, or NULL. */
+const char *results_user(const struct opened *opened);
+
+/* Whether results_open() opens it, and it holds any file: each task finds its own, which is empty.
+ */
+bool results_are_in(const char *directory, const char *user);
 
 /* Brings all that is stored so far to `directory`/<id>. A file appears there as a whole; what is
  * there under another name stays. 1: there is nothing (yet). */

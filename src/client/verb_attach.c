@@ -51,7 +51,7 @@ const struct verb verb_attach = {
 		},
 	.size = sizeof(struct attach_options),
 	.defaults = &(const struct attach_options){.tail = TAIL},
-	.operands = VERB_JOB_ANY,
+	.operands = VERB_JOB,
 	.check = check,
 	.run = attach,
 };

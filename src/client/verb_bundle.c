@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/keeper.h"
 #include "base/mem.h"
+#include "base/user.h"
 #include "client/bundle.h"
 #include "client/exit_code.h"
 #include "client/report.h"
@@ -59,14 +60,19 @@ static int check_options(const void *data, struct err *err)
 
 /* ---- where it goes ------------------------------------------------------------------------ */
 
+/* Whether the user named the file, and not at most its directory. */
+static bool is_named(const struct bundle_choice *chosen)
+{
+	return chosen->output && !fs_is_directory(chosen->output);
+}
+
 static char *find_place(const struct bundle_choice *chosen, const char *id)
 {
 	char *name cleanup_free = mem_printf("%s.tar.gz", id);
 
-	if (!chosen->output)
-		return mem_steal(&name);
-	return fs_is_directory(chosen->output) ? fs_join(chosen->output, name)
-					       : mem_strdup(chosen->output);
+	if (is_named(chosen))
+		return mem_strdup(chosen->output);
+	return chosen->output ? fs_join(chosen->output, name) : mem_steal(&name);
 }
 
 /* A device or a FIFO stays what it is. */
@@ -95,6 +101,22 @@ static int write_draft(struct opened *opened, struct bundle_options *how, const 
 	if (result == 0 && rename(draft.path, path) < 0)
 		result = err_set_errno(err, "%s", path);
 	return result;
+}
+
+/* A name that others can foresee: in a directory for all they may have put there what leads the
+ * archive elsewhere. */
+static int write_unnamed(struct opened *opened, struct bundle_options *how, const char *path,
+			 struct str_list *missing, struct err *err)
+{
+	struct stat status;
+
+	if (lstat(path, &status) < 0 || (S_ISREG(status.st_mode) && status.st_uid == geteuid()))
+		return write_draft(opened, how, path, missing, err);
+	char *owner cleanup_free = user_name_of(status.st_uid);
+	return err_set(err, ERR_DENIED,
+		       "%s, which belongs to %s, is no file of yours: it is not written to; name "
+		       "the archive with --output FILE",
+		       path, owner);
 }
 
 /* A symbolic link stays: its target is written. */
@@ -146,10 +168,11 @@ static int run(void *data, const struct verb_call *call, struct err *err)
 	}
 	char *path cleanup_free = find_place(chosen, call->opened->id);
 	struct stat status;
-	if (chosen->json && stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+	bool named = is_named(chosen);
+	if (named && chosen->json && stat(path, &status) == 0 && !S_ISREG(status.st_mode))
 		return err_set(err, ERR_USAGE, "--json tells a file's size, and %s is no file",
 			       path);
-	if (write_file(call->opened, &how, path, &missing, err) < 0)
+	if ((named ? write_file : write_unnamed)(call->opened, &how, path, &missing, err) < 0)
 		return -1;
 	if (chosen->json) {
 		print_json(call->opened->id, path, &missing);

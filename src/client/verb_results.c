@@ -21,9 +21,15 @@ static const struct opt options[] = {
 static int tell_place(const struct opened *opened, struct err *err)
 {
 	char *place cleanup_free = results_place(opened);
+	struct err why cleanup_err = {0};
 
 	if (!place)
 		return err_set(err, ERR_NOT_FOUND, "%s has no directory for results", opened->id);
+	/* With --of it is told as the record has it. */
+	bool is_checked = !results_are_stored(place) && !opened_is_others(opened);
+	int fd cleanup_close = is_checked ? results_open(place, NULL, &why) : -1;
+	if (is_checked && fd < 0 && why.kind == ERR_DENIED)
+		return err_copy(err, &why);
 	report_line(place);
 	return 0;
 }

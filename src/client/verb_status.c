@@ -239,6 +239,24 @@ static void print_code(const json_t *code)
 	report_line(line);
 }
 
+static void print_results(const struct opened *opened)
+{
+	char *output cleanup_free = results_place(opened);
+	struct err err cleanup_err = {0};
+
+	if (!output)
+		return;
+	bool is_stored = results_are_stored(output);
+	int fd cleanup_close = is_stored ? -1 : results_open(output, results_user(opened), &err);
+	bool is_replaced = err.kind == ERR_DENIED && !opened_is_others(opened);
+	if (!is_replaced && !is_stored && !opened->view->job->results_dir &&
+	    !results_are_in(output, results_user(opened)))
+		return;
+	char *line cleanup_free =
+		mem_printf("results: %s", is_replaced ? err_message(&err) : output);
+	report_line(line);
+}
+
 static void print_job(const struct opened *opened, const json_t *tasks)
 {
 	const struct job_view *view = opened->view;
@@ -290,12 +308,7 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 		char *line cleanup_free = mem_printf("ran in: %s", work);
 		report_line(line);
 	}
-	char *output cleanup_free = results_place(opened);
-	if (output &&
-	    (view->job->results_dir || results_are_stored(output) || results_are_in(output))) {
-		char *line cleanup_free = mem_printf("results: %s", output);
-		report_line(line);
-	}
+	print_results(opened);
 	if (view->tracking_page) {
 		char *line cleanup_free = mem_printf("tracking: %s", view->tracking_page);
 		report_line(line);

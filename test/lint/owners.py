@@ -17,7 +17,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 ANY = re.compile(r"\b(opened_find_any|schedulers_find_any|VERB_JOB_ANY)\b")
 SHOWS = {
-    "src/client/verb_attach.c": "prints output",
     "src/client/verb_compare.c": "prints what differs",
     "src/client/verb_events.c": "prints the journal",
     "src/client/verb_logs.c": "prints output",

@@ -44,6 +44,7 @@ ACTS = {
     "rerun with another command": ["rerun", "JOB", "--", "true"],
     "rerun from the checkpoints": ["rerun", "--resume", "JOB"],
     "wait": ["wait", "JOB"],
+    "attach": ["attach", "JOB"],
     "after": ["submit", "--after", "JOB", "--", "true"],
     "results": ["results", "JOB"],
     "results to a directory": ["results", "--output", "out", "JOB"],
@@ -55,6 +56,8 @@ ACTS = {
     "scale": ["scale", "JOB", "worker=2"],
     "release": ["release", "JOB"],
     "exec": ["exec", "JOB", "worker:0", "--", "true"],
+    "renew": ["renew", "JOB"],
+    "notebook": ["notebook", "JOB"],
     "cp": ["cp", "JOB/worker:0:file", "."],
     "ssh-config": ["ssh-config", "JOB"],
     "port-forward": ["port-forward", "JOB", "worker:0", "80"],
@@ -77,7 +80,7 @@ def test_no_verb_acts_on_another_users_record(machine, bait, words):
 @pytest.mark.parametrize("words", [["rerun"], ["wait"], ["results"], ["advise"], ["bundle"]], ids=lambda words: words[0])
 def test_a_record_is_taken_as_it_is_with_the_name_of_its_user(machine, bait, words):
     wrong = machine.owner.tony(*words, "--of", "nobody", bait, cwd=machine.owner.home)
-    assert wrong.returncode == 4 and "--of nobody" in wrong.stderr or "no job" in wrong.stderr, wrong
+    assert wrong.returncode == 4 and ("--of nobody" in wrong.stderr or "no job" in wrong.stderr), wrong
     answer = machine.owner.tony(*words, "--of", name_of(machine.stranger), bait, cwd=machine.owner.home)
     assert answer.returncode == 0, answer
     uids = [machine.owner.uid, machine.stranger.uid] if words == ["rerun"] else [machine.stranger.uid]
@@ -205,30 +208,52 @@ def python(user, code, *words):
 def test_python_takes_no_value_of_another_users_job_and_lists_none(machine, bait):
     answer = python(machine.owner, "import sys, tony; tony.Job(sys.argv[1]).value()", bait)
     assert f"Denied: {bait}: its record is not acted upon" in answer.stderr, answer
+    assert f"on a command line tony wait --of {name_of(machine.stranger)} takes it as it is" in answer.stderr, answer
     answer = python(machine.owner, "import sys, tony; print(tony.jobs(all=True), tony.jobs(all=True, tag='shared'))")
     assert answer.stdout == "[] []\n", answer
     listed = json.loads(machine.owner.tony("list", "--all", "--json").stdout)
     assert [(job["id"], job["user"], job["own"]) for job in listed] == [(bait, name_of(machine.stranger), False)]
 
 
-@pytest.mark.promise("S130")
-def test_python_reads_no_value_in_a_directory_that_another_user_has_made(machine, store):
+PLANT = """
+import json, os, pathlib, pickle, sys
+place, target, payload = sys.argv[1:]
+class Evil:
+    def __reduce__(self):
+        return exec, (payload,)
+os.umask(0o022)
+if target != place:
+    os.symlink(target, place)
+folder = pathlib.Path(target, 'driver-0/.tony')
+folder.mkdir(parents=True)
+head = {'kind': 'value', 'ran': [1, 1, 1], 'python': list(sys.version_info[:2])}
+(folder / 'outcome-0').write_bytes(json.dumps(head).encode() + b'\\n' + pickle.dumps(Evil()))
+"""
+
+
+@pytest.mark.promise("S132")
+@pytest.mark.parametrize("made", ["all of it", "a link", "a task's directory", "a task's directory in root's"])
+def test_python_reads_no_value_that_another_user_has_left(machine, store, made):
     """As in a directory for all, once the owner's results were removed."""
-    results = machine.root / "results"
-    machine.run("install", "-d", "-m", "1777", results)
+    results, everybodys = machine.root / "results", machine.root / "everybodys"
+    machine.run("install", "-d", "-m", "1777", results, everybodys)
     submit = ("import tony; job = tony.submit(['true'], memory='64m', conf={'tony.application.output-dir': '%s'}); job.wait(); print(job.id)"
               % results)
     job = python(machine.owner, submit).stdout.strip()
     machine.jobs.append((machine.owner, job))
     assert machine.owner.run("rm", "-rf", results / job).returncode == 0
+    if made == "a task's directory":
+        assert machine.owner.run("sh", "-c", 'umask 0; mkdir "$1"', "sh", results / job).returncode == 0
+    if made == "a task's directory in root's":
+        machine.run("install", "-d", "-m", "1777", results / job)
     payload = "import os; os.system('touch %s/evil')" % machine.root
-    plant = ("import json, pathlib, pickle, sys\nclass Evil:\n def __reduce__(self): return exec, (sys.argv[2],)\n"
-             "place = pathlib.Path(sys.argv[1]) / 'driver-0/.tony'; place.mkdir(parents=True)\n"
-             "head = {'kind': 'value', 'ran': [1, 1, 1], 'python': list(sys.version_info[:2])}\n"
-             "(place / 'outcome-0').write_bytes(json.dumps(head).encode() + b'\\n' + pickle.dumps(Evil()))")
-    assert machine.stranger.run(PYTHON, "-c", plant, results / job, payload).returncode == 0
-    answer = python(machine.owner, "import sys, tony; print(tony.Job(sys.argv[1]).value())", job)
-    assert f"Denied: {results}/{job} belongs to uid {machine.stranger.uid}" in answer.stderr, answer
+    target = everybodys if made == "a link" else results / job
+    planted = machine.stranger.run(PYTHON, "-c", PLANT, results / job, target, payload)
+    assert planted.returncode == 0, planted.stderr
+    for module, ask in (("tony", "tony.Job(sys.argv[1]).value()"), ("asyncio, tony.aio", "asyncio.run(tony.aio.Job(sys.argv[1]).value())")):
+        answer = python(machine.owner, f"import sys, {module}; print({ask})", job)
+        assert f"Denied: {results / job}" in answer.stderr and "nothing is read" in answer.stderr, answer
+        assert (f"uid {machine.stranger.uid}" in answer.stderr) == (not made.endswith("root's")), answer
     assert not (machine.root / "evil").exists()
 
 

@@ -1,5 +1,7 @@
 """Results that the owner brings to a directory in which the stranger may write, too."""
 
+import json
+
 import pytest
 
 FILES = 200
@@ -44,3 +46,94 @@ def test_results_do_not_follow_a_link_that_comes_and_goes(machine, shared):
         assert machine.owner.tony("results", job, "--output", shared).returncode in (6, 70)
     assert flipper.poll() is None
     assert machine.owner.run("ls", "-A", target).stdout == ""
+
+
+def keys(**values):
+    rows = "".join(f"<property><name>tony.{name.replace('__', '.').replace('_', '-')}</name><value>{value}</value></property>"
+                   for name, value in values.items())
+    return f"<configuration>{rows}</configuration>"
+
+
+def forge(machine, place, how, precious):
+    """What the stranger puts where the owner's results were."""
+    made = machine.stranger.run("sh", "-c", {
+        "a directory": 'umask 022; mkdir -p "$1/worker-0" "$1/driver-0"; echo evil > "$1/worker-0/1"; echo evil > "$1/driver-0/x"',
+        "a link": 'ln -s "$2" "$1"'}[how], "sh", place, precious)
+    assert made.returncode == 0, made.stderr
+
+
+@pytest.mark.promise("S133")
+@pytest.mark.parametrize("how", ["a directory", "a link"])
+def test_results_that_another_user_has_put_in_their_place_are_not_read(machine, shared, how):
+    job = machine.owner.submit({"tony.worker.instances": 1, "tony.worker.memory": "64m", "tony.application.output-dir": str(shared),
+                                "tony.worker.command": 'echo 1 > "$TONY_OUTPUT_DIR/1"'})
+    assert machine.owner.wait_end(job)["state"] == "succeeded"
+    assert machine.owner.tony("results", job).stdout == f"{shared / job}\n"
+    assert machine.owner.run("rm", "-rf", shared / job).returncode == 0
+    precious = machine.owner.home / "precious"
+    assert machine.owner.run("sh", "-c", 'mkdir "$1"; echo 1 > "$1/1"', "sh", precious).returncode == 0
+    forge(machine, shared / job, how, precious)
+    for options in ([], ["--output", machine.owner.home / "out"], ["--output", shared]):
+        answer = machine.owner.tony("results", *options, job)
+        assert (answer.returncode, answer.stdout) == (6, ""), answer
+        assert f"{shared / job}" in answer.stderr and f"belongs to uid-{machine.stranger.uid}" in answer.stderr, answer
+    assert not machine.owner.run("find", machine.owner.home / "out", "-type", "f").stdout
+    assert f"results: {shared / job}\n" not in machine.owner.tony("status", job).stdout
+
+
+@pytest.mark.promise("S172")
+def test_results_are_not_taken_for_brought_where_another_users_link_leads_to_them(machine, shared):
+    job = job_with_results(machine.owner)
+    output = machine.owner.status(job)["output"]
+    assert machine.stranger.run("ln", "-s", output, shared / job).returncode == 0
+    answer = machine.owner.tony("results", "--output", shared, job)
+    assert answer.returncode == 6 and f"{shared / job} belongs to uid-{machine.stranger.uid}" in answer.stderr, answer
+
+
+@pytest.mark.promise("S133")
+def test_a_pipeline_takes_no_results_that_another_user_has_left(machine, shared):
+    pipeline = (f"<pipeline name='p'>{keys(driver__memory='64m', application__output_dir=shared)}"
+                f"<job name='prepare' cache='true'>{keys(containers__command='echo good > $TONY_OUTPUT_DIR/x')}</job>"
+                f"<job name='use' after='prepare'>{keys(containers__command='cat ${prepare.output}/driver-0/x')}</job></pipeline>")
+    machine.owner.write("pipeline.xml", pipeline)
+
+    def run(*options):
+        answer = machine.owner.tony("run", "--json", *options, cwd=machine.owner.home)
+        nodes = json.loads(answer.stdout)["nodes"] if answer.stdout else []
+        machine.jobs.extend((machine.owner, node["id"]) for node in nodes if "id" in node)
+        return answer, {node["node"]: node for node in nodes}
+
+    answer, first = run()
+    assert answer.returncode == 0, answer
+    prepared = first["prepare"]["id"]
+    assert machine.owner.run("rm", "-rf", shared / prepared).returncode == 0
+    forge(machine, shared / prepared, "a directory", None)
+    refused, _ = run("--from", "use")
+    assert refused.returncode != 0 and f"the earlier {prepared} has results in a directory that is not this user's" in refused.stderr, refused
+    answer, second = run()
+    assert answer.returncode == 0 and second["prepare"]["state"] == "succeeded", answer
+    assert machine.owner.tony("logs", second["use"]["id"]).stdout == "good\n"
+
+
+@pytest.mark.promise("S134")
+@pytest.mark.parametrize(("trap", "options"), [
+    ('ln -s "$2" "$1"', []),
+    ('ln -s "$2" "$1"', ["--output", "."]),
+    ('ln -s "$2.new" "$1"', []),
+    ('mkfifo "$1"; chmod 666 "$1"', ["--json"]),
+    ('touch "$1"; chmod 666 "$1"', []),
+], ids=["a-link", "a-link-in-a-directory-that-is-named", "a-link-to-nothing", "a-fifo", "a-file"])
+def test_a_bundle_follows_nothing_that_another_user_has_put_in_its_place(machine, shared, trap, options):
+    job = job_with_results(machine.owner)
+    precious = machine.owner.write("precious", "precious")
+    place = shared / f"{job}.tar.gz"
+    assert machine.stranger.run("sh", "-c", trap, "sh", place, precious).returncode == 0
+    answer = machine.owner.tony("bundle", *options, job, cwd=shared)
+    assert (answer.returncode, answer.stdout) == (6, ""), answer
+    assert f"belongs to uid-{machine.stranger.uid}" in answer.stderr and "--output FILE" in answer.stderr, answer
+    assert machine.owner.run("cat", precious).stdout == "precious"
+    assert machine.owner.run("sh", "-c", 'ls -A "$1" "$2"', "sh", shared, machine.owner.home).stdout.count("tar.gz") == 1
+    assert not machine.owner.run("sh", "-c", 'cat "$1.new"', "sh", precious).stdout
+    assert machine.run("rm", place).returncode == 0
+    for _ in range(2):
+        assert machine.owner.tony("bundle", *options, job, cwd=shared).returncode == 0, "its own file is replaced"
