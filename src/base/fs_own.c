@@ -17,6 +17,12 @@ enum {
 	TARGET_CAP = 4096,
 };
 
+/* "nobody" of a user namespace may be anybody, even where this process is one, too. */
+static bool is_own(uid_t owner)
+{
+	return user_is_trusted(owner) && user_is_told_apart(owner);
+}
+
 static int refuse_owner(const char *path, const char *what, uid_t owner, struct err *err)
 {
 	char *name cleanup_free = user_name_of(owner);
@@ -33,7 +39,7 @@ static int check(const char *path, const char *what, const char *at, int fd,
 {
 	char opened[64];
 
-	if (!user_is_trusted(status->st_uid))
+	if (!is_own(status->st_uid))
 		return refuse_owner(path, what, status->st_uid, err);
 	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
 	const char *remedy = user_write_remedy(opened, status);
@@ -70,7 +76,7 @@ static char *read_link(const char *path, const char *directory, int link, struct
 		err_set_errno(err, "%s", path);
 		return NULL;
 	}
-	if (!user_is_trusted(status.st_uid)) {
+	if (!is_own(status.st_uid)) {
 		refuse_owner(path, "the link ", status.st_uid, err);
 		return NULL;
 	}

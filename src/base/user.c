@@ -78,17 +78,9 @@ bool user_is_told_apart(uid_t user)
 	return has_all || (is_mapped && !is_nobody(user));
 }
 
-static bool hides_root(uid_t owner)
-{
-	bool has_all;
-
-	has_uid(owner, &has_all);
-	return !has_all && is_nobody(owner);
-}
-
 bool user_is_trusted(uid_t owner)
 {
-	return owner == geteuid() || owner == 0 || hides_root(owner);
+	return owner == geteuid() || owner == 0;
 }
 
 /* An ACL that names users or groups: its mask stands where the group's bits do. */

@@ -27,9 +27,8 @@ bool user_is_told_apart(uid_t user);
  * a user whom it does not know. Asks the name services, too. */
 void user_groups(const char *user, struct str_list *groups);
 
-/* Whether this owner is the process's user or root. In a user namespace without root's uid, as
- * rootless containers are, what belongs to root seems to belong to "nobody", who is trusted there.
- */
+/* Whether this owner is the process's user or root. Not told apart (above) are root and others in a
+ * user namespace without root's uid, as rootless containers are: "nobody" is not trusted there. */
 bool user_is_trusted(uid_t owner);
 
 /* How chmod takes from others the right to write to what is at `path`: "go-w" or "o-w"; NULL: only

@@ -329,6 +329,11 @@ static int read_proxy_hosts(const struct proxies *proxies, struct str_list *host
 			return err_set(err, proxies->kind,
 				       "%s: \"%s\" is not a numeric address; write one as 10.0.0.5",
 				       proxies->hosts_word, host);
+		if (net_address_is_any(&address))
+			return err_set(err, proxies->kind,
+				       "%s: %s is no caller's address; write that of the proxy, "
+				       "such as 10.0.0.5",
+				       proxies->hosts_word, host);
 		int is_here = proxies->users->count > 0 ? 0 : socket_owner_is_here(&address);
 		if (is_here < 0)
 			return err_set_errno(

@@ -20,7 +20,8 @@ static int check_folder(struct history_store *store, const char *path, const cha
 		return -1;
 	/* On a machine every user trusts root. */
 	bool is_roots = store_traits(store->files)->is_at_once && str_equal(item.owner, "root");
-	if (!is_roots && !str_equal(item.owner, owner) && !str_equal(item.owner, keeper))
+	if (str_equal(item.owner, STORE_NOBODY) ||
+	    (!is_roots && !str_equal(item.owner, owner) && !str_equal(item.owner, keeper)))
 		return err_set(err, ERR_DENIED,
 			       "%s/%s: is %s's, who can replace what %s has put there",
 			       store_location(store->files), path, item.owner, owner);
@@ -119,7 +120,8 @@ int store_is_believed(struct history_store *store, const char *owner, struct err
 			return -1;
 		store->keeper = mem_steal(&top.owner);
 	}
-	return str_equal(owner, store->keeper) || str_list_has(&store->publishers, owner);
+	return !str_equal(owner, STORE_NOBODY) &&
+	       (str_equal(owner, store->keeper) || str_list_has(&store->publishers, owner));
 }
 
 void history_record_finish(struct history_record *record)

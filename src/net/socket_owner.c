@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,20 @@
 struct question {
 	struct nlmsghdr head;
 	struct inet_diag_req_v2 body;
+};
+
+struct route_question {
+	struct nlmsghdr head;
+	struct rtmsg body;
+	struct rtattr attribute;
+	unsigned char to[sizeof(struct in6_addr)];
+};
+
+struct answer {
+	union {
+		struct nlmsghdr head;
+		char bytes[4096];
+	};
 };
 
 static __be16 put_address(const struct net_address *address, __be32 *into)
@@ -35,37 +50,42 @@ static __be16 put_address(const struct net_address *address, __be32 *into)
 	return v4->sin_port;
 }
 
-static int open_diag(void)
+static int open_netlink(int protocol)
 {
-	return socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	return socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
+}
+
+/* The head of the first message of its answer. NULL: errno. */
+static const struct nlmsghdr *exchange(int protocol, const struct nlmsghdr *question,
+				       struct answer *answer)
+{
+	int fd cleanup_close = open_netlink(protocol);
+	ssize_t length = fd < 0 || send(fd, question, question->nlmsg_len, 0) < 0
+				 ? -1
+				 : recv(fd, answer, sizeof(*answer), 0);
+
+	if (length < 0)
+		return NULL;
+	if (!NLMSG_OK(&answer->head, (size_t)length)) {
+		errno = EPROTO;
+		return NULL;
+	}
+	if (answer->head.nlmsg_type != NLMSG_ERROR)
+		return &answer->head;
+	const struct nlmsgerr *error = NLMSG_DATA(&answer->head);
+	errno = -error->error;
+	return NULL;
 }
 
 /* 1: *found is the socket that answers; 0: there is none; -1: errno. */
 static int ask(const struct question *question, struct socket_entry *found)
 {
-	union {
-		struct nlmsghdr head;
-		char bytes[4096];
-	} answer;
-	int fd cleanup_close = open_diag();
+	struct answer answer;
+	const struct nlmsghdr *head = exchange(NETLINK_SOCK_DIAG, &question->head, &answer);
 
-	if (fd < 0 || send(fd, question, sizeof(*question), 0) < 0)
-		return -1;
-	ssize_t length = recv(fd, &answer, sizeof(answer), 0);
-	if (length < 0)
-		return -1;
-	if (!NLMSG_OK(&answer.head, (size_t)length)) {
-		errno = EPROTO;
-		return -1;
-	}
-	if (answer.head.nlmsg_type == NLMSG_DONE)
-		return 0;
-	if (answer.head.nlmsg_type == NLMSG_ERROR) {
-		const struct nlmsgerr *error = NLMSG_DATA(&answer.head);
-		errno = -error->error;
-		return -1;
-	}
-	const struct inet_diag_msg *message = NLMSG_DATA(&answer.head);
+	if (!head || head->nlmsg_type == NLMSG_DONE)
+		return head ? 0 : -1;
+	const struct inet_diag_msg *message = NLMSG_DATA(head);
 	found->uid = message->idiag_uid;
 	/* A connection that was not accepted belongs to no process yet, and the kernel calls it
 	 * root's. */
@@ -141,7 +161,7 @@ static int receive_listeners(int fd, socket_listener_function *note, void *data)
 static int ask_listeners(int port, socket_listener_function *note, void *data)
 {
 	static const int families[] = {AF_INET, AF_INET6};
-	int fd cleanup_close = open_diag();
+	int fd cleanup_close = open_netlink(NETLINK_SOCK_DIAG);
 	int result = fd < 0 ? -1 : 0;
 
 	for (size_t i = 0; result == 0 && i < array_length(families); i++) {
@@ -233,27 +253,40 @@ static int find(const struct net_address *local, const struct net_address *remot
 	return socket_table_find(local, remote, found);
 }
 
-/* No route leads to an address of another machine that this one cannot reach. */
+/* No route leads to an address of another machine that this one cannot reach, or whose family it
+ * does not have. */
 static bool is_unreachable(void)
 {
-	return errno == ENETUNREACH || errno == EHOSTUNREACH || errno == EAFNOSUPPORT;
+	return errno == ENETUNREACH || errno == EHOSTUNREACH || errno == EAFNOSUPPORT ||
+	       errno == EOPNOTSUPP;
 }
 
-/* Towards another address of this machine the kernel gives our end the same one. No packet leaves.
- */
+/* The kernel is asked for the route: the address that it gives our end says nothing, since all
+ * further addresses of a subnet have the first one as theirs, and a route can make a whole subnet
+ * the machine's own. */
 int socket_owner_is_here(const struct net_address *address)
 {
-	struct net_address ours = {.length = sizeof(ours.storage)};
+	const struct in6_addr in6 = net_address_in6(address);
+	bool is_v4 = IN6_IS_ADDR_V4MAPPED(&in6);
+	size_t length = is_v4 ? sizeof(struct in_addr) : sizeof(in6);
+	struct route_question question = {
+		.head = {.nlmsg_len = (uint32_t)(offsetof(struct route_question, to) + length),
+			 .nlmsg_type = RTM_GETROUTE,
+			 .nlmsg_flags = NLM_F_REQUEST},
+		.body = {.rtm_family = is_v4 ? AF_INET : AF_INET6,
+			 .rtm_dst_len = (uint8_t)(length * 8)},
+		.attribute = {.rta_len = (uint16_t)RTA_LENGTH(length), .rta_type = RTA_DST},
+	};
+	struct answer answer;
 
+	memcpy(question.to, &in6.s6_addr[sizeof(in6) - length], length);
 	if (net_address_is_loopback(address))
 		return 1;
-	int fd cleanup_close = socket(address->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 ||
-	    connect(fd, (const struct sockaddr *)&address->storage, address->length) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&ours.storage, &ours.length) < 0)
+	const struct nlmsghdr *head = exchange(NETLINK_ROUTE, &question.head, &answer);
+	if (!head)
 		return is_unreachable() ? 0 : -1;
-	const struct in6_addr here = net_address_in6(&ours), there = net_address_in6(address);
-	return IN6_ARE_ADDR_EQUAL(&here, &there);
+	const struct rtmsg *route = NLMSG_DATA(head);
+	return route->rtm_type == RTN_LOCAL;
 }
 
 /* -1: errno. */
@@ -305,7 +338,8 @@ enum socket_owner socket_owner_of_peer(int fd, uid_t *uid, struct err *err)
 	return SOCKET_OWNER_UNKNOWN;
 }
 
-/* A caller who has closed the connection is nobody's any more, and was accepted by none. */
+/* A connection that this kernel knows is a program's of this machine, whatever its address. A
+ * caller who has closed it is nobody's any more, and was accepted by none. */
 bool socket_owner_lets_in(int fd, const struct str_list *users)
 {
 	struct net_address ours, theirs;
@@ -313,11 +347,9 @@ bool socket_owner_lets_in(int fd, const struct str_list *users)
 
 	if (ends_of(fd, &ours, &theirs) < 0)
 		return false;
-	int is_here = socket_owner_is_here(&theirs);
-	if (is_here <= 0)
-		return is_here == 0;
-	return find(&theirs, &ours, &caller) > 0 && caller.is_accepted &&
-	       socket_owner_is_trusted(caller.uid, 0, users);
+	if (find(&theirs, &ours, &caller) > 0 && caller.is_accepted)
+		return socket_owner_is_trusted(caller.uid, 0, users);
+	return socket_owner_is_here(&theirs) == 0;
 }
 
 bool socket_owner_is_trusted(uid_t uid, uid_t owner, const struct str_list *others)

@@ -73,9 +73,9 @@ static char *read_file(const char *path, size_t *length, struct err *err)
 {
 	char *bytes cleanup_secret = fs_read_file(path, TLS_IDENTITY_CAP, length, err);
 
-	if (!bytes || (may_hold_key(bytes, *length) && fs_check_secret(path, "a key", err) < 0))
-		return NULL;
-	return mem_steal(&bytes);
+	if (!bytes || !may_hold_key(bytes, *length))
+		return mem_steal(&bytes);
+	return fs_read_secret(path, "a key", TLS_IDENTITY_CAP, length, err);
 }
 
 /* The first line of a file, for mem_free_secret(). */

@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/user.h"
 #include "history/layout.h"
 #include "history/summary.h"
 #include "job/journal.h"
@@ -75,7 +76,8 @@ static char *read_summary(const char *location, const char *entry, size_t *lengt
 	struct stat status;
 
 	if (directory < 0 || !is_safe_way(top, entry) || fstat(directory, &status) < 0 ||
-	    status.st_uid != geteuid() || fs_others_may_write(status.st_mode))
+	    status.st_uid != geteuid() || !user_is_told_apart(status.st_uid) ||
+	    fs_others_may_write(status.st_mode))
 		return NULL;
 	int file cleanup_close = fs_open_below(directory, HISTORY_SUMMARY);
 	return file < 0 ? NULL : fs_read_descriptor(file, entry, HISTORY_SUMMARY_CAP, length, NULL);

@@ -61,13 +61,18 @@ static int open_parent(const struct store *store, const char *path, struct err *
 	return open_below(store, parent, err);
 }
 
+static char *owner_of(uid_t user)
+{
+	return user_is_told_apart(user) ? user_name_of(user) : mem_strdup(STORE_NOBODY);
+}
+
 /* The status is that of what is open, whatever has taken its place since. */
 static int check_opened(const struct store *store, const struct store_request *request, int fd,
 			mode_t type, struct stat *status, struct err *err)
 {
 	if (fstat(fd, status) < 0)
 		return fail(store, request->path, err);
-	char *owner cleanup_free = request->owner ? user_name_of(status->st_uid) : NULL;
+	char *owner cleanup_free = request->owner ? owner_of(status->st_uid) : NULL;
 	if (owner && (!str_equal(owner, request->owner) || (status->st_mode & S_IFMT) != type))
 		return err_set(err, ERR_DENIED, "%s/%s: another one, %s's, has taken its place",
 			       store->root, request->path, owner);
@@ -146,7 +151,7 @@ static int look(struct store *store, const struct store_request *request, struct
 		return -1;
 	if (fstat(fd, &status) < 0)
 		return fail(store, request->path, err);
-	describe(item, "", &status, user_name_of(status.st_uid));
+	describe(item, "", &status, owner_of(status.st_uid));
 	return 0;
 }
 
@@ -154,7 +159,7 @@ static int look(struct store *store, const struct store_request *request, struct
 static void visit_entries(const struct store_request *request, DIR *directory,
 			  const struct stat *above)
 {
-	char *owner cleanup_free = user_name_of(above->st_uid);
+	char *owner cleanup_free = owner_of(above->st_uid);
 	const struct dirent *entry;
 	struct stat status;
 
@@ -165,7 +170,7 @@ static void visit_entries(const struct store_request *request, DIR *directory,
 			continue;
 		bool is_same = status.st_uid == above->st_uid;
 		describe(&item, entry->d_name, &status,
-			 is_same ? mem_strdup(owner) : user_name_of(status.st_uid));
+			 is_same ? mem_strdup(owner) : owner_of(status.st_uid));
 		request->visit(request->data, &item);
 	}
 }
@@ -269,7 +274,7 @@ static int open_file(struct store *store, const char *path, int64_t cap, char **
 	    check_cap(store, path, &status, cap, err) < 0)
 		return -1;
 	if (keeper)
-		*keeper = user_name_of(above.st_uid);
+		*keeper = owner_of(above.st_uid);
 	return mem_steal_fd(&fd);
 }
 

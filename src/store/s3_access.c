@@ -127,7 +127,7 @@ struct profile {
 	char *name;
 	struct file {
 		char *path, *text, *section; /* "": there is none */
-		struct err flaw;
+		struct err flaw;	     /* no key is taken from it; a region may be */
 	} files[2];
 };
 enum { CREDENTIALS, CONFIG };
@@ -142,8 +142,13 @@ static struct file read_aws_file(const char *variable, const char *name, char *s
 		file.path = mem_printf("%s/.aws/%s", home ? home : "", name);
 	file.text = is_secret ? fs_read_secret(file.path, "a key", FILE_CAP, NULL, &file.flaw)
 			      : fs_read_file(file.path, FILE_CAP, NULL, &file.flaw);
-	if (!file.text)
-		file.text = mem_strdup("");
+	char *key cleanup_secret =
+		file.text ? find_in(file.text, section, "aws_secret_access_key") : NULL;
+	char *text = key && !is_secret
+			     ? fs_read_secret(file.path, "a key", FILE_CAP, NULL, &file.flaw)
+			     : NULL;
+	if (text || !file.text)
+		mem_replace(&file.text, text ? text : mem_strdup(""));
 	return file;
 }
 
@@ -233,6 +238,8 @@ static int find_key(const struct profile *profile, struct s3_access *access, str
 	}
 	for (size_t i = 0; i < array_length(profile->files); i++) {
 		const struct file *file = &profile->files[i];
+		if (file->flaw.message)
+			continue;
 		mem_replace(&access->key_id,
 			    find_in(file->text, file->section, "aws_access_key_id"));
 		mem_replace(&access->secret_key,

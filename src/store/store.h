@@ -59,6 +59,10 @@ struct event_base *store_loop(struct store *store);
 
 /* ---- requests ----------------------------------------------------------------------------- */
 
+/* In a user namespace all who have no uid there seem to be one owner. He is equal to no user, nor
+ * to another such owner. */
+#define STORE_NOBODY "(nobody)"
+
 struct store_item {
 	char *name; /* within its directory; "" when it was asked for by its path */
 	bool is_directory;

@@ -63,6 +63,10 @@ class User:
     def tony(self, *arguments, **options):
         return self.run(self.machine.bin / "tony", *arguments, **options)
 
+    def tony_contained(self, *arguments, **options):
+        """Where a user namespace has no uid but this user's, as in Apptainer: root and all others are "nobody" there."""
+        return self.run("unshare", "--user", "--map-current-user", self.machine.bin / "tony", *arguments, **options)
+
     def write(self, name, text, mode="600"):
         """A file of the user's, below its home; its path."""
         path = self.home / name

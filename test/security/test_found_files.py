@@ -61,6 +61,44 @@ def test_a_job_file_in_yaml_of_another_user_is_refused(machine, name):
     place.assert_refused(machine.owner, f"{name}: belongs to uid-", f"--conf_file {name}", words=("check", "--", "true"))
 
 
+@pytest.mark.promise("S189")
+def test_in_a_user_namespace_a_job_file_of_nobodys_is_refused(machine):
+    place, owner = Place(machine), machine.owner
+    machine.run("chown", owner.uid, place.path)
+    path = place.job_file(machine.stranger)
+    answer = owner.tony_contained("config", "show", cwd=place.path)
+    assert answer.returncode == 3 and "tony.xml: belongs to nobody, whose commands would run as you" in answer.stderr, answer
+    owner.run("rm", path)
+    place.job_file(owner)
+    answer = owner.tony_contained("config", "show", cwd=place.path)
+    assert answer.returncode == 0 and "job-of-owner" in answer.stdout, answer
+    machine.run("chown", machine.stranger.uid, place.path)
+    answer = owner.tony_contained("config", "show", cwd=place.path)
+    assert answer.returncode == 3 and "tony.xml: its directory belongs to nobody" in answer.stderr, answer
+
+
+@pytest.mark.promise("S189")
+def test_in_a_user_namespace_an_interpreter_of_nobodys_is_not_run(machine):
+    place, owner = Place(machine), machine.owner
+    machine.run("chown", owner.uid, place.path)
+    script = owner.write("train.py", "import torch\n")
+    lacking = owner.write("python3", "#!/bin/sh\nexit 7\n", mode="755")
+    for folder in ("venv", "venv/bin"):
+        machine.run("install", "-d", "-m", "1777", "-o", owner.uid, place.path / folder)
+    place.write(machine.stranger, "venv/bin/python3", f"#!/bin/sh\nid > {place.proof}; exit 0\n", mode="755")
+    owner.tony_contained("check", "--framework", "pytorch", "--workers", "1", "--", lacking, script, cwd=place.path)
+    assert not place.proof.exists()
+
+
+@pytest.mark.promise("S189")
+def test_in_a_user_namespace_a_secret_of_nobodys_is_refused(machine):
+    path = machine.stranger.write("token", "known-to-the-stranger" * 2, mode="640")
+    machine.run("chmod", "711", machine.stranger.home)
+    machine.run("chgrp", machine.owner.uid, path)
+    answer = machine.owner.tony_contained("portal", "--listen", "127.0.0.1:0", "--token-file", path)
+    assert answer.returncode == 3 and f"{path}: it holds the token, and belongs to uid 65534" in answer.stderr, answer
+
+
 @pytest.mark.promise("S180")
 def test_root_refuses_a_users_job_file(machine):
     place = Place(machine)

@@ -117,10 +117,40 @@ def test_on_its_own_machine_the_portal_believes_only_the_proxys_user(machine):
     assert last["detail"] == "GET /v1/jobs, with X-Forwarded-User from an address that is no trusted proxy's"
 
 
-@pytest.mark.promise("S160")
-@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "192.0.2.7"])
-def test_a_portal_with_a_proxy_on_its_machine_wants_the_proxys_user(machine, address):
+def give_addresses(machine):
+    """Of its interface, the second one of a subnet; of a route (AnyIP), in both families."""
     machine.run("ip", "address", "add", "192.0.2.7/32", "dev", "lo")
+    machine.run("ip", "link", "add", "one", "type", "veth", "peer", "name", "other")
+    for device in ("one", "other"):
+        machine.run("ip", "link", "set", device, "up")
+    for address in ("198.51.100.10/24", "198.51.100.11/24"):
+        machine.run("ip", "address", "add", address, "dev", "one")
+    machine.run("ip", "route", "add", "local", "203.0.113.0/24", "dev", "lo")
+    machine.run("ip", "-6", "route", "add", "local", "2001:db8:7::/64", "dev", "lo")
+
+
+@pytest.mark.promise("S160")
+def test_a_second_address_of_the_portals_subnet_is_its_machines(machine):
+    """Another user's program calls from it, as it does from each address of the machine."""
+    give_addresses(machine)
+    proxy = User(machine, "proxy", 61003)
+    portal = Portal(machine, "--auth-header", "X-Forwarded-User", "--auth-from", "198.51.100.11", "--auth-user", str(proxy.uid))
+    assert portal.ask_as_proxy(machine.stranger, address="198.51.100.11") == "401"
+    assert portal.ask_as_proxy(proxy, address="198.51.100.11") == "200"
+
+
+@pytest.mark.promise("S160")
+@pytest.mark.parametrize("address", ["0.0.0.0", "::"])
+def test_any_address_is_no_proxys(machine, address):
+    answer = machine.owner.tony("portal", "--listen", "127.0.0.1:0", "--auth-header", "X-Forwarded-User", "--auth-from", address,
+                                "--auth-user", "0")
+    assert answer.returncode == 2 and f"--auth-from: {address} is no caller's address" in answer.stderr
+
+
+@pytest.mark.promise("S160")
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "192.0.2.7", "198.51.100.10", "198.51.100.11", "203.0.113.9", "2001:db8:7::9"])
+def test_a_portal_with_a_proxy_on_its_machine_wants_the_proxys_user(machine, address):
+    give_addresses(machine)
     answer = machine.owner.tony("portal", "--listen", "127.0.0.1:0", "--auth-header", "X-Forwarded-User", "--auth-from", address)
     assert answer.returncode == 2 and f"--auth-from: {address} is an address of this machine" in answer.stderr
     assert "say with --auth-user as which user the proxy runs" in answer.stderr

@@ -131,6 +131,17 @@ def test_a_record_that_took_the_place_of_a_removed_one_is_not_the_users(machine,
     assert not (machine.root / "evil").exists()
 
 
+@pytest.mark.promise("S189")
+def test_in_a_user_namespace_nobodys_record_is_not_believed(machine, store, bait):
+    """The location's owner and the stranger are one user there to the kernel."""
+    path = store / place_of(bait) / "summary.json"
+    forged = machine.stranger.run("sed", "-i", f's/"user": *"[^"]*"/"user": "{machine.owner.name}"/', path)
+    assert forged.returncode == 0 and '"owner"' in machine.stranger.read(path), forged
+    answer = machine.owner.tony_contained("rerun", bait)
+    assert answer.returncode == 6 and "its record is not acted upon: it is (nobody)'s" in answer.stderr, answer
+    assert runners(machine) == [str(machine.stranger.uid)]
+
+
 @pytest.mark.promise("S130")
 def test_an_own_record_to_which_others_can_write_is_not_acted_upon(machine, store):
     job = machine.owner.submit({**KEYS, "tony.worker.command": "true"})

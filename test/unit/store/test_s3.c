@@ -704,6 +704,26 @@ static void key_may_be_in_the_config_file(void **state)
 	assert_string_equal(access.secret_key, "two");
 }
 
+static void config_file_that_others_read_or_write_gives_no_key(void **state)
+{
+	struct s3_access access cleanup_s3_access = {0};
+	struct err err cleanup_err = {0};
+
+	clear_environment(state);
+	scratch_write(state, ".aws/config",
+		      "[default]\naws_access_key_id = ID1\naws_secret_access_key = one\n"
+		      "region = eu-1\n",
+		      0606);
+	assert_int_equal(s3_access_find(NULL, NULL, &access, &err), -1);
+	assert_message_has(&err, ".aws/config: it holds a key, and everybody on this machine");
+	err_finish(&err);
+	setenv("AWS_ACCESS_KEY_ID", "ID3", 1);
+	setenv("AWS_SECRET_ACCESS_KEY", "four", 1);
+	assert_success(s3_access_find(NULL, NULL, &access, &err), &err);
+	assert_string_equal(access.secret_key, "four");
+	assert_string_equal(access.region, "eu-1");
+}
+
 static void missing_key_has_a_cause(void **state)
 {
 	static const struct {
@@ -843,6 +863,7 @@ int main(void)
 		cmocka_unit_test(connection_is_used_again),
 		scratch_test(key_is_found_where_amazons_programs_find_it),
 		scratch_test(key_may_be_in_the_config_file),
+		scratch_test(config_file_that_others_read_or_write_gives_no_key),
 		scratch_test(missing_key_has_a_cause),
 		scratch_test(flaw_in_a_key_or_region_is_told),
 		scratch_test(endpoint_is_that_of_amazons_programs),
