@@ -22,6 +22,7 @@ static const struct rule {
 	{"registration-timeout-short", ADVICE_WARNING, rule_registration_short},
 	{"heartbeat-timeout-short", ADVICE_WARNING, rule_heartbeat_short},
 	{"retries-short", ADVICE_WARNING, rule_retries_short},
+	{"port-thief", ADVICE_WARNING, rule_port_thief},
 	{"preempted", ADVICE_WARNING, rule_preempted},
 	{"no-checkpoint", ADVICE_WARNING, rule_no_checkpoint},
 	{"memory-tight", ADVICE_WARNING, rule_memory_tight},

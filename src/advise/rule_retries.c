@@ -261,6 +261,37 @@ void rule_preempted(struct advising *advising)
 		      queue);
 }
 
+/* ---- what another user took --------------------------------------------------------------- */
+
+void rule_port_thief(struct advising *advising)
+{
+	struct incidents incidents cleanup_incidents = {0};
+	const struct incident *last = NULL;
+	size_t count = advise_count_causes(advising, CAUSE_PORT_STOLEN);
+
+	advise_incidents(advising, &incidents);
+	for (size_t i = 0; i < incidents.count; i++)
+		if (incidents.items[i].attempt->cause.kind == CAUSE_PORT_STOLEN)
+			last = &incidents.items[i];
+	if (!last)
+		return;
+	const struct task_view *task = &advising->view->tasks[last->task];
+	const struct cause *cause = &last->attempt->cause;
+	const char *type = advising->job->types[task->type].name;
+	struct advice *advice =
+		advice_begin(advising, "another user of the machine takes the job's ports");
+	advice_evidence(advice, "taken: %zu time%s, the last of %s:%d: %s", count,
+			str_plural(count), type, task->index,
+			cause->text ? cause->text : cause_kind_name(cause->kind));
+	advice_type(advice, advising, task->type);
+	advice_remedy(advice,
+		      "Ask whose uid that is: more retries do not help. A port in an argument list "
+		      "is told to every user: let the program read TONY_PORT from its environment. "
+		      "tony.%s.strict-port=true keeps others out where the program sets "
+		      "SO_REUSEPORT, or never listens there.",
+		      type);
+}
+
 void rule_retries_short(struct advising *advising)
 {
 	int used = advising->view->infrastructure_retries;

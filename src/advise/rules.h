@@ -27,7 +27,8 @@ advise_rule rule_ps_saturated, rule_ps_idle;
 advise_rule rule_gang_wait, rule_slow_launch, rule_slow_start;
 advise_rule rule_heartbeat_short, rule_heartbeat_long, rule_heartbeat_often;
 advise_rule rule_registration_short, rule_registration_long, rule_time_limit;
-advise_rule rule_retries_useless, rule_bad_node, rule_preempted, rule_retries_short;
+advise_rule rule_retries_useless, rule_bad_node, rule_preempted, rule_port_thief,
+	rule_retries_short;
 advise_rule rule_no_checkpoint, rule_checkpoint_interval, rule_store_trouble;
 
 /* ---- writing ------------------------------------------------------------------------------ */

@@ -234,6 +234,13 @@ char *fs_read_descriptor(int fd, const char *name, size_t cap, size_t *length, s
 	return str_steal(&content);
 }
 
+const char *fs_kind_name(mode_t mode)
+{
+	return S_ISDIR(mode)	? "a directory"
+	       : S_ISFIFO(mode) ? "a FIFO, not a regular file"
+				: "not a regular file";
+}
+
 /* -1: `err` says why. */
 static int open_file(const char *path, struct stat *info, struct err *err)
 {
@@ -243,8 +250,7 @@ static int open_file(const char *path, struct stat *info, struct err *err)
 	if (fd < 0 || fstat(fd, info) < 0)
 		return err_set_errno(err, "%s", path);
 	if (!S_ISREG(info->st_mode))
-		return err_set(err, ERR_INPUT, "%s: is %s", path,
-			       S_ISDIR(info->st_mode) ? "a directory" : "not a regular file");
+		return err_set(err, ERR_INPUT, "%s: is %s", path, fs_kind_name(info->st_mode));
 	return mem_steal_fd(&fd);
 }
 

@@ -54,6 +54,8 @@ int fs_open_below(int directory, const char *path);
 char *fs_read_file(const char *path, size_t cap, size_t *length, struct err *err);
 /* The same of what is open, from where it stands; errors call it `name`. */
 char *fs_read_descriptor(int fd, const char *name, size_t cap, size_t *length, struct err *err);
+/* "a directory", "a FIFO, not a regular file": of what is no regular file. */
+const char *fs_kind_name(mode_t mode);
 
 /* The same for a file that nobody has named, but that is looked for where a user works, and whose
  * commands would run as him. It is the caller's or root's, and so are its directory and each link

@@ -17,6 +17,8 @@ enum {
 	TARGET_CAP = 4096,
 };
 
+#define ELSEWHERE "go to another directory"
+
 /* "nobody" of a user namespace may be anybody, even where this process is one, too. */
 static bool is_own(uid_t owner)
 {
@@ -28,9 +30,20 @@ static int refuse_owner(const char *path, const char *what, uid_t owner, struct 
 	char *name cleanup_free = user_name_of(owner);
 
 	return err_set(err, ERR_CONFIG,
-		       "%s: %sbelongs to %s, whose commands would run as you; go to another "
-		       "directory",
-		       path, what, name);
+		       "%s: %sbelongs to %s, whose commands would run as you; " ELSEWHERE, path,
+		       what, name);
+}
+
+/* The caller can change the mode of what is his alone. A sticky directory is enough. */
+static char *mode_remedy(const char *at, const char *chmod, const struct stat *status)
+{
+	char *quoted cleanup_free = str_shell_quote(at);
+
+	if (status->st_uid != geteuid() && geteuid() != 0)
+		return mem_strdup(ELSEWHERE);
+	return S_ISDIR(status->st_mode)
+		       ? mem_printf("chmod %s %s, or chmod +t %s", chmod, quoted, quoted)
+		       : mem_printf("chmod %s %s", chmod, quoted);
 }
 
 /* `at`: the path itself, or its directory as `what` says. */
@@ -42,14 +55,13 @@ static int check(const char *path, const char *what, const char *at, int fd,
 	if (!is_own(status->st_uid))
 		return refuse_owner(path, what, status->st_uid, err);
 	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
-	const char *remedy = user_write_remedy(opened, status);
-	if (!remedy || (S_ISDIR(status->st_mode) && (status->st_mode & S_ISVTX)))
+	const char *chmod = user_write_remedy(opened, status);
+	if (!chmod || (S_ISDIR(status->st_mode) && (status->st_mode & S_ISVTX)))
 		return 0;
-	char *quoted cleanup_free = str_shell_quote(at);
+	char *remedy cleanup_free = mode_remedy(at, chmod, status);
 	return err_set(err, ERR_CONFIG,
-		       "%s: %shas mode %04o, with which commands of others would run as you; chmod "
-		       "%s %s",
-		       path, what, (unsigned)status->st_mode & 07777, remedy, quoted);
+		       "%s: %shas mode %04o, with which commands of others would run as you; %s",
+		       path, what, (unsigned)status->st_mode & 07777, remedy);
 }
 
 static int open_directory(const char *path, const char *directory, struct err *err)
@@ -111,6 +123,12 @@ char *fs_read_own(const char *path, const char *named, size_t cap, size_t *lengt
 	struct err cause cleanup_err = {0};
 	int fd cleanup_close = open_own(path, 0, &cause);
 
+	struct stat status;
+
+	if (fd >= 0 && fstat(fd, &status) == 0 && !S_ISREG(status.st_mode)) {
+		err_set(err, ERR_INPUT, "%s: is %s", path, fs_kind_name(status.st_mode));
+		return NULL;
+	}
 	if (fd < 0) {
 		bool is_refused = cause.kind == ERR_CONFIG;
 		err_set(err, cause.kind, "%s%s%s", err_message(&cause),

@@ -47,7 +47,7 @@ void clearing_finish(struct clearing *clearing)
 static void print_paths(const char *what, const struct str_list *paths)
 {
 	for (size_t i = 0; i < paths->count; i++) {
-		char *clean cleanup_free = str_printable(paths->items[i], strlen(paths->items[i]));
+		char *clean cleanup_free = report_clean(paths->items[i]);
 		printf("  %s%s\n", what, clean);
 	}
 }

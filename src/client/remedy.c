@@ -12,7 +12,8 @@
 static const char port_stolen[] =
 	"ask whose uid that is; tony.{type}.listener-uids names users who may listen, and "
 	"tony.{type}.strict-port=true keeps them out where the program sets SO_REUSEPORT or never "
-	"listens there";
+	"listens there; a port in an argument list is told to every user: let the program read "
+	"TONY_PORT from its environment";
 
 static const char *const remedies[CAUSE_KIND_COUNT] = {
 	[CAUSE_OUT_OF_MEMORY] = "raise --memory (tony.{type}.memory), or let the program use less",

@@ -106,7 +106,7 @@ void report_line(const char *text)
 	char *line cleanup_free = one_line(text);
 	size_t width = report_width(stdout);
 
-	append_folded(&out, line, width > INDENT ? width : SIZE_MAX, 0);
+	append_folded(&out, line, width > INDENT ? width - INDENT : SIZE_MAX, INDENT);
 	fputs(str_text(&out), stdout);
 }
 

@@ -67,7 +67,8 @@ static const struct opt options[] = {
 	OPT_ROW("json", struct logs_options, json,
 		"a JSON object for each line, with its task, log and time (docs/json.md)"),
 	OPT_ROW("raw", struct logs_options, raw,
-		"give a terminal every byte, too; without it a terminal gets text and colours, and "
+		"give a terminal every byte of a line, too; without it a terminal gets text and "
+		"colours, and "
 		"nothing else that it would obey"),
 };
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -405,11 +406,24 @@ const char *watch_hint(const struct watch_choice *choice, const struct job *job)
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
+/* What others wrote moves no cursor, and none of its lines passes for one of tony's. */
+static void __attribute__((format(printf, 2, 3)))
+append_line(struct str *out, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	char *line cleanup_free = mem_vprintf(format, args);
+	va_end(args);
+	char *clean cleanup_free = report_clean(line);
+	str_append_format(out, "%s\n", clean);
+}
+
 static void append_tail(const struct cause *cause, const char *message, struct str *out)
 {
 	for (size_t i = 0; i < cause->tail.count; i++)
 		if (!message || !strstr(message, cause->tail.items[i]))
-			str_append_format(out, "    %s\n", cause->tail.items[i]);
+			append_line(out, "    %s", cause->tail.items[i]);
 }
 
 static void append_failure(const struct opened *opened, bool with_tail, struct str *out)
@@ -417,15 +431,11 @@ static void append_failure(const struct opened *opened, bool with_tail, struct s
 	const struct job_view *view = opened->view;
 	char *remedy cleanup_free = remedy_of(view), *logs cleanup_free = remedy_logs(view);
 
-	if (view->message)
-		str_append_format(out, ": %s", view->message);
-	str_append_char(out, '\n');
 	if (with_tail)
 		append_tail(&view->cause, view->message, out);
 	if (remedy)
-		str_append_format(out, "try: %s\n", remedy);
-	str_append_format(out, "see: tony logs %s%s%s\n", opened->id, logs ? " " : "",
-			  logs ? logs : "");
+		append_line(out, "try: %s", remedy);
+	append_line(out, "see: tony logs %s%s%s", opened->id, logs ? " " : "", logs ? logs : "");
 }
 
 static void append_losses(const struct job_view *view, struct str *out)
@@ -434,7 +444,7 @@ static void append_losses(const struct job_view *view, struct str *out)
 
 	live_add_losses(view, &lines);
 	for (size_t i = 0; i < lines.count; i++)
-		str_append_format(out, "%s\n", lines.items[i]);
+		append_line(out, "%s", lines.items[i]);
 }
 
 static void append_advice(const struct opened *opened, struct str *out)
@@ -442,7 +452,7 @@ static void append_advice(const struct opened *opened, struct str *out)
 	char *advice cleanup_free = advice_headline(opened);
 
 	if (advice)
-		str_append_format(out, "advice: %s; see: tony advise %s\n", advice, opened->id);
+		append_line(out, "advice: %s; see: tony advise %s", advice, opened->id);
 }
 
 static void append_page(const struct opened *opened, struct str *out)
@@ -450,7 +460,7 @@ static void append_page(const struct opened *opened, struct str *out)
 	char *page cleanup_free = job_portal_page(opened->view->job);
 
 	if (page)
-		str_append_format(out, "portal: %s\n", page);
+		append_line(out, "portal: %s", page);
 }
 
 static void append_work(const struct opened *opened, struct str *out)
@@ -458,7 +468,7 @@ static void append_work(const struct opened *opened, struct str *out)
 	char *work cleanup_free = place_work(opened);
 
 	if (work)
-		str_append_format(out, "ran in: %s\n", work);
+		append_line(out, "ran in: %s", work);
 }
 
 void watch_conclude(const struct opened *opened, const struct watch_options *options)
@@ -468,18 +478,18 @@ void watch_conclude(const struct opened *opened, const struct watch_options *opt
 	char *duration cleanup_free = str_format_duration(lasted > 0 ? lasted : 0);
 	struct str text cleanup_str = {0};
 
-	str_append_format(&text, "%s %s after %s", opened->id, job_state_name(view->state),
-			  duration);
-	if (view->state != JOB_SUCCEEDED)
+	bool failed = view->state != JOB_SUCCEEDED;
+	append_line(&text, "%s %s after %s%s%s", opened->id, job_state_name(view->state), duration,
+		    failed && view->message ? ": " : "",
+		    failed && view->message ? view->message : "");
+	if (failed)
 		append_failure(opened, !options->shows_output, &text);
 	else
-		str_append_format(&text, "\nsee: tony logs %s\n", opened->id);
+		append_line(&text, "see: tony logs %s", opened->id);
 	append_losses(view, &text);
 	append_work(opened, &text);
 	append_advice(opened, &text);
 	append_page(opened, &text);
-	/* What a program wrote must not reach the terminal as commands. */
-	char *clean cleanup_free = str_printable(text.text, text.length);
-	fputs(clean, options->stream);
+	fputs(text.text, options->stream);
 	report_flush_end(options->stream, view);
 }

@@ -7,6 +7,7 @@
 #include "conf/conf_internal.h"
 
 #define DEFAULT_SITE_DIRECTORY "/etc/tony"
+#define NO_FILE		       "/dev/null"
 
 /* ---- a file and its form ------------------------------------------------------------------- */
 
@@ -113,7 +114,8 @@ static int load_found(struct conf *conf, struct err *err)
 
 	if (!path)
 		return 0;
-	char *named cleanup_free = mem_printf("--conf_file %s", path);
+	char *named cleanup_free =
+		mem_printf("--conf_file %s, or none by --conf_file " NO_FILE, path);
 	char *bytes cleanup_free = fs_read_own(path, named, CONF_FILE_CAP, &length, err);
 	if (!bytes)
 		return -1;
@@ -124,6 +126,8 @@ static int load_found(struct conf *conf, struct err *err)
 
 static int load_named(struct conf *conf, const char *path, struct err *err)
 {
+	if (str_equal(path, NO_FILE))
+		return 0;
 	if (strstr(path, "://") && !str_starts_with(path, "file:///"))
 		return err_set(
 			err, ERR_CONFIG,

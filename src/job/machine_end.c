@@ -8,10 +8,12 @@
 #define FINISH_MARGIN_MS 30000
 
 enum {
-	/* So many ports are replaced for nothing: an executor has that many ways to keep the next
-	 * one. Thieves get no more than that of a job's time. */
+	/* Presumed thefts that cost nothing: an executor has that many ways to keep the next port.
+	 */
 	PORTS_OF_TASK = 2,
-	PORTS_OF_JOB = 10,
+	/* Thefts of any kind. A thief who takes more, each after a longer back-off, fails the job.
+	 */
+	PORTS_OF_JOB = 20,
 };
 
 /* ---- failures ----------------------------------------------------------------------------- */
@@ -42,26 +44,48 @@ static bool lost_its_port(const struct task *t)
 	return t->cause.kind == CAUSE_PORT_TAKEN || t->cause.kind == CAUSE_PORT_STOLEN;
 }
 
-/* Whether another user was faster at the task's port. Of a port that the program could not bind
- * that is presumed, as long as its executor has another way to keep the next one (executor/port.h).
- */
+static int count_lost_ports(const struct machine *m)
+{
+	int lost = 0;
+	for (size_t i = 0; i < m->task_count; i++)
+		lost += m->tasks[i].ports_lost;
+	return lost;
+}
+
+/* Whether another user was faster at the task's port, as the kernel said. Of a port that the
+ * program could not bind that is presumed, as long as its executor has another way to keep the next
+ * one (executor/port.h). */
 static bool is_other_users_fault(const struct machine *m, size_t task)
 {
 	const struct task *t = &m->tasks[task];
 	const struct job_type *type = &m->job->types[t->type];
-	bool may_be_theft = type->hold_port && !type->strict_port;
-	int lost = 0;
-	for (size_t i = 0; i < m->task_count; i++)
-		lost += m->tasks[i].ports_lost;
-	return (t->cause.kind == CAUSE_PORT_STOLEN ||
-		(t->cause.kind == CAUSE_PORT_TAKEN && may_be_theft)) &&
-	       t->ports_lost < PORTS_OF_TASK && lost < PORTS_OF_JOB;
+	if (t->cause.kind == CAUSE_PORT_STOLEN)
+		return true;
+	return t->cause.kind == CAUSE_PORT_TAKEN && type->hold_port && !type->strict_port &&
+	       t->ports_lost < PORTS_OF_TASK && count_lost_ports(m) < PORTS_OF_JOB;
 }
 
 /* Nobody's cluster spec names this container yet, or nobody has one: a new container will do. */
 static bool can_be_replaced_alone(const struct machine *m, size_t task)
 {
 	return m->tasks[task].epoch != m->epoch || m->job->mode == JOB_MODE_FCFS;
+}
+
+/* A thief spends no retry of the job. */
+static void judge_theft(const struct machine *m, size_t task, struct policy *policy)
+{
+	if (count_lost_ports(m) >= PORTS_OF_JOB) {
+		policy->charge = CHARGE_NEVER;
+		policy->blames_host = false;
+		policy->why = "other users took too many of the job's ports";
+		return;
+	}
+	policy->charge = CHARGE_PORT;
+	/* The executor knows best how to keep the next one; a new one knows nothing. */
+	policy->blames_host =
+		policy->blames_host && (can_be_replaced_alone(m, task) || m->job->live_elastic);
+	if (m->tasks[task].cause.kind == CAUSE_PORT_TAKEN)
+		policy->why = "somebody may have been faster there";
 }
 
 /* The policy for the task's cause, after what was tried before. */
@@ -74,14 +98,8 @@ static struct policy judge(const struct machine *m, size_t task)
 		policy.charge = CHARGE_NEVER;
 		policy.blames_host = false;
 	}
-	if (!policy.by_rule && is_other_users_fault(m, task)) {
-		policy.charge = CHARGE_PORT;
-		/* The executor knows best how to keep the next one; a new one knows nothing. */
-		policy.blames_host = policy.blames_host &&
-				     (can_be_replaced_alone(m, task) || m->job->live_elastic);
-		if (t->cause.kind == CAUSE_PORT_TAKEN)
-			policy.why = "somebody may have been faster there";
-	}
+	if (!policy.by_rule && is_other_users_fault(m, task))
+		judge_theft(m, task, &policy);
 	return policy;
 }
 
@@ -116,7 +134,7 @@ static void replace_charged(struct machine *m, size_t task, enum policy_charge c
 {
 	const struct task *t = &m->tasks[task];
 	/* What is lost while a back-off runs belongs to the incident already paid for. */
-	if (m->now >= m->hold_until && charge != CHARGE_PORT)
+	if (m->now >= m->hold_until)
 		machine_charge(m, charge);
 	machine_note(m, task, "%s:%d: %s; asking for another container",
 		     m->job->types[t->type].name, t->index, t->cause.text ? t->cause.text : "lost");

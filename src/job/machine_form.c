@@ -252,7 +252,9 @@ void machine_charge(struct machine *m, enum policy_charge charge)
 		m->retries_used++;
 	else if (charge == CHARGE_INFRASTRUCTURE)
 		m->infrastructure_retries_used++;
-	if (m->state == JOB_RUNNING && m->now - m->state_since > GOOD_FORMATION_MS)
+	/* A thief who lets the job run for a while gains nothing by it. */
+	if (charge != CHARGE_PORT && m->state == JOB_RUNNING &&
+	    m->now - m->state_since > GOOD_FORMATION_MS)
 		m->streak = 0;
 	/* The first retry of a program starts at once; a machine that failed gets a moment. */
 	int times = m->streak++ + (charge == CHARGE_INFRASTRUCTURE ? 1 : 0);

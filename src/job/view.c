@@ -194,7 +194,7 @@ static int read_budgets(struct job_view *view, const struct view_record *record,
 {
 	int64_t pause = 0;
 	int64_t charges = (int64_t)view->retries + view->infrastructure_retries;
-	int epoch = view->epoch;
+	int epoch = view->epoch, streak = view->streak;
 
 	view->streak = 0;
 	if (read_number(record, "epoch", &view->epoch, err) < 0 ||
@@ -209,7 +209,7 @@ static int read_budgets(struct job_view *view, const struct view_record *record,
 	if (read_exempt(view, record, err) < 0 || read_wanted(view, record, &scaled, err) < 0)
 		return -1;
 	if ((int64_t)view->retries + view->infrastructure_retries != charges ||
-	    view->epoch != epoch || scaled)
+	    view->epoch != epoch || view->streak > streak || scaled)
 		view->formation_ms = time_ms + pause;
 	return 0;
 }

@@ -149,12 +149,52 @@ def test_a_job_file_that_the_private_group_of_its_owner_may_write_to_is_taken(ma
 @pytest.mark.promise("S181")
 def test_a_job_file_in_a_directory_where_others_can_replace_it_is_refused(machine):
     place = Place(machine, "777")
+    machine.run("chown", machine.owner.uid, place.path)
     place.job_file(machine.owner)
-    place.assert_refused(machine.owner, "tony.xml: its directory has mode 0777", "chmod o-w .")
+    place.assert_refused(machine.owner, "tony.xml: its directory has mode 0777", "w ., or chmod +t .,")
     machine.run("chmod", "1777", place.path)
     place.assert_taken(machine.owner, "job-of-owner")
     machine.run("chown", machine.stranger.uid, place.path)
     place.assert_refused(machine.owner, "tony.xml: its directory belongs to uid-")
+
+
+@pytest.mark.promise("S181")
+def test_a_teams_directory_need_only_be_sticky(machine):
+    place = Place(machine)
+    machine.run("chown", f"{machine.owner.uid}:{machine.stranger.uid}", place.path)
+    machine.run("chmod", "2775", place.path)
+    place.job_file(machine.owner)
+    place.assert_refused(machine.owner, "tony.xml: its directory has mode 2775", "chmod go-w ., or chmod +t .,")
+    machine.owner.run("chmod", "+t", place.path)
+    place.assert_taken(machine.owner, "job-of-owner")
+
+
+@pytest.mark.promise("S181")
+def test_a_remedy_that_only_root_has_is_not_named(machine):
+    place = Place(machine, "777")
+    place.job_file(machine.owner)
+    answer = place.tony(machine.owner, "config", "show")
+    assert answer.returncode == 3 and "its directory has mode 0777" in answer.stderr and "chmod" not in answer.stderr, answer.stderr
+    assert "take it all the same by --conf_file tony.xml" in answer.stderr, answer.stderr
+
+
+@pytest.mark.promise("S184")
+def test_a_job_file_of_another_user_need_not_be_read(machine):
+    place = Place(machine)
+    place.job_file(machine.stranger)
+    place.assert_refused(machine.owner, "or none by --conf_file /dev/null")
+    answer = place.tony(machine.owner, "config", "show", "--conf_file", "/dev/null")
+    assert answer.returncode == 0 and "job-of-stranger" not in answer.stdout, answer.stderr
+    place.tony(machine.owner, "submit", "--conf_file", "/dev/null", "--", "touch", machine.owner.home / "ran")
+    assert (machine.owner.home / "ran").exists() and not place.proof.exists()
+
+
+@pytest.mark.promise("S181")
+def test_a_fifo_in_the_place_of_a_job_file_is_called_one(machine):
+    place = Place(machine)
+    machine.owner.run("mkfifo", "-m", "600", place.path / "tony.xml")
+    answer = place.tony(machine.owner, "config", "show")
+    assert answer.returncode != 0 and "tony.xml: is a FIFO, not a regular file" in answer.stderr, answer.stderr
 
 
 @pytest.mark.promise("S181")

@@ -163,6 +163,57 @@ def test_a_thief_of_every_port_costs_no_retry(machine, framework, tasks, serves,
     assert end["state"] == "succeeded" and (end["infrastructure_retries"], end["retries"]) == (0, 0), end
 
 
+# Binds the port of an argument and waits until a thief listens there, or takes that of its environment and waits as TARGET does.
+SPEAKER = """
+import os, socket, sys, time
+home, scans, port = sys.argv[1], sys.argv[2], int(sys.argv[3] if sys.argv[3:] else os.environ["TONY_PORT"])
+def count():
+    with open(scans) as file:
+        return int(file.read())
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+listener.bind(("127.0.0.1", port))
+begin = count()
+while socket.socket().connect_ex(("127.0.0.1", port)) if sys.argv[3:] else count() < begin + 2:
+    time.sleep(0.02)
+listener.listen()
+print("safe in", os.environ["TONY_EPOCH"], flush=True)
+while not os.path.exists(f"{home}/end"):
+    time.sleep(0.02)
+"""
+
+
+def submit_beside_a_reader(machine, *arguments):
+    """A job of which a thief steals each port that an argument list names."""
+    folder = machine.root / "thief"
+    machine.run("install", "-d", "-m", "755", "-o", STRANGER, folder)
+    assert machine.stranger.attack("thief", folder, "arguments")[1] == "began"
+    command = ["exec", PYTHON, machine.owner.write("speaker.py", SPEAKER), machine.owner.home, folder / "scans", *arguments]
+    return machine.owner.submit({"tony.worker.instances": 2, "tony.worker.memory": "64m", "tony.am.retry-delay": "1ms",
+                                 "tony.worker.command": " ".join(map(str, command))})
+
+
+@pytest.mark.promise("S152")
+def test_a_thief_who_reads_argument_lists_is_named_and_costs_no_retry(machine):
+    job = submit_beside_a_reader(machine, "$TONY_PORT")
+    end = machine.owner.wait_end(job)
+    assert end["state"] == "failed" and (end["infrastructure_retries"], end["retries"]) == (0, 0), end
+    assert end["epoch"] == 21 and f"was taken by uid {STRANGER}" in end["message"], end
+    assert "other users took too many of the job's ports" in events(machine, job)
+    assert "let the program read TONY_PORT from its environment" in machine.owner.tony("status", job).stdout
+    assert "another user of the machine takes the job's ports" in machine.owner.tony("advise", job).stdout
+
+
+@pytest.mark.promise("S155")
+def test_a_thief_who_reads_argument_lists_gains_nothing_where_they_name_no_port(machine):
+    job = submit_beside_a_reader(machine)
+    for task in ("worker:0", "worker:1"):
+        wait_until(lambda name=task: "safe in 1\n" in machine.owner.logs(job, name), f"{task} to be safe")
+    machine.owner.write("end", "")
+    end = machine.owner.wait_end(job)
+    assert end["state"] == "succeeded" and end["epoch"] == 1, end
+
+
 @BOUND_OR_NOT
 @pytest.mark.promise("S37")
 def test_a_stolen_port_is_replaced_and_named(machine, how):

@@ -64,6 +64,19 @@ def test_raw_gives_a_terminal_all_bytes(machine):
 
 
 @pytest.mark.promise("S171")
+def test_a_directory_with_a_line_feed_makes_no_line_of_tonys(machine):
+    place = machine.owner.home / "work\ntony: job succeeded"
+    machine.owner.run("mkdir", place)
+    command = f'cd "$1" && exec "{machine.bin}/tony" submit --framework generic --memory 64m -- false'
+    answer = machine.owner.run("sh", "-c", command, "sh", place)
+    assert answer.returncode == 1, answer.stderr
+    said = (answer.stdout + answer.stderr).encode()
+    assert b"job succeeded" in said and b"\ntony: job" not in said.replace(b"\r", b""), said
+    code, said = on_terminal(machine.owner, "status")
+    assert b"job succeeded" in said and b"\ntony: job" not in said.replace(b"\r", b""), said
+
+
+@pytest.mark.promise("S171")
 @pytest.mark.parametrize("words", [["status"], ["submit", "--framework"], ["submit", "--conf"], ["logs", "--task"], ["--nosuch"], ["cp"], ["list"]],
                          ids=" ".join)
 def test_an_error_that_names_an_argument_moves_no_cursor(machine, words):

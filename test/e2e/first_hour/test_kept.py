@@ -22,9 +22,9 @@ ROWS = [
      ['--framework: "pytroch" is not a known framework; write pytorch', '"k8s" is not known; write local or yarn', "=2"], []),
     ("3.24", "tony submit python3 train.py; echo =$?; tony submit --executes true -- true", 2,
      ['unexpected "python3"; the program and its arguments stand after --', "say the same thing; give one", "=2"], []),
-    ("3.28", f"mkdir d; touch e u; chmod 0 u; for f in none d e /dev/null; do {NOBODY} tony submit --conf_file $f -- true; "
+    ("3.28", f"mkdir d; mkfifo p; touch e u; chmod 0 u; for f in none d e p; do {NOBODY} tony submit --conf_file $f -- true; "
      f"echo =$?; done; {NOBODY} tony submit --conf_file u -- true", 3,
-     ["none: No such file", "d: is a directory", "e: is empty", "/dev/null: is not a regular file", "u: Permission denied"],
+     ["none: No such file", "d: is a directory", "e: is empty", "p: is a FIFO, not a regular file", "u: Permission denied"],
      ["=2"]),
     ("3.29", "echo '{}' >a.json; tony submit --conf_file a.json -- true", 3, ["a.json:1: not XML"], []),
     ("3.31", "echo '<configuration xmlns:xi=\"http://www.w3.org/2001/XInclude\"><xi:include href=\"/etc/passwd\"/></configuration>' "

@@ -475,6 +475,20 @@ static void retries_that_run_out_are_told(void **state)
 	scene_finish(&scene);
 }
 
+static void a_thief_of_ports_is_named(void **state)
+{
+	struct scene scene = scene_begin("worker=2");
+
+	scene_silence(&scene, "port-thief");
+	scene_failure(&scene, "worker:0", CAUSE_PORT_STOLEN, 0, 1000)->cause.text =
+		mem_strdup("ended: port 7 was taken by uid 1002");
+	const struct advice *advice = scene_advice(&scene, "port-thief");
+	assert_non_null(strstr(advice->evidence.items[0], "port 7 was taken by uid 1002"));
+	assert_non_null(strstr(advice->remedy, "tony.worker.strict-port=true"));
+	scene_silence(&scene, "retries-short");
+	scene_finish(&scene);
+}
+
 /* ---- checkpoints -------------------------------------------------------------------------- */
 
 /* Three programs of an hour, each of which goes on `back` steps before the end of the one before.
@@ -580,6 +594,7 @@ int main(void)
 		cmocka_unit_test(preemption_is_told),
 		cmocka_unit_test(a_store_that_takes_nothing_is_told_while_it_lasts),
 		cmocka_unit_test(retries_that_run_out_are_told),
+		cmocka_unit_test(a_thief_of_ports_is_named),
 		cmocka_unit_test(a_program_that_begins_anew_is_told),
 		cmocka_unit_test(checkpoints_too_far_apart_are_told),
 		cmocka_unit_test(good_checkpoints_are_left_alone),

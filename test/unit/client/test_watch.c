@@ -133,6 +133,7 @@ static void a_remedy_names_the_type_wherever_it_has_to(void **state)
 	scene->view->cause.kind = CAUSE_PORT_STOLEN;
 	assert_text_has(conclude(scene), "tony.worker.listener-uids names");
 	assert_text_has(conclude(scene), "tony.worker.strict-port=true keeps");
+	assert_text_has(conclude(scene), "let the program read TONY_PORT from its environment");
 }
 
 static void room_is_made_before_a_job_goes_on_from_its_checkpoints(void **state)

@@ -392,36 +392,36 @@ static const struct cause port_taken = {.kind = CAUSE_PORT_TAKEN, .exit_code = 1
 
 static const struct cause port_stolen = {.kind = CAUSE_PORT_STOLEN};
 
-static void form_again(struct bed *bed, int workers)
+static void form_again(struct bed *bed, int workers, int64_t after_ms)
 {
 	for (int i = 0; i < workers; i++) {
 		char *name cleanup_free = mem_printf("worker:%d", i);
 		bed_register(bed, name);
 	}
-	bed_pass(bed, 1000);
+	bed_pass(bed, after_ms);
 	assert_int_equal(bed_status(bed).state, JOB_RUNNING);
 }
 
 /* promise: S152 */
-static void a_port_that_another_user_has_costs_no_retry_twice(void **state)
+static void thefts_cost_no_retry_but_ever_longer_pauses(void **state)
 {
-	struct bed *bed = running("worker=2", 0, 1);
+	struct bed *bed = running("worker=2", 0, 0);
+	int64_t waits[] = {0, 200, 400, 800, 1600};
 
+	bed->job->retry_delay_ms = 200;
 	bed_type(bed, "worker")->hold_port = true;
 	bed_submit(bed);
 	bed_bring_up(bed, "worker");
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < array_length(waits); i++) {
 		exit_with(bed, "worker:0", &port_stolen);
 		assert_true(notes(bed, "the job re-forms (with other ports; no retry is spent)"));
 		assert_false(bed_acted(bed, ACTION_AVOID, "worker:0"));
 		assert_false(bed_acted(bed, ACTION_RELEASE, "worker:0"));
-		form_again(bed, 2);
+		assert_in_range(bed_status(bed).pause_ms, waits[i] * 3 / 4, waits[i] * 5 / 4);
+		form_again(bed, 2, 2100);
 	}
 	assert_int_equal(bed_status(bed).infrastructure_retries_used, 0);
-	exit_with(bed, "worker:0", &port_stolen);
-	assert_true(notes(bed, "infrastructure retry 1 of 1"));
-	assert_true(bed_acted(bed, ACTION_AVOID, "worker:0"));
-	assert_int_equal(bed_status(bed).infrastructure_retries_used, 1);
+	assert_int_equal(bed_status(bed).retries_used, 0);
 	bed_destroy(bed);
 }
 
@@ -438,7 +438,7 @@ static void so_does_a_held_port_that_the_program_cannot_bind(void **state)
 		exit_with(bed, "worker:0", &port_taken);
 		assert_true(notes(bed, "somebody may have been faster there; the job re-forms "
 				       "(with other ports; no retry is spent)"));
-		form_again(bed, 2);
+		form_again(bed, 2, 1000);
 	}
 	exit_with(bed, "worker:0", &port_taken);
 	assert_int_equal(bed_status(bed).infrastructure_retries_used, 0);
@@ -447,21 +447,27 @@ static void so_does_a_held_port_that_the_program_cannot_bind(void **state)
 }
 
 /* promise: S152 */
-static void a_jobs_ports_are_replaced_for_nothing_ten_times(void **state)
+static void a_job_of_which_others_took_twenty_ports_fails_and_names_them(void **state)
 {
-	struct bed *bed = running("worker=6", 0, 1);
+	struct bed *bed = running("worker=6", 3, 3);
+	const struct cause stolen = {.kind = CAUSE_PORT_STOLEN,
+				     .text = (char *)"port 7 was taken by uid 1002"};
 
 	bed_type(bed, "worker")->hold_port = true;
 	bed_submit(bed);
 	bed_bring_up(bed, "worker");
-	for (int i = 0; i < 10; i++) {
-		char *name cleanup_free = mem_printf("worker:%d", i / 2);
-		exit_with(bed, name, &port_stolen);
-		assert_int_equal(bed_status(bed).infrastructure_retries_used, 0);
-		form_again(bed, 6);
+	for (int i = 0; i < 20; i++) {
+		char *name cleanup_free = mem_printf("worker:%d", i % 6);
+		exit_with(bed, name, &stolen);
+		form_again(bed, 6, 1000);
 	}
-	exit_with(bed, "worker:5", &port_stolen);
-	assert_int_equal(bed_status(bed).infrastructure_retries_used, 1);
+	exit_with(bed, "worker:5", &stolen);
+	assert_true(notes(bed, "worker:5 is not tried again: other users took too many of the "
+			       "job's ports"));
+	assert_int_equal(bed_status(bed).state, JOB_FINISHING);
+	assert_string_equal(bed_status(bed).cause->text, "port 7 was taken by uid 1002");
+	assert_int_equal(bed_status(bed).infrastructure_retries_used, 0);
+	assert_int_equal(bed_status(bed).retries_used, 0);
 	bed_destroy(bed);
 }
 
@@ -662,9 +668,9 @@ int main(void)
 		cmocka_unit_test(a_full_store_fails_the_job_on_any_machine),
 		cmocka_unit_test(a_rule_of_the_users_tries_again_on_a_full_disk),
 		cmocka_unit_test(what_cannot_help_is_not_tried_again),
-		cmocka_unit_test(a_port_that_another_user_has_costs_no_retry_twice),
+		cmocka_unit_test(thefts_cost_no_retry_but_ever_longer_pauses),
 		cmocka_unit_test(so_does_a_held_port_that_the_program_cannot_bind),
-		cmocka_unit_test(a_jobs_ports_are_replaced_for_nothing_ten_times),
+		cmocka_unit_test(a_job_of_which_others_took_twenty_ports_fails_and_names_them),
 		cmocka_unit_test(tasks_without_a_gang_get_another_container_for_a_stolen_port),
 		cmocka_unit_test(only_a_watched_port_can_have_been_stolen),
 		cmocka_unit_test(with_the_machine_that_is_to_blame_goes_the_container),
