@@ -55,7 +55,7 @@ def keys(**values):
 
 
 def forge(machine, place, how, precious):
-    """What the stranger puts where the owner's results were."""
+    """The stranger puts something where the owner's results were."""
     made = machine.stranger.run("sh", "-c", {
         "a directory": 'umask 022; mkdir -p "$1/worker-0" "$1/driver-0"; echo evil > "$1/worker-0/1"; echo evil > "$1/driver-0/x"',
         "a link": 'ln -s "$2" "$1"'}[how], "sh", place, precious)
