@@ -62,8 +62,21 @@ static void report(const struct history_store *store, const struct history_retai
 	json_set_int(row, "removed", (int64_t)retained->removed);
 	json_set_int(row, "kept", (int64_t)retained->kept);
 	json_set_int(row, "failed", (int64_t)retained->failed);
+	json_set_int(row, "strays", (int64_t)retained->strays);
 	json_object_set_new(row, "log", log);
 	json_array_append_new(list, row);
+}
+
+static void report_strays(const json_t *row)
+{
+	json_int_t count = json_integer_value(json_object_get(row, "strays"));
+	char *line cleanup_free =
+		mem_printf("%s: %lld hidden director%s of old days stay%s, no leftover%s of yours",
+			   json_string_value(json_object_get(row, "location")), count,
+			   count == 1 ? "y" : "ies", count == 1 ? "s" : "", count == 1 ? "" : "s");
+
+	if (count > 0)
+		report_line(line);
 }
 
 static void print(json_t *list)
@@ -81,6 +94,7 @@ static void print(json_t *list)
 				   json_integer_value(json_object_get(row, "removed")),
 				   json_integer_value(json_object_get(row, "kept")));
 		report_line(line);
+		report_strays(row);
 	}
 	json_decref(list);
 }

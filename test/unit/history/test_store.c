@@ -305,9 +305,9 @@ static void a_job_is_removed_and_nothing_that_it_points_to(void **state)
 			 0);
 	assert_int_equal(
 		symlink(scratch_path(state, "elsewhere"), scratch_path(state, "store/2025")), 0);
-	assert_int_equal(history_store_remove(store, "2026/11/21/job", NULL), 0);
-	assert_int_equal(history_store_remove(store, "2026/11/21/job", NULL), 0);
-	assert_int_equal(history_store_remove(store, "2025/11/21", NULL), 0);
+	assert_int_equal(history_store_remove(store, "2026/11/21/job", NULL, NULL), 0);
+	assert_int_equal(history_store_remove(store, "2026/11/21/job", NULL, NULL), 0);
+	assert_int_equal(history_store_remove(store, "2025/11/21", NULL, NULL), 0);
 	assert_false(fs_exists(scratch_path(state, "store/2026/11/21/job")));
 	assert_true(fs_exists(scratch_path(state, "elsewhere/kept")));
 	assert_true(fs_exists(scratch_path(state, "elsewhere/11/21/kept")));
