@@ -17,15 +17,17 @@
 static int parse(const char *older_than, const char *max_size, struct history_retention *retention,
 		 struct err *err)
 {
-	int64_t mib = 0;
+	int64_t bytes = 0;
 
+	if (max_size && str_equal(max_size, "0"))
+		return err_set(err, ERR_USAGE, "--max-size: \"0\" has no unit; 0g means no limit");
 	if ((older_than && age_parse("--older-than", older_than, &retention->age_ms, err) < 0) ||
 	    age_check_unit("--max-size", max_size, "g", err) < 0)
 		return -1;
-	if (max_size && str_parse_mib(max_size, &mib) < 0)
+	if (max_size && str_parse_bytes(max_size, &bytes) < 0)
 		return err_set(err, ERR_USAGE, "--max-size: \"%s\" is not a size; write 10g",
 			       max_size);
-	retention->bytes = mib * MIB;
+	retention->bytes = bytes;
 	return 0;
 }
 
