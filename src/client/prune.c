@@ -17,15 +17,17 @@
 static int parse(const char *older_than, const char *max_size, struct history_retention *retention,
 		 struct err *err)
 {
-	int64_t mib = 0;
+	int64_t bytes = 0;
 
+	if (max_size && str_equal(max_size, "0"))
+		return err_set(err, ERR_USAGE, "--max-size: \"0\" has no unit; 0g means no limit");
 	if ((older_than && age_parse("--older-than", older_than, &retention->age_ms, err) < 0) ||
 	    age_check_unit("--max-size", max_size, "g", err) < 0)
 		return -1;
-	if (max_size && str_parse_mib(max_size, &mib) < 0)
+	if (max_size && str_parse_bytes(max_size, &bytes) < 0)
 		return err_set(err, ERR_USAGE, "--max-size: \"%s\" is not a size; write 10g",
 			       max_size);
-	retention->bytes = mib * MIB;
+	retention->bytes = bytes;
 	return 0;
 }
 
@@ -62,8 +64,21 @@ static void report(const struct history_store *store, const struct history_retai
 	json_set_int(row, "removed", (int64_t)retained->removed);
 	json_set_int(row, "kept", (int64_t)retained->kept);
 	json_set_int(row, "failed", (int64_t)retained->failed);
+	json_set_int(row, "strays", (int64_t)retained->strays);
 	json_object_set_new(row, "log", log);
 	json_array_append_new(list, row);
+}
+
+static void report_strays(const json_t *row)
+{
+	json_int_t count = json_integer_value(json_object_get(row, "strays"));
+	char *line cleanup_free =
+		mem_printf("%s: %lld hidden director%s of old days stay%s, no leftover%s of yours",
+			   json_string_value(json_object_get(row, "location")), count,
+			   count == 1 ? "y" : "ies", count == 1 ? "s" : "", count == 1 ? "" : "s");
+
+	if (count > 0)
+		report_line(line);
 }
 
 static void print(json_t *list)
@@ -81,6 +96,7 @@ static void print(json_t *list)
 				   json_integer_value(json_object_get(row, "removed")),
 				   json_integer_value(json_object_get(row, "kept")));
 		report_line(line);
+		report_strays(row);
 	}
 	json_decref(list);
 }

@@ -2,13 +2,14 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/user.h"
 #include "history/store_internal.h"
+#include "job/job.h"
 
 /* A job that is not too old. */
 struct candidate {
@@ -93,8 +94,7 @@ static int remove_job(const struct retaining *retaining, const struct candidate 
 	const char *location = history_store_location(retaining->store);
 	char *bytes cleanup_free = str_format_bytes(candidate->bytes);
 
-	if (store_run(retaining->store->files,
-		      store_remove_owned(candidate->path, candidate->owner), err) < 0) {
+	if (history_store_remove(retaining->store, candidate->path, candidate->owner, err) < 0) {
 		retained->bytes_kept = add_bytes(retained->bytes_kept, candidate->bytes);
 		return -1;
 	}
@@ -115,7 +115,7 @@ static int clear_part(const struct retaining *retaining, const char *path, struc
 {
 	int is_left = history_store_is_left(retaining->store, path, retaining->now_ms, err);
 
-	return is_left > 0 ? history_store_remove(retaining->store, path, err) : is_left;
+	return is_left > 0 ? history_store_remove(retaining->store, path, NULL, err) : is_left;
 }
 
 static void add_candidate(struct retaining *retaining, struct candidate *candidate)
@@ -181,12 +181,12 @@ struct rests {
 	const struct retaining *retaining;
 	const char *folder;
 	struct str_list paths, owners;
-	bool is_keeper; /* root, or the location's owner, who may remove what is another's */
-	size_t left;
+	size_t left; /* of any kind */
 };
 
-/* What was begun by somebody who was killed. Its name may be the day's owner's choice, its time is
- * its own owner's. */
+/* The name is perhaps the choice of the day's owner, who can move here what is another user's; the
+ * time, and who may write to it, are its own owner's. Root, too, leaves to others what is theirs.
+ */
 static void on_entry(void *data, const struct store_item *item)
 {
 	struct rests *rests = data;
@@ -195,21 +195,51 @@ static void on_entry(void *data, const struct store_item *item)
 	int64_t oldest = retaining->oldest_ms < day_ago ? retaining->oldest_ms : day_ago;
 
 	if (!item->is_directory || *item->name != '.' || item->modified_ms > oldest ||
-	    (item->owner && !rests->is_keeper && !str_equal(item->owner, retaining->store->me))) {
+	    fs_others_may_write(item->permission) ||
+	    (item->owner && !str_equal(item->owner, retaining->store->me))) {
 		rests->left++;
+		retaining->retained->strays += *item->name == '.';
 		return;
 	}
 	str_list_take(&rests->paths, mem_printf("%s/%s", rests->folder, item->name));
 	str_list_add(&rests->owners, item->owner ? item->owner : "");
 }
 
+/* Has a killed process left it? It has the files of a history and no others; where one of them says
+ * how the job ended, its name is that job's. What is removed has the job.json that was read, too.
+ * 0: it stays; -1: `err`. */
+static int remove_rest(struct history_store *store, const char *path, const char *owner,
+		       struct err *err)
+{
+	struct history_summary summary cleanup_history_summary = {0};
+	enum store_entry entry;
+	size_t length;
+	char *job cleanup_free =
+		store_read_file(store, path, HISTORY_JOB, JOB_JSON_CAP, &length, NULL, NULL);
+	char *ended cleanup_free = NULL;
+
+	if (store_entry_look(store, path, &entry, err) < 0)
+		return -1;
+	if (!job || entry == STORE_ENTRY_NONE)
+		return 0;
+	if (entry == STORE_ENTRY_JOB) {
+		size_t size;
+		ended = store_read_file(store, path, HISTORY_SUMMARY, HISTORY_SUMMARY_CAP, &size,
+					NULL, NULL);
+		if (!ended || history_summary_from_text(ended, size, &summary, NULL) < 0 ||
+		    !str_starts_with(fs_basename(path) + 1, summary.id))
+			return 0;
+	}
+	return store_run(store->files, store_remove_owned(path, owner, HISTORY_JOB, job, length),
+			 err) < 0
+		       ? -1
+		       : 1;
+}
+
 static void clear_day(const struct retaining *retaining, const char *folder)
 {
 	struct history_store *store = retaining->store;
-	struct rests rests = {.retaining = retaining,
-			      .folder = folder,
-			      .is_keeper = geteuid() == 0 ||
-					   str_equal(retaining->store->me, store->keeper)};
+	struct rests rests = {.retaining = retaining, .folder = folder};
 	struct err err cleanup_err = {0};
 
 	bool is_listed =
@@ -217,14 +247,14 @@ static void clear_day(const struct retaining *retaining, const char *folder)
 	for (size_t i = 0; i < rests.paths.count; i++) {
 		const char *owner = *rests.owners.items[i] ? rests.owners.items[i] : NULL;
 		err_finish(&err);
-		if (store_run(store->files, store_remove_owned(rests.paths.items[i], owner),
-			      &err) == 0)
-			continue;
-		log_warning("%s", err_message(&err));
-		rests.left++;
+		int removed = remove_rest(store, rests.paths.items[i], owner, &err);
+		if (removed < 0)
+			log_warning("%s", err_message(&err));
+		rests.left += removed <= 0;
+		retaining->retained->strays += removed == 0;
 	}
-	if (is_listed && rests.left == 0)
-		store_run(store->files, store_remove(folder), NULL);
+	if (is_listed && rests.left == 0 && history_store_has_owners(store))
+		store_run(store->files, store_remove_empty(folder), NULL);
 	str_list_finish(&rests.paths);
 	str_list_finish(&rests.owners);
 }

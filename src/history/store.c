@@ -269,10 +269,38 @@ char *history_store_find_part(struct history_store *store, const char *id,
 	return found;
 }
 
-int history_store_remove(struct history_store *store, const char *path, struct err *err)
+/* The day's owner may exchange two entries of one user. The summary that is read here is the job's
+ * that is meant, and the directory that is removed has to have the same. */
+static int remove_meant(struct history_store *store, const char *path, const char *owner,
+			struct err *err)
 {
-	return store_check_path(path, err) < 0 ? -1
-					       : store_run(store->files, store_remove(path), err);
+	struct history_summary summary cleanup_history_summary = {0};
+	struct err missing cleanup_err = {0};
+	size_t length = 0;
+	char *text cleanup_free = store_read_file(store, path, HISTORY_SUMMARY, HISTORY_SUMMARY_CAP,
+						  &length, NULL, &missing);
+
+	if (!text && missing.kind != ERR_NOT_FOUND && missing.kind != ERR_INPUT)
+		return err_copy(err, &missing);
+	if (text && history_summary_from_text(text, length, &summary, NULL) == 0 &&
+	    !str_equal(summary.id, fs_basename(path)))
+		return err_set(err, ERR_DENIED, "%s/%s: another one, %s, has taken its place",
+			       store_location(store->files), path, summary.id);
+	return store_run(store->files,
+			 store_remove_owned(path, owner, HISTORY_SUMMARY, text,
+					    text ? length : HISTORY_SUMMARY_CAP),
+			 err);
+}
+
+int history_store_remove(struct history_store *store, const char *path, const char *owner,
+			 struct err *err)
+{
+	if (store_check_path(path, err) < 0)
+		return -1;
+	return store_traits(store->files)->is_at_once
+		       ? remove_meant(store, path, owner, err)
+		       : store_run(store->files, store_remove_owned(path, owner, NULL, NULL, 0),
+				   err);
 }
 
 /* ---- one job ------------------------------------------------------------------------------ */

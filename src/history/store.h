@@ -198,7 +198,9 @@ int history_store_is_left(struct history_store *store, const char *path, int64_t
 /* Whose its job.json says that it is. NULL: `err`. The caller frees. */
 char *history_store_part_user(struct history_store *store, const char *path, struct err *err);
 
-/* Absent is fine. */
-int history_store_remove(struct history_store *store, const char *path, struct err *err);
+/* Absent is fine. ERR_DENIED: in a directory of this machine another user's entry, or another
+ * job's, stands there. `owner`: of the entry; NULL: it may be anybody's. */
+int history_store_remove(struct history_store *store, const char *path, const char *owner,
+			 struct err *err);
 
 #endif

@@ -100,7 +100,8 @@ char *history_find_foreign_day(const char *location, int64_t time_ms)
 		if (status.st_uid == top.st_uid || status.st_uid == 0)
 			continue;
 		char *owner cleanup_free = user_name_of(status.st_uid);
-		return mem_printf("%s is %s's, who can hide what others publish there; have the "
+		return mem_printf("%s is %s's, who can hide, and so in effect remove, what others "
+				  "publish there; have the "
 				  "owner of %s make the days ahead (docs/history.md)",
 				  path, owner, place.path);
 	}

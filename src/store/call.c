@@ -71,9 +71,20 @@ struct store_request store_remove(const char *path)
 	return (struct store_request){.verb = STORE_REMOVE, .path = path};
 }
 
-struct store_request store_remove_owned(const char *path, const char *owner)
+struct store_request store_remove_owned(const char *path, const char *owner, const char *name,
+					const char *bytes, size_t length)
 {
-	return (struct store_request){.verb = STORE_REMOVE, .path = path, .owner = owner};
+	return (struct store_request){.verb = STORE_REMOVE,
+				      .path = path,
+				      .owner = owner,
+				      .to = name,
+				      .bytes = bytes,
+				      .length = (int64_t)length};
+}
+
+struct store_request store_remove_empty(const char *path)
+{
+	return (struct store_request){.verb = STORE_REMOVE, .path = path, .keeps = true};
 }
 
 struct store_request store_make_directories(const char *path, unsigned permission)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -388,16 +389,15 @@ static int set_time(struct store *store, const struct store_request *request, st
 
 /* ---- removing ----------------------------------------------------------------------------- */
 
-/* The mark of a directory that its owner, or root, has begun to remove: nobody else can set the
- * sticky bit of it, whereas the owner of the directory above can give it any name. */
-static int mark(int fd, const struct stat *status)
-{
-	return fchmod(fd, (status->st_mode & 07777) | S_ISVTX);
-}
+/* The mode of a directory that its owner, or root, has begun to remove. Nobody else can set it,
+ * whereas the owner of the directory above can give any name to what is there. Nothing else has it:
+ * S_ISUID means nothing to a directory. */
+#define REMOVED_MODE ((mode_t)(S_ISUID | S_ISVTX | S_IRWXU))
 
+/* Root, too, leaves to others what is theirs. */
 static bool is_marked(const struct stat *status)
 {
-	return (status->st_mode & S_ISVTX) && (status->st_uid == geteuid() || geteuid() == 0);
+	return (status->st_mode & 07777) == REMOVED_MODE && status->st_uid == geteuid();
 }
 
 static int open_entry(int parent, const char *name, struct stat *status)
@@ -446,6 +446,24 @@ static void remove_rests(int parent, const char *above)
 			remove_rest(parent, entry->d_name, above);
 }
 
+/* Is it the directory that is meant? */
+static int check_content(const struct store_request *request, int directory, const char *shown,
+			 struct err *err)
+{
+	int fd cleanup_close = openat(directory, request->to,
+				      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	size_t length = 0;
+	char *text cleanup_free =
+		fd < 0 ? NULL
+		       : fs_read_descriptor(fd, shown, (size_t)request->length, &length, NULL);
+	bool is_meant = request->bytes ? text && length == (size_t)request->length &&
+						 memcmp(text, request->bytes, length) == 0
+				       : !text;
+
+	return is_meant ? 0
+			: err_set(err, ERR_DENIED, "%s: another one has taken its place", shown);
+}
+
 /* Under a name that is no entry's, since half of an entry must not look like the whole. An entry
  * that cannot be renamed is removed where it is. */
 static int remove_below(const struct store *store, const struct store_request *request, int parent,
@@ -458,14 +476,36 @@ static int remove_below(const struct store *store, const struct store_request *r
 	struct stat status;
 	int fd cleanup_close = open_entry(parent, name, &status);
 
+	if (fd < 0 && request->to)
+		return errno == ENOENT ? 0 : err_set_errno(err, "%s", there);
 	if (fd < 0)
 		return fs_remove_tree_at(parent, name, there, err);
-	if (check_opened(store, request, fd, S_IFDIR, &status, err) < 0)
+	if (check_opened(store, request, fd, S_IFDIR, &status, err) < 0 ||
+	    (request->to && check_content(request, fd, there, err) < 0))
 		return -1;
-	bool is_aside = *name != '.' && mark(fd, &status) == 0 &&
+	bool is_aside = *name != '.' && fchmod(fd, REMOVED_MODE) == 0 &&
 			renameat(parent, name, parent, aside) == 0;
 	return is_aside ? remove_opened(parent, fd, aside, shown, err)
 			: remove_opened(parent, fd, name, there, err);
+}
+
+static int remove_empty(const struct store *store, const struct store_request *request,
+			struct err *err)
+{
+	char *shown cleanup_free = fs_join(store->root, request->path);
+	int parent cleanup_close = open_parent(store, request->path, err);
+	struct stat status;
+	int fd cleanup_close =
+		parent < 0 ? -1 : open_entry(parent, fs_basename(request->path), &status);
+
+	if (parent < 0)
+		return -1;
+	if (fd < 0)
+		return refuse(store, request->path, err);
+	remove_rests(fd, shown);
+	return unlinkat(parent, fs_basename(request->path), AT_REMOVEDIR) < 0
+		       ? fail(store, request->path, err)
+		       : 0;
 }
 
 static int remove_path(struct store *store, const struct store_request *request, struct err *err)
@@ -474,6 +514,8 @@ static int remove_path(struct store *store, const struct store_request *request,
 	char *path cleanup_free = fs_join(store->root, request->path);
 	char *above cleanup_free = fs_dirname(path);
 
+	if (request->keeps)
+		return remove_empty(store, request, err);
 	if (!*request->path)
 		return fs_remove_tree(store->root, err);
 	int fd cleanup_close = open_parent(store, request->path, &missing);

@@ -141,9 +141,16 @@ struct store_request store_append(const char *path, const void *bytes, size_t le
  * HDFS's gateways; the second one refuses then (ERR_FAILED). */
 struct store_request store_rename(const char *from, const char *to);
 struct store_request store_rename_keeping(const char *from, const char *to);
-/* With everything in it. Nothing there is fine. `owner` as for store_list(). */
+/* With everything in it. Nothing there is fine. */
 struct store_request store_remove(const char *path);
-struct store_request store_remove_owned(const char *path, const char *owner);
+/* `owner` as for store_list(). Also ERR_DENIED, in a directory of this machine: in the place of the
+ * one that is meant stands another, whose file `name` has other bytes than these. NULL: the one
+ * that is meant has no such file of at most `length` bytes. */
+struct store_request store_remove_owned(const char *path, const char *owner, const char *name,
+					const char *bytes, size_t length);
+/* An empty directory; in a directory of this machine also of what this user, or root, had begun to
+ * remove there. A bucket has none. */
+struct store_request store_remove_empty(const char *path);
 /* Those that are there keep their permission. */
 struct store_request store_make_directories(const char *path, unsigned permission);
 struct store_request store_set_time(const char *path, int64_t modified_ms);

@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import datetime, timezone
 
 import pytest
 from patience import wait_until
@@ -118,6 +119,46 @@ def test_an_entry_that_the_days_owner_renames_is_no_leftover(machine, store, rem
     assert owner.status(renamed)["state"] == "succeeded"
 
 
+@pytest.mark.promise("S142")
+@pytest.mark.parametrize("moved", ["day-as-removed", "old-day", "roots-day", "data-as-removed", "old-data"])
+def test_root_prunes_no_directory_that_a_stranger_moved_into_an_old_day(machine, store, moved):
+    owner, stranger = machine.owner, machine.stranger
+    today = datetime.now(timezone.utc).strftime("%Y/%m/%d")
+    take_days(machine, store, ["mkdir", "-m", "1777"])
+    team = machine.root / "drop/team"
+    machine.run("install", "-d", "-m", "755", team.parent)
+    machine.run("chown", stranger.uid, team.parent)
+    machine.run("install", "-d", "-m", "1777", team)
+    assert owner.run("sh", "-c", 'mkdir -m 700 "$1" && echo mine > "$1/text"', "sh", team / "thesis").returncode == 0
+    job = publish(owner, store)
+    if moved == "roots-day":
+        machine.run("chown", "0:0", store / today)
+    old = store / today[:4] / "01/01"
+    source = team if "data" in moved else store / today
+    target = old / (".x.removed" if moved.endswith("removed") else ".y")
+    hostile = 'mkdir -p "$2" && { [ -k "$1" ] && touch -d 2020-01-01 "$1"; mv "$1" "$3"; }'
+    done = stranger.run("sh", "-c", hostile, "sh", source, old, target)
+    assert done.returncode == 0, done.stderr
+    answer = as_root(machine, "history", "--prune", "--location", store, "--older-than", "1d")
+    assert "1 hidden directory of old days stays" in answer.stdout, answer.stdout + answer.stderr
+    assert owner.read(target / ("thesis/text" if "data" in moved else f"{job}/summary.json"))
+
+
+@pytest.mark.promise("S142")
+def test_own_day_that_a_stranger_renames_is_no_leftover(machine, store):
+    owner, stranger = machine.owner, machine.stranger
+    take_days(machine, store, ["mkdir", "-m", "1777"])
+    removed = publish(owner, store)
+    day = (store / place_of(removed)).parent
+    own = day.parent / "00"
+    assert owner.run("sh", "-c", 'mkdir -m 1777 "$1" && mkdir "$1/job" && echo mine > "$1/job/summary.json"', "sh", own).returncode == 0
+    hidden = day / ".old.removed"
+    assert stranger.run("mv", own, hidden).returncode == 0
+    assert owner.tony("rm", removed).returncode == 0
+    assert owner.read(store / place_of(removed) / "summary.json") is None
+    assert owner.read(hidden / "job/summary.json")
+
+
 def test_rm_says_whose_a_job_is(machine, store):
     foreign = publish(machine.stranger, store)
     answer = machine.owner.tony("rm", foreign)
@@ -130,7 +171,7 @@ def test_check_names_the_user_who_owns_a_day(machine, store):
     take_days(machine, store, ["mkdir", "-m", "1777"])
     answer = machine.owner.tony("check", "--", "true")
     assert answer.returncode == 0
-    assert re.search(r"warning +history: .* who can hide what others publish there", answer.stdout), answer.stdout
+    assert re.search(r"warning +history: .* who can hide, and so in effect remove, what others publish there", answer.stdout), answer.stdout
 
 
 def test_what_cannot_be_removed_is_named_until_it_is_gone(machine, store):

@@ -293,6 +293,21 @@ static void an_entry_is_its_owners_where_nobody_else_can_put_one(void **state)
 	history_store_close(store);
 }
 
+/* The day's owner has exchanged them. */
+static void another_job_at_the_place_of_an_entry_is_not_removed(void **state)
+{
+	struct history_store *store = open_store(state);
+	struct err err cleanup_err = {0};
+
+	add_job(state, "2026/11/21", "keep");
+	char *keep cleanup_free = mem_strdup(scratch_path(state, "store/2026/11/21/keep"));
+	assert_int_equal(rename(keep, scratch_path(state, "store/2026/11/21/gone")), 0);
+	assert_int_equal(history_store_remove(store, "2026/11/21/gone", NULL, &err), -1);
+	assert_int_equal(err.kind, ERR_DENIED);
+	assert_true(fs_exists(scratch_path(state, "store/2026/11/21/gone/summary.json")));
+	history_store_close(store);
+}
+
 static void a_job_is_removed_and_nothing_that_it_points_to(void **state)
 {
 	struct history_store *store = open_store(state);
@@ -305,9 +320,9 @@ static void a_job_is_removed_and_nothing_that_it_points_to(void **state)
 			 0);
 	assert_int_equal(
 		symlink(scratch_path(state, "elsewhere"), scratch_path(state, "store/2025")), 0);
-	assert_int_equal(history_store_remove(store, "2026/11/21/job", NULL), 0);
-	assert_int_equal(history_store_remove(store, "2026/11/21/job", NULL), 0);
-	assert_int_equal(history_store_remove(store, "2025/11/21", NULL), 0);
+	assert_int_equal(history_store_remove(store, "2026/11/21/job", NULL, NULL), 0);
+	assert_int_equal(history_store_remove(store, "2026/11/21/job", NULL, NULL), 0);
+	assert_int_equal(history_store_remove(store, "2025/11/21", NULL, NULL), 0);
 	assert_false(fs_exists(scratch_path(state, "store/2026/11/21/job")));
 	assert_true(fs_exists(scratch_path(state, "elsewhere/kept")));
 	assert_true(fs_exists(scratch_path(state, "elsewhere/11/21/kept")));
@@ -343,6 +358,7 @@ int main(void)
 		scratch_test(nothing_outside_of_the_store_is_read),
 		scratch_test(a_summary_is_of_the_job_that_it_lies_in),
 		scratch_test(an_entry_is_its_owners_where_nobody_else_can_put_one),
+		scratch_test(another_job_at_the_place_of_an_entry_is_not_removed),
 		scratch_test(a_job_is_removed_and_nothing_that_it_points_to),
 		scratch_test(a_location_is_a_path_or_a_url),
 	};
