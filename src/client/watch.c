@@ -406,7 +406,7 @@ const char *watch_hint(const struct watch_choice *choice, const struct job *job)
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
-/* What others wrote moves no cursor, and none of its lines passes for one of tony's. */
+/* The text of others moves no cursor, and none of its lines passes for one of tony's. */
 static void __attribute__((format(printf, 2, 3)))
 append_line(struct str *out, const char *format, ...)
 {
