@@ -133,14 +133,15 @@ def test_root_prunes_no_directory_that_a_stranger_moved_into_an_old_day(machine,
     job = publish(owner, store)
     if moved == "roots-day":
         machine.run("chown", "0:0", store / today)
-    old = store / today[:4] / "01/01"
+    old = store / "2020/01/01"
     source = team if "data" in moved else store / today
-    target = old / (".x.removed" if moved.endswith("removed") else ".y")
-    hostile = 'mkdir -p "$2" && { [ -k "$1" ] && touch -d 2020-01-01 "$1"; mv "$1" "$3"; }'
-    done = stranger.run("sh", "-c", hostile, "sh", source, old, target)
+    target = old.parent / ".x.removed" if moved.endswith("removed") else old / ".y"
+    machine.run("touch", "-d", "2020-01-01", source)
+    done = stranger.run("sh", "-c", 'mkdir -p "$2" && mv "$1" "$3"', "sh", source, old, target)
     assert done.returncode == 0, done.stderr
     answer = as_root(machine, "history", "--prune", "--location", store, "--older-than", "1d")
-    assert "1 hidden directory of old days stays" in answer.stdout, answer.stdout + answer.stderr
+    if target.parent == old:
+        assert "1 hidden directory of old days stays" in answer.stdout, answer.stdout + answer.stderr
     assert owner.read(target / ("thesis/text" if "data" in moved else f"{job}/summary.json"))
 
 
