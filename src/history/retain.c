@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/log.h"
@@ -126,6 +127,14 @@ static void add_candidate(struct retaining *retaining, struct candidate *candida
 	*candidate = (struct candidate){0};
 }
 
+/* On a machine a user removes his own entries: all others are root's and the location's owner's to
+ * remove. */
+static bool may_remove(const struct history_store *store, const struct candidate *candidate)
+{
+	return !store_traits(store->files)->is_at_once || geteuid() == 0 ||
+	       str_equal(store->me, store->keeper) || str_equal(candidate->owner, store->me);
+}
+
 static int retain_job(struct retaining *retaining, const struct history_job *job, int64_t time_ms,
 		      bool is_too_old, struct err *err)
 {
@@ -139,7 +148,9 @@ static int retain_job(struct retaining *retaining, const struct history_job *job
 	else if (result == 0 && entry == STORE_ENTRY_JOB)
 		result = weigh_job(retaining, &candidate, err);
 	if (result == 0 && entry == STORE_ENTRY_JOB) {
-		if (is_too_old)
+		if (!may_remove(retaining->store, &candidate))
+			retaining->retained->kept++;
+		else if (is_too_old)
 			result = remove_job(retaining, &candidate, "too old", err);
 		else
 			add_candidate(retaining, &candidate);
@@ -205,9 +216,9 @@ static void on_entry(void *data, const struct store_item *item)
 	str_list_add(&rests->owners, item->owner ? item->owner : "");
 }
 
-/* Has a killed process left it? It has the files of a history and no others; where one of them says
- * how the job ended, its name is that job's. What is removed has the job.json that was read, too.
- * 0: it stays; -1: `err`. */
+/* Has a killed process left it? It is empty, or has the files of a history and no others; where one
+ * of them says how the job ended, its name is that job's. The store removes it only with the
+ * job.json that was read. 0: it stays; -1: `err`. */
 static int remove_rest(struct history_store *store, const char *path, const char *owner,
 		       struct err *err)
 {
@@ -218,6 +229,9 @@ static int remove_rest(struct history_store *store, const char *path, const char
 		store_read_file(store, path, HISTORY_JOB, JOB_JSON_CAP, &length, NULL, NULL);
 	char *ended cleanup_free = NULL;
 
+	if (store_traits(store->files)->is_at_once &&
+	    store_run(store->files, store_remove_empty(path), NULL) == 0)
+		return 1;
 	if (store_entry_look(store, path, &entry, err) < 0)
 		return -1;
 	if (!job || entry == STORE_ENTRY_NONE)

@@ -227,7 +227,7 @@ static int check_ended(struct history_store *store, const char *path, struct err
 	struct err flaw cleanup_err = {0};
 
 	if (history_store_summary(store, path, &summary, &flaw) < 0)
-		return flaw.kind == ERR_INPUT || flaw.kind == ERR_DENIED ? err_copy(err, &flaw) : 0;
+		return flaw.kind == ERR_DENIED ? err_copy(err, &flaw) : 0;
 	bool has_ended = job_state_is_final(summary.state);
 	history_summary_finish(&summary);
 	return has_ended ? 0

@@ -252,7 +252,7 @@ def test_what_a_killed_removal_has_left_is_no_job_and_goes_with_the_next(tony):
     wait_until(lambda: not half.processes(), "the AM to be gone")
     history = half.published()
     half.directory.rename(half.directory.with_name(f".{half.id}.removed"))
-    history.chmod(0o1700)  # a removal marks what it has begun with
+    history.chmod(0o5700)  # a removal marks what it has begun with
     history.rename(history.with_name(f".{half.id}.removed"))
     assert half.id not in tony.run("list", "--all").stdout + tony.run("history").stdout
     remove(tony, other.id)

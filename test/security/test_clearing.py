@@ -145,6 +145,16 @@ def test_root_prunes_no_directory_that_a_stranger_moved_into_an_old_day(machine,
     assert owner.read(target / ("thesis/text" if "data" in moved else f"{job}/summary.json"))
 
 
+@pytest.mark.promise("S141")
+def test_a_user_who_prunes_a_history_of_all_removes_his_own_jobs_alone(machine, store):
+    theirs = [publish(machine.owner, store) for _ in range(3)]
+    own = publish(machine.stranger, store)
+    answer = machine.stranger.tony("history", "--prune", "--location", store, "--max-size", "1k")
+    assert answer.returncode == 0 and answer.stderr == "", answer
+    assert not (store / place_of(own)).exists()
+    assert all((store / place_of(job)).exists() for job in theirs)
+
+
 @pytest.mark.promise("S142")
 def test_own_day_that_a_stranger_renames_is_no_leftover(machine, store):
     owner, stranger = machine.owner, machine.stranger
