@@ -248,7 +248,7 @@ static void print_results(const struct opened *opened)
 		return;
 	bool is_stored = results_are_stored(output);
 	int fd cleanup_close = is_stored ? -1 : results_open(output, results_user(opened), &err);
-	bool is_replaced = err.kind == ERR_DENIED && !opened_is_others(opened);
+	bool is_replaced = fd < 0 && err.kind == ERR_DENIED && !opened_is_others(opened);
 	if (!is_replaced && !is_stored && !opened->view->job->results_dir &&
 	    !results_are_in(output, results_user(opened)))
 		return;
