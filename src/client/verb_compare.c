@@ -119,6 +119,18 @@ static void print_table(const json_t *comparison, bool all)
 
 /* ------------------------------------------------------------------------------------------- */
 
+/* As report_text(), line by line. */
+static void print_lines(char *text)
+{
+	for (char *line = text; line && *line;) {
+		char *end = line + strcspn(line, "\n");
+		bool is_last = !*end;
+		*end = '\0';
+		report_text(line);
+		line = is_last ? end : end + 1;
+	}
+}
+
 static int print_comparison(void *data, const struct verb_call *call, struct err *err)
 {
 	const struct compare_options *chosen = data;
@@ -145,7 +157,7 @@ static int print_comparison(void *data, const struct verb_call *call, struct err
 		report_json(json_incref(comparison));
 	} else if (chosen->csv) {
 		comparison_to_csv(comparison, &csv);
-		report_text(str_text(&csv));
+		print_lines(csv.text);
 	} else {
 		print_table(comparison, chosen->all);
 	}
