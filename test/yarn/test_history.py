@@ -118,6 +118,9 @@ def test_prune_in_hdfs(tony, shared):
     assert answer.returncode == 0, answer.stderr
     place = shared + job.history.partition("/history")[2]
     wait_until(lambda: FILES <= set(tony.cluster.list(place)), "the history to be published")
+    # As a publication makes them: HDFS itself would let everybody replace what is in them.
+    for folder, mode in (("2020", "1777"), ("2020/01", "1777"), ("2020/01/02", "1777"), ("2020/01/02/application_1_0001", "755")):
+        tony.cluster.hdfs("PUT", f"{shared}/{folder}", op="MKDIRS", permission=mode)
     for name in FILES:
         content = tony.cluster.get(f"{place}/{name}").replace(job.id.encode(), b"application_1_0001")
         tony.cluster.put(f"{shared}/2020/01/02/application_1_0001/{name}", content)
