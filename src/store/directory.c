@@ -464,6 +464,12 @@ static int check_content(const struct store_request *request, int directory, con
 			: err_set(err, ERR_DENIED, "%s: another one has taken its place", shown);
 }
 
+/* Another process of this user's removes it: first of all it renames what it removes. */
+static bool is_gone(int parent, const char *name)
+{
+	return faccessat(parent, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+}
+
 /* Under a name that is no entry's, since half of an entry must not look like the whole. An entry
  * that cannot be renamed is removed where it is. */
 static int remove_below(const struct store *store, const struct store_request *request, int parent,
@@ -473,6 +479,7 @@ static int remove_below(const struct store *store, const struct store_request *r
 	char *there cleanup_free = fs_join(above, name);
 	char *aside cleanup_free = mem_printf(".%s" REMOVED, name);
 	char *shown cleanup_free = fs_join(above, aside);
+	struct err changed cleanup_err = {0};
 	struct stat status;
 	int fd cleanup_close = open_entry(parent, name, &status);
 
@@ -480,11 +487,14 @@ static int remove_below(const struct store *store, const struct store_request *r
 		return errno == ENOENT ? 0 : err_set_errno(err, "%s", there);
 	if (fd < 0)
 		return fs_remove_tree_at(parent, name, there, err);
-	if (check_opened(store, request, fd, S_IFDIR, &status, err) < 0 ||
-	    (request->to && check_content(request, fd, there, err) < 0))
+	if (check_opened(store, request, fd, S_IFDIR, &status, err) < 0)
 		return -1;
+	if (request->to && check_content(request, fd, there, &changed) < 0)
+		return is_gone(parent, name) ? 0 : err_copy(err, &changed);
 	bool is_aside = *name != '.' && fchmod(fd, REMOVED_MODE) == 0 &&
 			renameat(parent, name, parent, aside) == 0;
+	if (!is_aside && is_gone(parent, name))
+		return 0;
 	return is_aside ? remove_opened(parent, fd, aside, shown, err)
 			: remove_opened(parent, fd, name, there, err);
 }
