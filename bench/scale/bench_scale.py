@@ -64,7 +64,9 @@ class Master:
         self.directory.mkdir()
         self.token = secrets.token_hex(32)
         (self.directory / "job.json").write_text(json.dumps(job(tasks, tls)))
-        (self.directory / "token").write_text(self.token)
+        token = self.directory / "token"
+        token.touch(mode=0o600)
+        token.write_text(self.token)
         self.log = open(self.directory / "am.log", "wb")
         self.process = subprocess.Popen([PROGRAMS / "scale-agent", "am", "--job-dir", self.directory],
                                         stdout=self.log, stderr=self.log, env={"PATH": os.environ["PATH"]})
