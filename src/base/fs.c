@@ -265,7 +265,7 @@ char *fs_read_file(const char *path, size_t cap, size_t *length, struct err *err
 char *fs_read_secret(const char *path, const char *what, size_t cap, size_t *length,
 		     struct err *err)
 {
-	struct stat info;
+	struct stat info = {0};
 	int fd cleanup_close = open_file(path, &info, err);
 
 	return fd < 0 || check_secret(&info, path, what, err) < 0

@@ -335,7 +335,7 @@ static int move(const struct history_target *target, int day, const char *side, 
 static int bring(const char *directory, const struct history_target *target, int day,
 		 const char *side, struct err *err)
 {
-	struct stat brought;
+	struct stat brought = {0};
 	int fd cleanup_close = make_side(target, day, side, err);
 
 	if (fd < 0)

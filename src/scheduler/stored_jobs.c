@@ -35,6 +35,7 @@ int stored_job_find(struct history_store *store, const char *id, const char *use
 int job_stores_find(const struct job_stores *stores, const char *id, const char *user,
 		    struct history_store **store, struct history_record *record, struct err *err)
 {
+	*store = NULL;
 	*record = (struct history_record){0};
 	for (size_t i = 0; i < stores->count; i++) {
 		struct history_record one = {0};
