@@ -11,10 +11,28 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/user.h"
+
+/* Only what was made: in a directory that others may write to something else may be at the path by
+ * now, be it another directory of this user. */
+static int remove_made(const char *path, const struct stat *made)
+{
+	struct stat info;
+
+	if (!S_ISDIR(made->st_mode))
+		return unlink(path);
+	char *parent cleanup_free = fs_dirname(path);
+	int above cleanup_close = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd cleanup_close = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (above < 0 || fd < 0 || fstat(fd, &info) < 0 || info.st_dev != made->st_dev ||
+	    info.st_ino != made->st_ino)
+		return -1;
+	return fs_empty_tree(above, fd, path, NULL) < 0 ? -1 : rmdir(path);
+}
 
 /* Nothing of the parent's stays open: who reads what it wrote must not wait for this process. A
  * signal to the parent's process group must not end both. */
-static _Noreturn void keep(const char *path, int held)
+static _Noreturn void keep(const char *path, const struct stat *made, int held)
 {
 	sigset_t all;
 	char byte;
@@ -27,26 +45,28 @@ static _Noreturn void keep(const char *path, int held)
 	close_range(STDIN_FILENO + 1, ~0U, 0);
 	while (read(STDIN_FILENO, &byte, 1) > 0)
 		;
-	_exit(fs_remove_tree(path, NULL) < 0);
+	_exit(remove_made(path, made) < 0);
 }
 
-int keeper_start(struct keeper *keeper, const char *path, struct err *err)
+static int start(struct keeper *keeper, const char *path, struct err *err)
 {
+	struct stat made;
 	int ends[2];
 
-	*keeper = (struct keeper){0};
+	if (lstat(path, &made) < 0)
+		return err_set_errno(err, "%s", path);
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_set_errno(err, "cannot make a pipe");
 	int held cleanup_close = ends[0];
 	pid_t pid = fork();
 	if (pid == 0)
-		keep(path, held);
+		keep(path, &made, held);
 	if (pid < 0) {
 		close(ends[1]);
 		err_set_fork(err, "cannot start the process that removes it");
 		return err_wrap(err, "%s", path);
 	}
-	*keeper = (struct keeper){mem_strdup(path), pid, ends[1]};
+	*keeper = (struct keeper){mem_strdup(path), made, pid, ends[1]};
 	return 0;
 }
 
@@ -67,19 +87,38 @@ static int make_directory(struct keeper *keeper, char *path, struct err *err)
 	*keeper = (struct keeper){0};
 	hold_signals(&before);
 	bool is_made = mkdtemp(path);
-	int result = is_made ? keeper_start(keeper, path, err) : err_set_errno(err, "%s", path);
+	int result = is_made ? start(keeper, path, err) : err_set_errno(err, "%s", path);
 	if (is_made && result < 0)
 		rmdir(path);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return result;
 }
 
+/* What is there is read by its path, and may be commands. */
+static int check_parent(const char *parent, struct err *err)
+{
+	struct stat info;
+
+	if (stat(parent, &info) < 0)
+		return err_set_errno(err, "%s", parent);
+	if ((info.st_mode & S_ISVTX) || !user_write_remedy(parent, &info))
+		return 0;
+	char *quoted cleanup_free = str_shell_quote(parent);
+	return err_set(err, ERR_CONFIG,
+		       "%s: others can replace what is made there; let TMPDIR name another "
+		       "directory, or type: chmod +t %s",
+		       parent, quoted);
+}
+
 int keeper_make_directory(struct keeper *keeper, const char *name, struct err *err)
 {
-	const char *parent = getenv("TMPDIR");
-	char *path cleanup_free =
-		mem_printf("%s/%s-XXXXXX", parent && *parent ? parent : "/tmp", name);
+	const char *set = getenv("TMPDIR");
+	const char *parent = set && *set ? set : "/tmp";
+	char *path cleanup_free = mem_printf("%s/%s-XXXXXX", parent, name);
 
+	*keeper = (struct keeper){0};
+	if (check_parent(parent, err) < 0)
+		return -1;
 	return make_directory(keeper, path, err);
 }
 
@@ -110,7 +149,7 @@ int keeper_make_file(struct keeper *keeper, const char *path, struct err *err)
 	*keeper = (struct keeper){0};
 	hold_signals(&before);
 	int fd cleanup_close = mkostemp(made, O_CLOEXEC);
-	int result = fd < 0 ? err_set_errno(err, "%s", path) : keeper_start(keeper, made, err);
+	int result = fd < 0 ? err_set_errno(err, "%s", path) : start(keeper, made, err);
 	if (fd >= 0 && result < 0)
 		unlink(made);
 	sigprocmask(SIG_SETMASK, &before, NULL);
@@ -124,7 +163,7 @@ void keeper_remove(struct keeper *keeper)
 	close(keeper->hold);
 	while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	fs_remove_tree(keeper->path, NULL); /* should the keeper have been killed */
+	remove_made(keeper->path, &keeper->made); /* should the keeper have been killed */
 	free(keeper->path);
 	*keeper = (struct keeper){0};
 }

@@ -21,11 +21,12 @@ static int check_directory(const char *path, struct err *err)
 		return err_set_errno(err, KEY ": %s", path);
 	if (!S_ISDIR(status.st_mode))
 		return err_set(err, ERR_CONFIG, KEY ": %s is no directory", path);
+	char *quoted cleanup_free = str_shell_quote(path);
 	if ((status.st_mode & OF_OTHERS) && !(status.st_mode & S_ISVTX))
 		return err_set(err, ERR_CONFIG,
-			       KEY ": others can replace what is in %s; have its owner type "
-				   "\"chmod +t %s\"",
-			       path, path);
+			       KEY ": others can replace what is in %s; have its owner type: "
+				   "chmod +t %s",
+			       path, quoted);
 	return 0;
 }
 
@@ -43,9 +44,10 @@ int yarn_check_own_place(const struct hadoop_cluster *cluster, struct err *err)
 		return err_set(err, ERR_DENIED,
 			       KEY ": %s is %s's, and no directory of yours; have it removed", path,
 			       owner);
+	char *quoted cleanup_free = str_shell_quote(path);
 	if (status.st_mode & OF_OTHERS)
-		return err_set(err, ERR_DENIED,
-			       KEY ": others can write to %s; type \"chmod go-w %s\"", path, path);
+		return err_set(err, ERR_DENIED, KEY ": others can write to %s; type: chmod go-w %s",
+			       path, quoted);
 	return 0;
 }
 

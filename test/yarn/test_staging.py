@@ -126,7 +126,7 @@ def test_a_place_that_is_not_fit(tony, staging):
             assert word in answer.stderr
 
     staging.chmod(0o777)
-    refused(f'others can replace what is in {staging}; have its owner type "chmod +t {staging}"')
+    refused(f'others can replace what is in {staging}; have its owner type: chmod +t {staging}')
     staging.chmod(0o1777)
     (staging / tony.cluster.user).mkdir(0o777)
     (staging / tony.cluster.user).chmod(0o777)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,11 +77,46 @@ static void a_tree_is_removed_at_once_when_it_is_asked_for(void **state)
 {
 	struct keeper keeper cleanup_keeper = {0};
 
-	assert_int_equal(keeper_start(&keeper, scratch_path(state, "later"), NULL), 0);
-	scratch_write(state, "later/deep/file", "text", 0600);
+	assert_int_equal(keeper_make_beside(&keeper, scratch_path(state, "tree"), NULL), 0);
+	char *deep cleanup_free = fs_join(keeper.path, "deep");
+	char *file cleanup_free = fs_join(deep, "file");
+	assert_int_equal(mkdir(deep, 0700), 0);
+	assert_int_equal(fs_write_file(file, "text", 4, 0600, NULL), 0);
 	keeper_remove(&keeper);
-	assert_false(fs_exists(scratch_path(state, "later")));
+	assert_false(fs_has_entries(scratch_path(state, ".")));
 	assert_null(keeper.path);
+}
+
+static void a_tree_that_took_its_name_stays(void **state)
+{
+	struct keeper keeper cleanup_keeper = {0};
+
+	scratch_write(state, "tree/own", "text", 0600);
+	assert_int_equal(keeper_make_beside(&keeper, scratch_path(state, "tree"), NULL), 0);
+	char *path cleanup_free = mem_strdup(keeper.path);
+	assert_int_equal(rename(path, scratch_path(state, "away")), 0);
+	assert_int_equal(rename(scratch_path(state, "tree"), path), 0);
+	keeper_remove(&keeper);
+	char *own cleanup_free = fs_join(path, "own");
+	assert_true(fs_exists(own));
+}
+
+static void nothing_is_made_where_others_could_replace_it(void **state)
+{
+	struct keeper keeper cleanup_keeper = {0};
+	struct err err cleanup_err = {0};
+	const char *parent = scratch_path(state, ".");
+	const char *set = getenv("TMPDIR");
+	char *before cleanup_free = mem_strdup(set ? set : "/tmp");
+
+	setenv("TMPDIR", parent, 1);
+	assert_int_equal(chmod(parent, 0777), 0);
+	assert_int_equal(keeper_make_directory(&keeper, "made", &err), -1);
+	assert_int_equal(err.kind, ERR_CONFIG);
+	assert_false(fs_has_entries(parent));
+	assert_int_equal(chmod(parent, 01777), 0);
+	assert_int_equal(keeper_make_directory(&keeper, "made", NULL), 0);
+	setenv("TMPDIR", before, 1);
 }
 
 static void a_file_that_got_its_name_stays(void **state)
@@ -102,6 +138,8 @@ int main(void)
 		scratch_test(all_goes_with_a_process_that_is_interrupted),
 		scratch_test(all_goes_with_a_process_group_that_is_killed),
 		scratch_test(a_tree_is_removed_at_once_when_it_is_asked_for),
+		scratch_test(a_tree_that_took_its_name_stays),
+		scratch_test(nothing_is_made_where_others_could_replace_it),
 		scratch_test(a_file_that_got_its_name_stays),
 	};
 
