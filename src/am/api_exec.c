@@ -86,8 +86,10 @@ static void on_late(evutil_socket_t fd, short what, void *data)
 	struct api_session *session = data;
 	char *name cleanup_free = api_task_name(session->task->api, session->task->number);
 
-	http_answer_error(mem_steal(&session->client), 503, "no-answer",
-			  "%s's executor started no command within %d s", name, JOIN_MS / 1000);
+	http_answer_error(
+		mem_steal(&session->client), 503, "no-answer", "%s's %s within %d s", name,
+		session->is_told ? "executor started no command" : "program was not started",
+		JOIN_MS / 1000);
 	destroy(session);
 }
 

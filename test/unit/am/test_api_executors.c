@@ -602,6 +602,29 @@ static void test_drain_answers_what_is_held(void **state)
 	api_bed_destroy(bed);
 }
 
+/* The barrier is open before the program is there: an executor forgets commands until then. */
+static void test_a_command_is_ordered_once_the_program_runs(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=1", NULL);
+	struct reply command, beat;
+
+	bring_in(bed, "worker:0", 4001);
+	ask(bed, &beat, "POST", BEAT_0, beat_text(1, 0, 0, "waiting"));
+	expect_order(&beat, "run", 1, 0);
+	reply_finish(&beat);
+	ask_and_go_on(bed, &command, "POST", "/v1/tasks/worker:0/exec", NULL);
+	api_bed_run_idle(bed);
+	assert_false(command.done);
+	ask(bed, &beat, "POST", BEAT_0, beat_text(1, 0, 0, "waiting"));
+	assert_null(json_object_get(beat.json, "sessions"));
+	reply_finish(&beat);
+	ask(bed, &beat, "POST", BEAT_0, beat_text(1, 1, 0, "running"));
+	assert_int_equal(json_array_size(json_object_get(beat.json, "sessions")), 1);
+	reply_finish(&beat);
+	reply_finish(&command);
+	api_bed_destroy(bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -626,6 +649,7 @@ int main(void)
 		cmocka_unit_test(test_exit_is_answered_once_it_is_kept),
 		cmocka_unit_test(test_a_program_starts_once_its_order_is_kept),
 		cmocka_unit_test(test_who_gives_orders_is_answered_once_they_are_kept),
+		cmocka_unit_test(test_a_command_is_ordered_once_the_program_runs),
 		cmocka_unit_test(test_drain_answers_what_is_held),
 	};
 
