@@ -26,11 +26,13 @@ const STRAGGLERS_NAMED = 5;
 const TROUBLES_NAMED = 5;
 const TYPES_OPEN = 6;
 
-/* A trial leads to its sweep where that has a page, too. */
+/* Leads to the other job's page where it has one. */
+function otherJob(id, isPortal) {
+	return isPortal ? h('a', {href: jobHash(id)}, id) : h('code', {}, id);
+}
+
 function trialWords({sweep, trial}, isPortal) {
-	if (trial === undefined)
-		return '';
-	return [`${trial} of `, isPortal ? h('a', {href: jobHash(sweep)}, sweep) : h('code', {}, sweep)];
+	return trial === undefined ? '' : [`${trial} of `, otherJob(sweep, isPortal)];
 }
 
 export class JobPage {
@@ -158,6 +160,7 @@ export class JobPage {
 			['Retries', retryWords(job)], ['AM attempt', job.am_attempt > 1 ? job.am_attempt : ''],
 			['Submitted', ago(job.submitted_ms)], ['Started', ago(job.running_ms)],
 			['Ended', ago(job.ended_ms)], ['Repeat of', job.rerun_of],
+			['Submitted within', job.parent && !job.sweep ? otherJob(job.parent, this.route.job !== null) : ''],
 			['Trial', trialWords(job, this.route.job !== null)], ['Code', this.buildCode(job.provenance)],
 			['Tracked', job.tracking_page ? outerLink(job.tracking_page, 'its run') : ''],
 		];

@@ -127,10 +127,12 @@ static int guard(struct am *am, const char *job_dir)
 {
 	struct err err cleanup_err = {0};
 	int result = am_find_all(am, job_dir, &err);
+	char *children cleanup_free = result == 0 ? job_child_mark(am->job) : NULL;
 	if (result == 0)
 		result = am_open_hold(am, &err);
 	if (result == 0)
 		result = guard_open(am->place.mark, &am->guard, &err);
+	am->guard.spared = children;
 	/* The process that takes its guardian's place may have been at the end already. */
 	if (result == 0 && !record_ends_journal(am->place.journal))
 		result = keep_running(am, &err);

@@ -9,6 +9,7 @@
 #include "am/api.h"
 #include "am/gate.h"
 #include "am/metrics_file.h"
+#include "am/parent_watch.h"
 #include "am/summon.h"
 #include "am/tracking.h"
 #include "base/guard.h"
@@ -35,6 +36,7 @@ struct am {
 	struct api *api;
 	struct metrics_file *metrics_file; /* NULL: none is needed */
 	struct gate *gate;		   /* NULL: the job began at once, or long ago */
+	struct parent_watch *parent;	   /* NULL: the job ends with no other one */
 	struct summons *summons;	   /* NULL: nobody is to be told where this AM is */
 	struct tracking *tracking;	   /* NULL: no server tracks the job */
 	struct event *track_timer;	   /* likewise */

@@ -239,6 +239,17 @@ static bool on_release(void *data)
 	return !am_is_over(am) && gate_release(am->gate);
 }
 
+static pid_t on_start_child(void *data, const char *job_id, const char *agent, struct err *err)
+{
+	const struct am *am = data;
+
+	if (!am->scheduler || !am->scheduler_ops->start_child)
+		return err_set(err, ERR_NOT_FOUND, "tasks of this job submit no jobs within it");
+	if (am_is_over(am))
+		return err_set(err, ERR_STALE, "the job is ending already");
+	return am->scheduler_ops->start_child(am->scheduler, job_id, agent, err);
+}
+
 static bool trusts_proxy(const struct am *am)
 {
 	const char *wanted = job_config(am->job, "tony.am.trust-proxy");
@@ -266,6 +277,7 @@ static int open_api(struct am *am, struct err *err)
 		.take_tokens = on_tokens,
 		.look_at_tokens = on_look_at_tokens,
 		.release = on_release,
+		.start_child = on_start_child,
 		.file_written = am->scheduler_ops->traits->remote_am ? am_on_file_written : NULL,
 		.find_secret = on_find_secret,
 		.log_path = on_log_path};
@@ -461,6 +473,25 @@ static void open_gate(struct am *am, const struct job_view *view)
 			       view);
 }
 
+static void on_parent_ended(void *data, const char *text)
+{
+	const struct am *am = data;
+	const struct cause cause = {.kind = CAUSE_CANCELED, .text = text};
+
+	if (!am_is_over(am))
+		am_feed(data, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
+}
+
+static void open_parent(struct am *am)
+{
+	am->parent = parent_watch_create(&(struct parent_options){.base = am->base,
+								  .job = am->job,
+								  .ops = am->scheduler_ops,
+								  .scheduler = am->scheduler,
+								  .ended = on_parent_ended,
+								  .data = am});
+}
+
 /* ---- opening all -------------------------------------------------------------------------- */
 
 static int open_restored(struct am *am, const struct job_view *view, struct err *err)
@@ -477,6 +508,7 @@ static int open_restored(struct am *am, const struct job_view *view, struct err 
 		return -1;
 	am_track_open(am, view);
 	open_gate(am, view);
+	open_parent(am);
 	am_history_begin(am);
 	trust_proxies(am);
 	audit_submission(am, view);
@@ -508,6 +540,7 @@ static void close_all(struct am *am)
 	metrics_file_destroy(am->metrics_file);
 	summons_destroy(am->summons);
 	gate_destroy(am->gate);
+	parent_watch_destroy(am->parent);
 	if (am->api)
 		api_destroy(am->api);
 	if (am->scheduler)

@@ -61,6 +61,7 @@ static const struct http_route routes[] = {
 	{"POST", "/v1/job/kill", api_handle_kill, CONTROL},
 	{"POST", "/v1/job/scale", api_handle_scale, CONTROL},
 	{"POST", "/v1/job/release", api_handle_release, CONTROL},
+	{"POST", "/v1/children", api_handle_children},
 	{"GET", "/v1/job/tokens", api_handle_tokens_look, READERS},
 	{"PUT", "/v1/job/tokens", api_handle_tokens},
 	{"POST", "/v1/tasks/{task}/restart", api_handle_restart, CONTROL},

@@ -45,6 +45,8 @@ struct api_host {
 	void (*file_written)(void *data, const char *path);
 	/* The job may begin, as far as its user held it. False: it was not held. */
 	bool (*release)(void *data);
+	/* As scheduler_ops.start_child(); ERR_NOT_FOUND where the scheduler has none. */
+	pid_t (*start_child)(void *data, const char *job_id, const char *agent, struct err *err);
 	/* The job's processes are to have these tokens: as scheduler_ops.take_tokens(). */
 	int (*take_tokens)(void *data, const void *bytes, size_t length, struct err *err);
 	/* Those that they have; `tokens` is {0}. *are_renewed: as scheduler_traits.renews_tokens

@@ -369,6 +369,7 @@ void api_handle_series(void *data, struct http_request *request);
 void api_handle_use(void *data, struct http_request *request);
 void api_handle_work(void *data, struct http_request *request);
 void api_handle_sweep(void *data, struct http_request *request); /* its table of trials */
+void api_handle_children(void *data, struct http_request *request);
 
 void api_handle_ui(void *data, struct http_request *request);
 void api_handle_ui_folder(void *data, struct http_request *request);

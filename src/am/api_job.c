@@ -164,6 +164,34 @@ void api_handle_restart(void *data, struct http_request *request)
 			task_state_name(machine_task(api->host.machine, task->number)->state));
 }
 
+/* A job that a task has submitted begins. */
+void api_handle_children(void *data, struct http_request *request)
+{
+	struct api *api = data;
+	struct err err cleanup_err = {0};
+	char *id cleanup_free = NULL, *agent cleanup_free = NULL;
+	json_t *answer;
+	pid_t pid = -1;
+	size_t length;
+
+	const char *body = http_request_body(request, &length);
+	json_t *object cleanup_json = json_parse(body, length, &err);
+	if (!object || json_need_text(object, "job", &id, &err) < 0 ||
+	    json_need_text(object, "agent", &agent, &err) < 0) {
+		api_answer_bad(request, &err);
+		return;
+	}
+	pid = api->host.start_child(api->host.data, id, agent, &err);
+	api_audit(api, request, "child", pid > 0 ? "done" : "conflict", id);
+	if (pid < 0) {
+		http_answer_error(request, 409, "conflict", "%s", err_message(&err));
+		return;
+	}
+	answer = json_object();
+	json_set_int(answer, "pid", pid);
+	http_answer_json(request, 200, answer);
+}
+
 void api_handle_release(void *data, struct http_request *request)
 {
 	struct api *api = data;

@@ -175,5 +175,5 @@ int guard_end_tree(const struct guard *guard)
 	pid_t ancestors[ANCESTORS_CAP];
 	size_t count = find_ancestors(ancestors, array_length(ancestors));
 
-	return proc_end_all(getpid(), guard->mark, ancestors, count, SIGKILL, 0) < 0 ? -1 : 0;
+	return proc_end_unspared(guard->mark, guard->spared, ancestors, count) < 0 ? -1 : 0;
 }

@@ -21,6 +21,9 @@
 struct guard {
 	bool is_worker;
 	const char *mark; /* borrowed */
+	/* A mark of trees that are not ended with the others; NULL: none. Borrowed; set between
+	 * guard_open() and guard_fork(). */
+	const char *spared;
 
 	/* In the worker: */
 	pid_t guardian; /* to be spared when the worker ends processes by mark */

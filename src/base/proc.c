@@ -47,16 +47,11 @@ void proc_list_finish(struct proc_list *list)
 
 void proc_find_descendants(pid_t root, struct proc_list *list)
 {
-	proc_find_unspared(root, NULL, list);
-}
-
-void proc_find_unspared(pid_t root, const char *spared, struct proc_list *list)
-{
 	struct proc_scan scan;
 	size_t count;
 
 	proc_scan_take(&scan);
-	const struct proc_entry **found = proc_scan_descendants(&scan, root, spared, &count);
+	const struct proc_entry **found = proc_scan_descendants(&scan, root, NULL, &count);
 	*list = (struct proc_list){.items = mem_alloc_array(count, sizeof(*list->items)),
 				   .count = count};
 	for (size_t i = 0; i < count; i++)

@@ -31,9 +31,6 @@ void proc_list_finish(struct proc_list *list);
 
 /* All live descendants of `root` (without it), parents before children. */
 void proc_find_descendants(pid_t root, struct proc_list *list);
-/* The same without processes that carry the mark `spared` (NULL: none), and what descends from
- * them. */
-void proc_find_unspared(pid_t root, const char *spared, struct proc_list *list);
 
 /* All live processes whose environment holds exactly `mark` ("TONY_CONTAINER=..."), except the
  * caller and `except` (0: none). Only processes whose /proc/PID/environ is readable are seen. */
@@ -48,8 +45,14 @@ void proc_find_marked(const char *mark, pid_t except, struct proc_list *list);
  * grace, or -1 when some survive 10 s of SIGKILL (uninterruptible sleep). */
 int proc_end_all(pid_t root, const char *mark, const pid_t *protect, size_t protect_count,
 		 int signal, int64_t grace_ms);
-/* Ends by SIGKILL the descendants of the caller that proc_find_unspared() finds, likewise. */
-int proc_end_unspared(const char *spared);
+/* The same by SIGKILL of the caller's descendants, without those that carry the mark `spared`
+ * (NULL: none) and what descends from them. */
+int proc_end_unspared(const char *mark, const char *spared, const pid_t *protect,
+		      size_t protect_count);
+
+/* The value of a variable in the process's environment; NULL: it has none, or that cannot be read.
+ * The caller frees. */
+char *proc_variable(pid_t pid, const char *name);
 
 /* The program's name as the kernel keeps it (15 bytes), made printable; "?" when it is gone. The
  * caller frees. */

@@ -373,9 +373,14 @@ int proc_end_all(pid_t root, const char *mark, const pid_t *protect, size_t prot
 	return end_hunted(&hunt, signal, grace_ms);
 }
 
-int proc_end_unspared(const char *spared)
+int proc_end_unspared(const char *mark, const char *spared, const pid_t *protect,
+		      size_t protect_count)
 {
-	struct hunt hunt = {.root = getpid(), .spared = spared};
+	struct hunt hunt = {.root = getpid(),
+			    .mark = mark,
+			    .spared = spared,
+			    .protect = protect,
+			    .protect_count = protect_count};
 
 	return end_hunted(&hunt, SIGKILL, 0);
 }

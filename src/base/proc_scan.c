@@ -216,6 +216,22 @@ static int read_environment(pid_t pid, struct str *environment)
 	return -1;
 }
 
+char *proc_variable(pid_t pid, const char *name)
+{
+	struct str environment cleanup_str = {0};
+	size_t length = strlen(name);
+
+	if (read_environment(pid, &environment) < 0)
+		return NULL;
+	for (size_t start = 0; start < environment.length;) {
+		const char *entry = environment.text + start;
+		if (strncmp(entry, name, length) == 0 && entry[length] == '=')
+			return mem_strdup(entry + length + 1);
+		start += strlen(entry) + 1;
+	}
+	return NULL;
+}
+
 bool proc_has_mark(pid_t pid, const char *mark)
 {
 	struct str environment cleanup_str = {0};

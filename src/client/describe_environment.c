@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "client/describe_internal.h"
 #include "framework/framework.h"
-#include "framework/variables.h"
+#include "job/task_variables.h"
 
 /* A bare KEY is KEY with an empty value, as in TonY. */
 static void add_environment(const struct conf *conf, struct str_list *environment, const char *key)
@@ -69,7 +69,7 @@ static char *find_key(const struct describer *describer, const struct job_type *
 char *describe_name_flaw(const struct describer *describer, const struct job_type *type,
 			 const char *name)
 {
-	if (variables_is_tonys(name))
+	if (task_variables_have(name))
 		return mem_printf("\"%s\": tony gives each process its own; choose another name",
 				  name);
 	if (framework_sets_identity(describer->job, type, name))

@@ -27,6 +27,7 @@ static json_t *job_json(const struct job_summary *job)
 		json_set_int(object, "ended_ms", job->ended_ms);
 	json_set_text(object, "message", job->message);
 	json_set_text(object, "waiting", job->waiting);
+	json_set_text(object, "parent", job->parent);
 	return object;
 }
 
@@ -74,7 +75,11 @@ static void add_row(struct report_table *table, const struct job_summary *job, b
 	if (wide)
 		add_details(table, job);
 	char *waiting cleanup_free = job->waiting ? mem_printf("waiting: %s", job->waiting) : NULL;
-	report_table_add_job(table, job->name, job->state, waiting ? waiting : job->message);
+	char *nested cleanup_free =
+		job->parent ? mem_printf("%s (within %s)", job->name ? job->name : "-", job->parent)
+			    : NULL;
+	report_table_add_job(table, nested ? nested : job->name, job->state,
+			     waiting ? waiting : job->message);
 }
 
 void list_table_format(const struct job_list *list, bool wide, int64_t now_ms, size_t width,

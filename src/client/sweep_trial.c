@@ -19,7 +19,7 @@
 #include "client/report.h"
 #include "client/submission.h"
 #include "client/sweep_control.h"
-#include "framework/variables.h"
+#include "job/task_variables.h"
 
 #define ANSWER_CAP  (64 << 10)
 #define COMMAND_KEY ".command"
@@ -98,7 +98,7 @@ static void choose_values(const struct sweep_trial *trial, struct job_options *o
  * carries the mark, by which it outlives this process. */
 static void enter_environment(const char *sweep)
 {
-	variables_unset();
+	task_variables_unset();
 	setenv("TONY_SWEEP", sweep, 1);
 }
 

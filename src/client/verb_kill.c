@@ -20,7 +20,7 @@
 #define FIND_STEP_MS	100
 
 struct kill_options {
-	bool force, all;
+	bool force, all, may_have_ended;
 	char *reason;
 	struct str_list tags;
 };
@@ -131,7 +131,7 @@ static int kill_undescribed(const struct opened *opened, const char *reason, str
 	return 1;
 }
 
-/* 1: it is killed, and nothing more is known of it. */
+/* 1: it has ended, and nothing more is to be told of it. */
 static int begin(struct ending *ending, const struct kill_options *chosen, const char *job,
 		 struct err *err)
 {
@@ -142,7 +142,7 @@ static int begin(struct ending *ending, const struct kill_options *chosen, const
 			       ? kill_undescribed(opened, chosen->reason, err)
 			       : -1;
 	if (opened->view->is_final)
-		return opened_say_ended(opened, err);
+		return chosen->may_have_ended ? 1 : opened_say_ended(opened, err);
 	/* From then on the tasks count as stopped. */
 	ending->stopping = chosen->force ? mem_strdup("killing the job with SIGKILL")
 					 : live_stopping(opened->view);
@@ -207,7 +207,9 @@ static int kill_jobs(void *data, const struct verb_call *call, struct err *err)
 	if (job_choice_find(&choice, &jobs, err) < 0)
 		return -1;
 	int code = end_all(chosen, &jobs, &trials);
-	int end = trials.count > 0 ? end_all(chosen, &trials, &none) : EXIT_CODE_OK;
+	struct kill_options left = *chosen;
+	left.may_have_ended = true; /* by themselves, since their sweep has */
+	int end = trials.count > 0 ? end_all(&left, &trials, &none) : EXIT_CODE_OK;
 	return code > end ? code : end;
 }
 

@@ -81,6 +81,9 @@ static const struct key application_keys[] = {
 		"of UTC."},
 	{"tony.application.hold", KEY_BOOL, "false", .since = OURS,
 	 .doc = "Whether the job asks for no container before tony release lets it begin."},
+	{"tony.application.outlives-parent", KEY_BOOL, "false", .since = OURS,
+	 .doc = "Whether a job that a task of another local job submits goes on when that job has "
+		"ended. Unset it is ended then."},
 	{"tony.application.priority", KEY_INT, .max = INT32_MAX, .since = OURS,
 	 .doc = "Larger ones go first: of the user's jobs that wait for this machine, and of the "
 		"applications in a queue of YARN. Unset: 0, and on YARN the queue's default."},

@@ -239,8 +239,7 @@ static void kill_all(struct program *program)
 	reap(program);
 	if (program->alive > 0)
 		memory_look(program->options.memory);
-	char *spared cleanup_free = job_sweep_mark(program->options.job);
-	if (proc_end_unspared(spared) < 0)
+	if (proc_end_all(getpid(), NULL, NULL, 0, SIGKILL, 0) < 0)
 		log_error("some processes survive SIGKILL (they sleep in the kernel)");
 	for (size_t i = 0; i < program->count; i++) {
 		if (program->processes[i].pid > 0)
@@ -250,10 +249,9 @@ static void kill_all(struct program *program)
 
 static void send_to_all(const struct program *program, int signal)
 {
-	char *spared cleanup_free = job_sweep_mark(program->options.job);
 	struct proc_list list;
 
-	proc_find_unspared(getpid(), spared, &list);
+	proc_find_descendants(getpid(), &list);
 	for (size_t i = 0; i < list.count; i++)
 		kill(list.items[i].pid, signal);
 	proc_list_finish(&list);

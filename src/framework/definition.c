@@ -8,6 +8,7 @@
 #include "framework/rank.h"
 #include "framework/variables.h"
 #include "job/policy_table.h"
+#include "job/task_variables.h"
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
@@ -285,7 +286,7 @@ static int read_value(const struct reader *reader, const struct xml_node *node,
 	if (!is_name(name))
 		return refuse_taken(reader, node,
 				    mem_printf("<variable>: \"%s\" is no variable's name", name));
-	if (variables_is_tonys(name))
+	if (task_variables_have(name))
 		return refuse_taken(
 			reader, node,
 			mem_printf("<variable>: %s is tony's own name; choose another", name));

@@ -9,6 +9,7 @@
 #include "framework/implementations.h"
 #include "framework/variables.h"
 #include "job/policy.h"
+#include "job/task_variables.h"
 
 static const struct framework_ops *const table[] = {
 	&framework_tensorflow, &framework_pytorch, &framework_torchrun, &framework_horovod,
@@ -212,7 +213,7 @@ static int check_own_name(const char *pair, struct err *err)
 
 	if (!*key)
 		return err_set(err, ERR_CONFIG, "environment \"%s\": no name before \"=\"", pair);
-	if (variables_is_tonys(key))
+	if (task_variables_have(key))
 		return err_set(err, ERR_CONFIG,
 			       "environment %s: this name is tony's own; choose another", key);
 	return 0;

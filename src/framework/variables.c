@@ -56,32 +56,6 @@ void variables_add_tony(const struct framework_task *task, struct environment *e
 	}
 }
 
-static const char *const names[] = {
-	"TONY_AGENT",	       "TONY_AM_URL",	    "TONY_ARRAY_ID",	 "TONY_ARRAY_TASK_ID",
-	"TONY_CHECKPOINT_DIR", "TONY_CLUSTER_FILE", "TONY_CONTAINER",	 "TONY_EPOCH",
-	"TONY_FILES",	       "TONY_FRAMEWORK",    "TONY_GUARDIAN_PID", "TONY_HOST",
-	"TONY_JOB_ID",	       "TONY_JOB_NAME",	    "TONY_METRICS_FILE", "TONY_OUTPUT_DIR",
-	"TONY_PORT",	       "TONY_PREEMPTED",    "TONY_PROCESS",	 "TONY_PROCESS_COUNT",
-	"TONY_PROGRESS_FILE",  "TONY_RESTART",	    "TONY_SWEEP",	 "TONY_TRIAL",
-	"TONY_TASK",	       "TONY_TASK_ATTEMPT", "TONY_TASK_COUNT",	 "TONY_TASK_INDEX",
-	"TONY_TASK_TYPE",      "TONY_TOKEN_FILE",
-};
-
-bool variables_is_tonys(const char *name)
-{
-	for (size_t i = 0; i < array_length(names); i++)
-		if (str_equal(names[i], name))
-			return true;
-	return false;
-}
-
-void variables_unset(void)
-{
-	for (size_t i = 0; i < array_length(names); i++)
-		if (!str_equal(names[i], "TONY_CONTAINER"))
-			unsetenv(names[i]);
-}
-
 /* AM_HOST and AM_PORT from "http://host:port". */
 static void add_am(const char *url, struct environment *environment)
 {

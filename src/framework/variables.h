@@ -8,11 +8,6 @@
 /* TONY_*: the same on every scheduler and for every framework. */
 void variables_add_tony(const struct framework_task *task, struct environment *environment);
 
-/* Is it one of those, set or not, or the mark of a job's processes? No user sets it. */
-bool variables_is_tonys(const char *name);
-/* Takes those of a task out of this process's own environment, but for the mark. */
-void variables_unset(void);
-
 /* Those by which the libraries of MLflow and Weights & Biases go, where the job is tracked. */
 void variables_add_tracking(const struct framework_task *task, struct environment *environment);
 

@@ -1,5 +1,6 @@
 #include "job/job.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +24,15 @@ bool job_is_sweep(const struct job *job)
 	return job->sweep && str_equal(job->sweep, job->id);
 }
 
-char *job_sweep_mark(const struct job *job)
+/* Shells pass on what is named as they name variables. */
+char *job_child_mark(const struct job *job)
 {
-	return job_is_sweep(job) ? mem_printf("TONY_SWEEP=%s", job->id) : NULL;
+	char *mark = mem_printf("TONY_CHILD_OF_%s=1", job->id);
+
+	for (char *letter = mark; *letter != '='; letter++)
+		if (!isalnum((unsigned char)*letter))
+			*letter = '_';
+	return mark;
 }
 
 bool job_has_notices(const struct job *job)

@@ -127,7 +127,9 @@ struct job {
 	struct str_list after; /* jobs of the same engine and user (job/awaited.h) */
 	int64_t begin_ms;      /* wall clock; 0: at once */
 	bool hold;	       /* until its user releases it */
-	int64_t priority;      /* larger ones go first */
+	char *parent;	       /* the job of which a task submitted this one; NULL: none did */
+	bool outlives_parent;
+	int64_t priority; /* larger ones go first */
 	/* An array is jobs that were submitted together. */
 	char *array;		       /* its id; NULL: the job is of none */
 	int64_t array_index;	       /* the job's number in it */
@@ -210,9 +212,9 @@ void job_destroy(struct job *job); /* NULL is fine */
 
 /* The job is a sweep, and no trial of one. */
 bool job_is_sweep(const struct job *job);
-/* "TONY_SWEEP=...": what a sweep's trials carry in their environment, by which they outlive a
- * process of the sweep, though not its container. NULL: the job is no sweep. The caller frees. */
-char *job_sweep_mark(const struct job *job);
+/* "TONY_CHILD_OF_<id>=1": in the environment of all jobs that its tasks submit, which are not ended
+ * as processes of this one are. The caller frees. */
+char *job_child_mark(const struct job *job);
 
 /* Somebody is to be told of its end. */
 bool job_has_notices(const struct job *job);

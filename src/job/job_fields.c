@@ -39,6 +39,8 @@ const struct job_field job_fields[] = {
 	{JOB(after), FIELD_LIST, 256},
 	{JOB(begin_ms), FIELD_OPTIONAL_INT64, INT64_MAX},
 	{JOB(hold), FIELD_OPTIONAL_BOOL, .key = "tony.application.hold"},
+	{JOB(parent), FIELD_OPTIONAL_TEXT, 128, .min = 1},
+	{JOB(outlives_parent), FIELD_OPTIONAL_BOOL, .key = "tony.application.outlives-parent"},
 	{JOB(priority), FIELD_OPTIONAL_INT64, INT32_MAX, "tony.application.priority"},
 	{JOB(array), FIELD_OPTIONAL_TEXT, 128, .min = 1},
 	{JOB(array_index), FIELD_OPTIONAL_INT64, INT32_MAX},

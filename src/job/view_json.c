@@ -100,6 +100,7 @@ json_t *job_view_to_json(const struct job_view *view)
 	json_set_text(object, "sweep", job->sweep);
 	if (job->sweep && !job_is_sweep(job))
 		json_set_int(object, "trial", job->trial);
+	json_set_text(object, "parent", job->parent);
 	json_set_text(object, "state", job_state_name(view->state));
 	if (view->state >= JOB_FINISHING)
 		json_set_text(object, "outcome", job_state_name(view->outcome));

@@ -6,12 +6,43 @@
 
 enum { HOLDERS_NAMED = 3 };
 
-static bool goes_before(const struct ledger_entry *other, const struct ledger_entry *own)
+static const struct ledger_entry *find_entry(const struct allotment *allotment, const char *job)
 {
+	if (str_equal(allotment->own->job, job))
+		return allotment->own;
+	for (size_t i = 0; i < allotment->count; i++)
+		if (str_equal(allotment->others[i].job, job))
+			return &allotment->others[i];
+	return NULL;
+}
+
+/* The job, or one within which it was submitted, has something that it gives back only once this
+ * one gets on. A sweep holds nothing, and its trials wait their turn. */
+static bool is_pressing(const struct allotment *allotment, const struct ledger_entry *entry)
+{
+	const struct ledger_entry *parent = entry;
+
+	if (entry->containers > 0)
+		return true;
+	for (size_t i = 0; i <= allotment->count; i++) {
+		parent = parent->parent ? find_entry(allotment, parent->parent) : NULL;
+		if (!parent)
+			return false;
+		if (parent->holds.memory > 0 || parent->holds.gpus > 0)
+			return true;
+	}
+	return false;
+}
+
+static bool goes_before(const struct allotment *allotment, const struct ledger_entry *other,
+			const struct ledger_entry *own)
+{
+	bool is_other_pressing = is_pressing(allotment, other);
+
 	if (other->ticket == 0)
 		return false;
-	if ((other->containers > 0) != (own->containers > 0))
-		return other->containers > 0;
+	if (is_other_pressing != is_pressing(allotment, own))
+		return is_other_pressing;
 	if (other->priority != own->priority)
 		return other->priority > own->priority;
 	return own->ticket == 0 || other->ticket < own->ticket;
@@ -24,7 +55,7 @@ static const struct ledger_entry *find_first(const struct allotment *allotment)
 
 	for (size_t i = 0; i < allotment->count; i++) {
 		const struct ledger_entry *other = &allotment->others[i];
-		if (other->ticket != 0 && (!first || goes_before(other, first)))
+		if (other->ticket != 0 && (!first || goes_before(allotment, other, first)))
 			first = other;
 	}
 	return first;
@@ -34,20 +65,21 @@ const struct ledger_entry *allotment_ahead(const struct allotment *allotment)
 {
 	const struct ledger_entry *first = find_first(allotment);
 
-	if (!first || allotment->own->containers > 0)
+	if (!first || is_pressing(allotment, allotment->own))
 		return NULL;
-	return goes_before(first, allotment->own) ? first : NULL;
+	return goes_before(allotment, first, allotment->own) ? first : NULL;
 }
 
 const struct ledger_entry *allotment_before(const struct allotment *allotment)
 {
 	const struct ledger_entry *last = NULL;
 
-	if (allotment->own->containers > 0)
+	if (is_pressing(allotment, allotment->own))
 		return NULL;
 	for (size_t i = 0; i < allotment->count; i++) {
 		const struct ledger_entry *other = &allotment->others[i];
-		if (goes_before(other, allotment->own) && (!last || goes_before(last, other)))
+		if (goes_before(allotment, other, allotment->own) &&
+		    (!last || goes_before(allotment, last, other)))
 			last = other;
 	}
 	return last;
@@ -214,6 +246,30 @@ static char *held_text(const struct ledger_entry *entry, const struct lack *lack
 	return is_of_machine(&held) ? lacking_text(&entry->holds, &held) : NULL;
 }
 
+/* A job that waits, and was submitted within this one, which may wait for it. */
+static const struct ledger_entry *find_waiting_child(const struct allotment *allotment,
+						     const struct ledger_entry *parent)
+{
+	for (size_t i = 0; i < allotment->count; i++) {
+		const struct ledger_entry *other = &allotment->others[i];
+		if (other->ticket != 0 && str_equal(other->parent, parent->job))
+			return other;
+	}
+	return NULL;
+}
+
+static void add_holder(const struct allotment *allotment, const struct ledger_entry *holder,
+		       const char *held, struct str *text)
+{
+	const struct ledger_entry *child = find_waiting_child(allotment, holder);
+
+	str_append_format(text, ", job %s holds %s", holder->job, held);
+	if (str_equal(holder->job, allotment->own->parent))
+		str_append(text, " and submitted this one");
+	else if (child)
+		str_append_format(text, " and submitted job %s, which waits, too", child->job);
+}
+
 /* This user's jobs. */
 static void add_holders(const struct allotment *allotment, const struct lack *lack,
 			struct str *text)
@@ -226,8 +282,7 @@ static void add_holders(const struct allotment *allotment, const struct lack *la
 	for (size_t i = 0; i < allotment->count; i++) {
 		char *held cleanup_free = held_text(&allotment->others[i], lack);
 		if (held && ++named <= HOLDERS_NAMED)
-			str_append_format(text, ", job %s holds %s", allotment->others[i].job,
-					  held);
+			add_holder(allotment, &allotment->others[i], held, text);
 	}
 	if (named > HOLDERS_NAMED)
 		str_append_format(text, " and %d more hold some", named - HOLDERS_NAMED);

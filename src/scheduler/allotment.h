@@ -5,7 +5,8 @@
  * what it needs would fit, so that small jobs cannot starve a large gang. Of those that hold
  * nothing a higher priority goes first. One exception: a job that holds containers goes before
  * those that hold none, and never waits behind others in its state, because it must get what it
- * misses before it can end and give anything back.
+ * misses before it can end and give anything back. A job that was submitted within another one
+ * counts as that one does: the other may wait for it.
  *
  * Of the jobs of other users only the GPUs count.
  */

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/proc.h"
 #include "scheduler/cgroup.h"
 #include "scheduler/gpus.h"
 
@@ -37,8 +38,8 @@ static int64_t machine_memory(const char *root)
 	return kib >> 10;
 }
 
-static int find_memory(const char *root, const json_t *config, struct capacity *capacity,
-		       struct err *err)
+static int find_memory(const char *root, pid_t process, const json_t *config,
+		       struct capacity *capacity, struct err *err)
 {
 	const char *text = job_config_value(config, "tony.local.memory");
 
@@ -48,7 +49,7 @@ static int find_memory(const char *root, const json_t *config, struct capacity *
 				       "tony.local.memory: \"%s\" is not a size; write 16g", text);
 		return 0;
 	}
-	int64_t allowed = cgroup_memory_allowed(root);
+	int64_t allowed = cgroup_memory_allowed(root, process);
 	int64_t total = machine_memory(root);
 	if (total == 0 || allowed < total) {
 		capacity->memory = allowed;
@@ -59,12 +60,12 @@ static int find_memory(const char *root, const json_t *config, struct capacity *
 	return 0;
 }
 
-static int64_t count_cores(void)
+static int64_t count_cores(pid_t process)
 {
 	cpu_set_t set;
 
 	/* Fails on machines with more processors than the set has room for. */
-	if (sched_getaffinity(0, sizeof(set), &set) < 0)
+	if (sched_getaffinity(process, sizeof(set), &set) < 0)
 		return sysconf(_SC_NPROCESSORS_ONLN);
 	return CPU_COUNT(&set);
 }
@@ -84,18 +85,26 @@ static void limit_gpus(struct str_list *gpus, int64_t count)
 	*gpus = chosen;
 }
 
-int capacity_find(const char *root, const json_t *config, struct capacity *capacity,
+/* NULL: it is not set. The caller frees. */
+static char *find_visible(pid_t process)
+{
+	return process ? proc_variable(process, "CUDA_VISIBLE_DEVICES")
+		       : mem_strdup(getenv("CUDA_VISIBLE_DEVICES"));
+}
+
+int capacity_find(const char *root, pid_t process, const json_t *config, struct capacity *capacity,
 		  struct err *err)
 {
-	struct capacity found = {.cores = count_cores()};
+	struct capacity found = {.cores = count_cores(process)};
+	char *visible cleanup_free = find_visible(process);
 	int64_t gpus = -1;
 
-	if (find_memory(root, config, &found, err) < 0 ||
+	if (find_memory(root, process, config, &found, err) < 0 ||
 	    read_count(config, "tony.local.vcores", &found.vcores, err) < 0 ||
 	    read_count(config, "tony.local.gpus", &gpus, err) < 0 ||
 	    read_count(config, "tony.local.max-gpus-per-user", &found.max_gpus, err) < 0)
 		return -1;
-	found.has_gpus = gpus_find(root, getenv("CUDA_VISIBLE_DEVICES"), &found.gpus);
+	found.has_gpus = gpus_find(root, visible, &found.gpus);
 	if (gpus >= 0)
 		limit_gpus(&found.gpus, gpus);
 	*capacity = found;

@@ -19,16 +19,18 @@ struct capacity {
 	int64_t memory; /* MiB: tony.local.memory, else the machine's or what cgroups leave of it */
 	int64_t slack;	/* MiB that may be given above that */
 	int64_t vcores; /* tony.local.vcores; 0: unlimited */
-	int64_t cores;	/* that this process may run on */
+	int64_t cores;	/* that the process may run on */
 	struct str_list gpus; /* names for CUDA_VISIBLE_DEVICES, in order */
 	bool has_gpus;	      /* the machine has some, whether they may be used or not */
 	int64_t max_gpus;     /* tony.local.max-gpus-per-user; 0: unlimited */
 };
 
-/* Reads the machine and the keys tony.local.{memory,vcores,gpus,max-gpus-per-user} of job->config
+/* Reads the machine, as `process` (0: the caller) may use it, and the keys
+ * tony.local.{memory,vcores,gpus,max-gpus-per-user} of job->config
  * (`config`; NULL: none). `root` is "" but in tests, which lay out a tree with proc/, sys/ and
- * dev/. GPUs are those of CUDA_VISIBLE_DEVICES where that is set, by index, UUID or other name. */
-int capacity_find(const char *root, const json_t *config, struct capacity *capacity,
+ * dev/. GPUs are those of the process's CUDA_VISIBLE_DEVICES where that is set, by index, UUID or
+ * other name. */
+int capacity_find(const char *root, pid_t process, const json_t *config, struct capacity *capacity,
 		  struct err *err);
 void capacity_finish(struct capacity *capacity);
 #define cleanup_capacity __attribute__((cleanup(capacity_finish)))

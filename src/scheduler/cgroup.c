@@ -116,7 +116,7 @@ void cgroup_find_home(const char *root, struct cgroup_home *home)
 	struct cgroup_place place cleanup_cgroup_place = {0};
 
 	*home = (struct cgroup_home){0};
-	cgroup_place_find(root, &place);
+	cgroup_place_find(root, 0, &place);
 	if (place.version == CGROUP_V1 && can_make_groups(place.own))
 		home->path = mem_strdup(place.own);
 	if (place.version == CGROUP_V2)
@@ -131,12 +131,12 @@ void cgroup_home_finish(struct cgroup_home *home)
 	*home = (struct cgroup_home){0};
 }
 
-int64_t cgroup_memory_allowed(const char *root)
+int64_t cgroup_memory_allowed(const char *root, pid_t process)
 {
 	struct cgroup_place place cleanup_cgroup_place = {0};
 	int64_t allowed = INT64_MAX;
 
-	cgroup_place_find(root, &place);
+	cgroup_place_find(root, process, &place);
 	if (place.version == CGROUP_NONE)
 		return allowed;
 	const char *name = place.version == CGROUP_V1 ? "memory.limit_in_bytes" : "memory.max";

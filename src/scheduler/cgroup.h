@@ -28,8 +28,9 @@ struct cgroup_home {
 void cgroup_find_home(const char *root, struct cgroup_home *home);
 void cgroup_home_finish(struct cgroup_home *home);
 
-/* What the caller's group and those above it allow, in MiB; INT64_MAX: no limit. */
-int64_t cgroup_memory_allowed(const char *root);
+/* The memory that the group of a process (0: the caller) and those above it allow, in MiB;
+ * INT64_MAX: no limit. */
+int64_t cgroup_memory_allowed(const char *root, pid_t process);
 
 /* Makes a group limited to `memory` MiB (swap included) and returns its path, which the caller
  * frees; NULL with `err` when there is none to be had. */

@@ -51,17 +51,17 @@ static void consider_mount(struct mounted *best, const char *line)
 	mem_replace(&best->point, mem_strdup(fields.items[4]));
 }
 
-/* Lines of a file below `root`, which in /proc has no size to go by. */
-static FILE *open_lines(const char *root, const char *path)
+/* Lines of a file in `proc`, the process's directory, where none has a size to go by. */
+static FILE *open_lines(const char *proc, const char *name)
 {
-	char *full cleanup_free = mem_printf("%s%s", root, path);
+	char *full cleanup_free = mem_printf("%s/%s", proc, name);
 
 	return fopen(full, "re");
 }
 
-static void find_mount(const char *root, struct mounted *mounted)
+static void find_mount(const char *proc, struct mounted *mounted)
 {
-	FILE *file cleanup_file = open_lines(root, "/proc/self/mountinfo");
+	FILE *file cleanup_file = open_lines(proc, "mountinfo");
 	char *line cleanup_free = NULL;
 	size_t size = 0;
 
@@ -72,9 +72,9 @@ static void find_mount(const char *root, struct mounted *mounted)
 }
 
 /* "4:memory:/user.slice" (version 1) or "0::/user.slice" (version 2). The caller frees. */
-static char *find_own(const char *root, enum cgroup_version version)
+static char *find_own(const char *proc, enum cgroup_version version)
 {
-	FILE *file cleanup_file = open_lines(root, "/proc/self/cgroup");
+	FILE *file cleanup_file = open_lines(proc, "cgroup");
 	char *line cleanup_free = NULL;
 	size_t size = 0;
 
@@ -107,12 +107,14 @@ static const char *below(const char *path, const char *mounted_root)
 	return *path == '\0' || *path == '/' ? path : NULL;
 }
 
-void cgroup_place_find(const char *root, struct cgroup_place *place)
+void cgroup_place_find(const char *root, pid_t process, struct cgroup_place *place)
 {
 	struct mounted mounted = {0};
+	char *proc cleanup_free = process ? mem_printf("%s/proc/%d", root, (int)process)
+					  : mem_printf("%s/proc/self", root);
 
-	find_mount(root, &mounted);
-	char *path cleanup_free = mounted.version ? find_own(root, mounted.version) : NULL;
+	find_mount(proc, &mounted);
+	char *path cleanup_free = mounted.version ? find_own(proc, mounted.version) : NULL;
 	const char *rest = path ? below(path, mounted.root) : NULL;
 	if (rest) {
 		place->version = mounted.version;

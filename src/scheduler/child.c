@@ -21,8 +21,10 @@ static int reap(const struct child *child)
 	return status;
 }
 
-static void forget(struct child *child)
+void child_forget(struct child *child)
 {
+	if (child->pid == 0)
+		return;
 	if (child->event)
 		event_free(child->event);
 	mem_cleanup_close(&child->fd);
@@ -36,7 +38,7 @@ static void on_end(int fd, short what, void *data)
 	struct child *child = data;
 	int status = reap(child);
 
-	forget(child);
+	child_forget(child);
 	child->ended(child->data, status);
 }
 
@@ -75,7 +77,7 @@ int child_adopt(struct child *child, struct event_base *base, const struct proc_
 		return -1;
 	}
 	bool is_gone = child->fd >= 0 || error == ESRCH;
-	forget(child);
+	child_forget(child);
 	errno = error;
 	return is_gone ? 1 : err_set_errno(err, "pidfd_open");
 }
@@ -96,5 +98,5 @@ void child_kill(struct child *child)
 		return;
 	child_signal(child, SIGKILL);
 	reap(child);
-	forget(child);
+	child_forget(child);
 }

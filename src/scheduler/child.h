@@ -33,6 +33,9 @@ int child_watch(struct child *child, struct event_base *base, pid_t pid,
 int child_adopt(struct child *child, struct event_base *base, const struct proc_id *id,
 		void (*ended)(void *data, int status), void *data, struct err *err);
 
+/* It goes on, and its end is told to nobody. Fine when there is none. */
+void child_forget(struct child *child);
+
 /* Never another process that got its number. Fine when there is none. */
 void child_signal(const struct child *child, int signal);
 

@@ -47,6 +47,7 @@ void job_summary_finish(struct job_summary *job)
 	free(job->queue);
 	free(job->message);
 	free(job->waiting);
+	free(job->parent);
 	str_list_finish(&job->tags);
 	*job = (struct job_summary){0};
 }
@@ -62,6 +63,7 @@ void job_summary_copy(const struct job_summary *from, struct job_summary *to)
 	to->queue = mem_strdup(from->queue);
 	to->message = mem_strdup(from->message);
 	to->waiting = mem_strdup(from->waiting);
+	to->parent = mem_strdup(from->parent);
 	to->tags = (struct str_list){0};
 	str_list_copy(&to->tags, &from->tags);
 }

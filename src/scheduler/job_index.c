@@ -1,8 +1,8 @@
 /*
  * Lines of fields with tabs between:
- *   tony-index 1 PLACE
+ *   tony-index 2 PLACE
  *   @ STAMP NAME                 a section; its jobs follow
- *   ID STAMP STATE SUBMITTED ENDED TASKS NAME USER FRAMEWORK SCHEDULER QUEUE TAGS MESSAGE
+ *   ID STAMP STATE SUBMITTED ENDED TASKS NAME USER FRAMEWORK SCHEDULER QUEUE TAGS PARENT MESSAGE
  *   end
  * In a text, tab, newline and % are %XX; tags have commas between, as in tony.application.tags. The
  * message of a live job is what it waits for.
@@ -19,11 +19,11 @@
 #include "base/secret.h"
 #include "scheduler/state_dir.h"
 
-#define HEAD	  "tony-index 1"
+#define HEAD	  "tony-index 2"
 #define END	  "end"
 #define INDEX_CAP (256u << 20)
 
-enum { FIELDS_MAX = 13, SECTION_FIELDS = 3, HEAD_FIELDS = 2 };
+enum { FIELDS_MAX = 14, SECTION_FIELDS = 3, HEAD_FIELDS = 2 };
 
 void job_index_finish(struct job_index *index)
 {
@@ -134,7 +134,7 @@ static char *take_text(const char *field)
 static bool read_job(char *line, struct job_index_section *section)
 {
 	enum { ID, STAMP, STATE, SUBMITTED, ENDED, TASKS, NAME, USER, FRAMEWORK, SCHEDULER, QUEUE };
-	enum { TAGS = QUEUE + 1, MESSAGE };
+	enum { TAGS = QUEUE + 1, PARENT, MESSAGE };
 	char *fields[FIELDS_MAX];
 	int64_t stamp;
 	struct job_summary job = {0};
@@ -156,6 +156,7 @@ static bool read_job(char *line, struct job_index_section *section)
 	job.framework = take_text(fields[FRAMEWORK]);
 	job.scheduler = take_text(fields[SCHEDULER]);
 	job.queue = take_text(fields[QUEUE]);
+	job.parent = take_text(fields[PARENT]);
 	*(is_live ? &job.waiting : &job.message) = take_text(fields[MESSAGE]);
 	char *tags cleanup_free = take_text(fields[TAGS]);
 	str_split(&job.tags, tags ? tags : "", ',');
@@ -245,6 +246,7 @@ static void append_job(struct str *out, const struct job_index_entry *entry)
 	append_text(out, job->scheduler);
 	append_text(out, job->queue);
 	append_text(out, tags);
+	append_text(out, job->parent);
 	append_text(out, job_state_is_final(job->state) ? job->message : job->waiting);
 	str_append_char(out, '\n');
 }

@@ -21,6 +21,7 @@ struct ledger_entry {
 	int64_t ticket;	      /* place in the queue: lower came earlier; 0: waits for nothing */
 	struct share wants;   /* what it waits for */
 	int64_t priority;     /* larger ones go first */
+	char *parent;	      /* the job within which this one was submitted; NULL: none */
 };
 
 struct ledger;

@@ -41,6 +41,7 @@ char *ledger_format(const struct ledger_entry *entry)
 	json_object_set_new(object, "wants", share_to_json(&entry->wants));
 	if (entry->priority > 0)
 		json_set_int(object, "priority", entry->priority);
+	json_set_text(object, "parent", entry->parent);
 	return json_text(object);
 }
 
@@ -52,7 +53,8 @@ static int read_entry(const json_t *object, struct ledger_entry *entry, struct e
 	    json_read_list(object, "gpus", &entry->gpus, err) < 0 ||
 	    json_need_int(object, "ticket", 0, SHARE_LIMIT, &entry->ticket, err) < 0 ||
 	    read_share(object, "wants", &entry->wants, err) < 0 ||
-	    json_read_int(object, "priority", 0, INT32_MAX, &entry->priority, err) < 0)
+	    json_read_int(object, "priority", 0, INT32_MAX, &entry->priority, err) < 0 ||
+	    json_read_text(object, "parent", &entry->parent, err) < 0)
 		return -1;
 	return 0;
 }
@@ -75,6 +77,7 @@ int ledger_parse(const char *bytes, size_t length, struct ledger_entry *entry, s
 void ledger_entry_finish(struct ledger_entry *entry)
 {
 	free(entry->job);
+	free(entry->parent);
 	str_list_finish(&entry->gpus);
 	*entry = (struct ledger_entry){0};
 }

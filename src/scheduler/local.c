@@ -10,6 +10,7 @@
 #include "hadoop/token_file.h"
 #include "scheduler/gang.h"
 #include "scheduler/local.h"
+#include "scheduler/local_child.h"
 #include "scheduler/local_end.h"
 #include "scheduler/local_history.h"
 #include "scheduler/local_internal.h"
@@ -170,6 +171,7 @@ static void close_local(struct scheduler *scheduler)
 	struct container *container;
 
 	local_finish_destroy(local->finish);
+	local_children_forget(local);
 	while ((container = TAILQ_FIRST(&local->containers))) {
 		container_kill(container);
 		local_container_free(container);
@@ -224,11 +226,12 @@ static struct scheduler *open_local(const struct scheduler_setup *setup, struct 
 				.base = setup->base,
 				.listener = setup->listener,
 				.task_count = job_task_count(job)};
+	LIST_INIT(&local->children);
 	TAILQ_INIT(&local->containers);
 	TAILQ_INIT(&local->news);
 	TAILQ_INIT(&local->asks);
 	local->tasks = mem_alloc_array(local->task_count, sizeof(*local->tasks));
-	if (capacity_find("", job->config, &local->capacity, err) < 0)
+	if (capacity_find("", 0, job->config, &local->capacity, err) < 0)
 		goto fail;
 	cgroup_find_home("", &local->home);
 	local->ledger = ledger_open(ledger, job->id, held[LOCAL_HOLD_LEDGER], err);
@@ -367,6 +370,7 @@ const struct scheduler_ops local_scheduler = {
 	.open = open_local,
 	.adopt = local_adopt,
 	.look_at = look_at,
+	.start_child = local_child_start,
 	.request = request_containers,
 	.cancel = cancel,
 	.launch = launch,

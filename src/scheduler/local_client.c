@@ -14,8 +14,10 @@
 #include "scheduler/local_job.h"
 #include "scheduler/local_jobs.h"
 #include "scheduler/local_logs.h"
+#include "scheduler/local_parent.h"
 #include "scheduler/local_removal.h"
 #include "scheduler/local_resources.h"
+#include "scheduler/local_spawn.h"
 #include "scheduler/local_start.h"
 #include "scheduler/shared_ledger.h"
 #include "scheduler/state_dir.h"
@@ -63,7 +65,7 @@ static char *tell_neighbours(const struct job *job)
 	struct err err cleanup_err = {0};
 	char *directory cleanup_free = shared_ledger_find(&err);
 
-	if (capacity_find("", job->config, &capacity, NULL) < 0)
+	if (local_parent_capacity(job->config, &capacity, NULL) < 0)
 		return NULL;
 	bool has_gpus = capacity.gpus.count > 0;
 	if (!directory)
@@ -104,13 +106,16 @@ static int preflight(struct job *job, struct share *given, struct err *err)
 	char *agent cleanup_free = agent_find(err);
 
 	if (!agent || job_stores_prepare(job, err) < 0 || get_tokens(job, err) < 0 ||
-	    capacity_find("", job->config, &capacity, err) < 0)
+	    local_parent_capacity(job->config, &capacity, err) < 0 ||
+	    local_parent_enter(job, &capacity, err) < 0)
 		return -1;
 	offer_files(job);
 	warn_of_ignored(job);
 	char *refusal cleanup_free = gang_refusal_of_job(job, &capacity, false);
-	if (refusal)
-		return err_set(err, ERR_CAPACITY, "%s", refusal);
+	if (refusal) {
+		char *held cleanup_free = local_parent_held(job);
+		return err_set(err, ERR_CAPACITY, "%s%s", refusal, held);
+	}
 	note_shortage(job, &capacity);
 	return check_shared_ledger(job, err);
 }
@@ -141,7 +146,7 @@ static int start(const struct job *job, struct job_door *door, struct err *err)
 {
 	struct err why cleanup_err = {0};
 
-	if (local_start_am(job->id, door->job_dir, &why) < 0) {
+	if (local_start_am(job, door->job_dir, &why) < 0) {
 		if (fail_to_start(door->job_dir, &why, err) < 0)
 			return -1;
 		if (local_start_is_interrupted())

@@ -102,6 +102,7 @@ struct local {
 	char *fault;		     /* of the ledger of all users, as last told; NULL: none */
 	struct event *removed;	     /* tells that the entry there may be gone; NULL: not watched */
 	struct local_finish *finish; /* NULL: the job has not ended */
+	LIST_HEAD(, local_child) children;
 };
 
 /* ---- local.c ---- */

@@ -13,6 +13,7 @@
 #include "scheduler/local_end.h"
 #include "scheduler/local_history.h"
 #include "scheduler/local_job.h"
+#include "scheduler/local_spawn.h"
 #include "scheduler/local_start.h"
 #include "scheduler/state_dir.h"
 

@@ -12,6 +12,7 @@
 #include "logs/names.h"
 #include "scheduler/local_history.h"
 #include "scheduler/local_job.h"
+#include "scheduler/local_spawn.h"
 #include "scheduler/local_start.h"
 #include "scheduler/state_dir.h"
 

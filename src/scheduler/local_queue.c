@@ -243,6 +243,7 @@ static char *allocate_what_fits(struct local *local)
 
 	allotment.others = ledger_others(local->ledger, &allotment.count);
 	own->priority = local->job->priority;
+	mem_replace(&own->parent, mem_strdup(local->job->parent));
 	count_holdings(local, own);
 	int result = renew_shared(local, own, &fault);
 	if (result == 0)

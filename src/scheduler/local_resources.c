@@ -11,6 +11,7 @@
 #include "base/user.h"
 #include "conf/conf.h"
 #include "scheduler/allotment.h"
+#include "scheduler/local_parent.h"
 #include "scheduler/resources.h"
 #include "scheduler/shared_ledger.h"
 #include "scheduler/state_dir.h"
@@ -55,7 +56,7 @@ static int find_capacity(struct capacity *capacity, struct err *err)
 		if (value)
 			json_object_set_new(config, keys[i], json_pack("{ss}", "value", value));
 	}
-	return capacity_find("", config, capacity, err);
+	return local_parent_capacity(config, capacity, err);
 }
 
 static int read_own(struct machine *machine, struct err *err)

@@ -26,77 +26,15 @@
 #include "scheduler/launch.h"
 #include "scheduler/local.h"
 #include "scheduler/local_job.h"
+#include "scheduler/local_parent.h"
+#include "scheduler/local_spawn.h"
 
 enum {
 	START_LIMIT_MS = 60000,
 	LOOK_AGAIN_MS = 1000,
+	LOOK_SOON_MS = 20,
 	END_GRACE_MS = 3000,
-	EXIT_NO_EXEC = 127,
-	READY_FD = 3, /* the AM's, of an eventfd */
 };
-
-/* ---- the process -------------------------------------------------------------------------- */
-
-/* Descriptors by which the process tells how far its start came. -1: none. */
-struct signs {
-	int ready;  /* an eventfd of the AM's */
-	int failed; /* a pipe for the error of an exec that failed, which is not logged then */
-};
-
-static _Noreturn void fail_exec(const char *agent, const char *job_dir, int failed)
-{
-	int error = errno;
-
-	if (failed < 0 || write(failed, &error, sizeof(error)) != sizeof(error))
-		dprintf(STDERR_FILENO, "cannot start %s in %s: %s\n", agent, job_dir,
-			strerror(error));
-	_exit(EXIT_NO_EXEC);
-}
-
-static _Noreturn void become_am(const char *agent, const char *job_id, const char *job_dir,
-				int output, const struct signs *signs)
-{
-	char *number cleanup_free = mem_printf("%d", READY_FD);
-	char *const argv[] = {"tony-agent",
-			      "am",
-			      "--job-dir",
-			      (char *)job_dir,
-			      signs->ready < 0 ? NULL : "--ready-fd",
-			      number,
-			      NULL};
-	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-	setsid();
-	proc_reset_signals();
-	limits_restore();
-	dup2(input, STDIN_FILENO);
-	dup2(output, STDOUT_FILENO);
-	dup2(output, STDERR_FILENO);
-	close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC);
-	if (signs->ready >= 0 && dup2(signs->ready, READY_FD) == signs->ready)
-		fcntl(READY_FD, F_SETFD, 0);
-	setenv("TONY_JOB_ID", job_id, 1);
-	char *tokens cleanup_free = fs_join(job_dir, LOCAL_TOKENS_FILE);
-	if (fs_exists(tokens))
-		setenv(TOKEN_FILE_VARIABLE, tokens, 1);
-	if (chdir(job_dir) == 0)
-		execv(agent, argv);
-	fail_exec(agent, job_dir, signs->failed);
-}
-
-static pid_t start(const char *agent, const char *job_id, const char *job_dir,
-		   const struct signs *signs, struct err *err)
-{
-	char *log cleanup_free = fs_join(job_dir, LOCAL_AM_LOG);
-	int output cleanup_close = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-
-	if (output < 0)
-		return err_set_errno(err, "%s", log);
-	pid_t pid = fork();
-	if (pid == 0)
-		become_am(agent, job_id, job_dir, output, signs);
-	return pid < 0 ? err_set_fork(err, "fork") : pid;
-}
 
 /* ---- until it listens --------------------------------------------------------------------- */
 
@@ -119,9 +57,15 @@ static bool has_begun(const char *job_dir)
 	return begun;
 }
 
-static bool has_ended(pid_t pid, int *status)
+/* `status` of one that is another process's child is not known. */
+static bool has_ended(pid_t pid, int process, int *status)
 {
-	return waitpid(pid, status, WNOHANG) == pid;
+	struct pollfd end = {.fd = process, .events = POLLIN};
+	pid_t ended = waitpid(pid, status, WNOHANG);
+
+	if (ended == 0 || (ended < 0 && errno != ECHILD))
+		return false;
+	return ended == pid || process < 0 || poll(&end, 1, 0) > 0;
 }
 
 bool local_start_is_interrupted(void)
@@ -132,16 +76,20 @@ bool local_start_is_interrupted(void)
 	return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1;
 }
 
+/* `ready` -1: it is another process's child, and tells nothing. */
 static int wait_for_am(pid_t pid, int ready, const char *job_dir, struct err *err)
 {
+	int pause_ms = ready < 0 ? LOOK_SOON_MS : LOOK_AGAIN_MS;
 	int process cleanup_close = pidfd_open(pid, 0);
 	struct pollfd fds[] = {{.fd = ready, .events = POLLIN}, {.fd = process, .events = POLLIN}};
 	int64_t deadline = clock_monotonic_ms() + START_LIMIT_MS;
-	int status;
+	int status = 0;
 
-	while (poll(fds, array_length(fds), LOOK_AGAIN_MS) < 0 || fds[0].revents == 0) {
-		if (has_ended(pid, &status))
+	while (poll(fds, array_length(fds), pause_ms) < 0 || fds[0].revents == 0) {
+		if (has_ended(pid, process, &status))
 			return has_begun(job_dir) ? 0 : set_died(status, job_dir, err);
+		if (ready < 0 && local_job_has_door(job_dir))
+			return 0;
 		/* An AM that has begun runs its job, whatever becomes of the client. */
 		if (local_start_is_interrupted() && !has_begun(job_dir))
 			return err_set(err, ERR_FAILED, "the submission was interrupted");
@@ -182,20 +130,22 @@ static int write_tokens(const char *job_dir, struct err *err)
 	return 0;
 }
 
-int local_start_am(const char *job_id, const char *job_dir, struct err *err)
+int local_start_am(const struct job *job, const char *job_dir, struct err *err)
 {
 	char *agent cleanup_free = agent_find(err);
 	if (!agent || write_tokens(job_dir, err) < 0)
 		return -1;
-	int ready cleanup_close = eventfd(0, EFD_CLOEXEC);
-	if (ready < 0)
+	int ready cleanup_close = job->parent ? -1 : eventfd(0, EFD_CLOEXEC);
+	if (ready < 0 && !job->parent)
 		return err_set_errno(err, "eventfd");
-	pid_t pid = start(agent, job_id, job_dir, &(struct signs){ready, -1}, err);
+	pid_t pid = job->parent ? local_parent_start(job, job_dir, agent, err)
+				: local_spawn_am(agent, job->id, job_dir,
+						 &(struct local_signs){ready, -1}, NULL, NULL, err);
 	if (pid < 0)
 		return -1;
 	int result = wait_for_am(pid, ready, job_dir, err);
 	if (result < 0)
-		end_am(job_id);
+		end_am(job->id);
 	return result;
 }
 
@@ -220,7 +170,8 @@ int local_start_last_duty(const char *job_id, const char *job_dir, struct err *e
 		return -1;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_set_errno(err, "no pipe");
-	pid_t pid = start(agent, job_id, job_dir, &(struct signs){-1, ends[1]}, err);
+	pid_t pid = local_spawn_am(agent, job_id, job_dir, &(struct local_signs){-1, ends[1]}, NULL,
+				   NULL, err);
 	close(ends[1]);
 	int error = pid > 0 ? read_exec_error(ends[0]) : 0;
 	close(ends[0]);

@@ -4,15 +4,13 @@
 
 #include <stdbool.h>
 
-#include "base/err.h"
-
-#define LOCAL_AM_LOG "am.log"
+#include "job/job.h"
 
 /* Starts `tony-agent am --job-dir job_dir` and waits until it has written am.json. Its log is
  * LOCAL_AM_LOG in that directory. On failure all children of this process have been ended. A
  * pending SIGINT or SIGTERM, which the caller has blocked, is a failure while the AM has not begun.
  */
-int local_start_am(const char *job_id, const char *job_dir, struct err *err);
+int local_start_am(const struct job *job, const char *job_dir, struct err *err);
 
 /* Starts the same for a job whose journal has its last line: it does what the last guardian would
  * have done, and nobody waits for it. -1 also where this process may start no program, as those of

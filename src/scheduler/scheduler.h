@@ -321,6 +321,11 @@ struct scheduler_ops {
 	 * finishes. False: `done` is called, from the loop. One question at a time. */
 	bool (*look_at)(struct scheduler *scheduler, const struct awaited *awaited,
 			struct scheduler_other *other, scheduler_on_other *done, void *data);
+	/* Starts, beside this AM, that of a job which a task of this one has submitted, and whose
+	 * directory is beside this one's, by the program `agent`. The process, or -1. NULL: there
+	 * are none. */
+	pid_t (*start_child)(struct scheduler *scheduler, const char *job_id, const char *agent,
+			     struct err *err);
 	/* Asks for all of these; with JOB_MODE_GANG none is allocated before all can be that are
 	 * not optional. */
 	void (*request)(struct scheduler *scheduler, const struct scheduler_request *requests,
@@ -428,6 +433,7 @@ struct job_summary {
 	int64_t submitted_ms, ended_ms; /* 0: not ended */
 	char *message;			/* how it ended, one line; NULL: not known */
 	char *waiting; /* for what, while it lives; NULL: for nothing, or not known */
+	char *parent;  /* the job of which a task submitted it; NULL: none did, or not known */
 };
 
 void job_summary_finish(struct job_summary *job);

@@ -22,6 +22,7 @@ void scheduler_summarize(const struct scheduler_traits *engine, const struct job
 		.ended_ms = view->ended_ms,
 		.message = mem_strdup(view->message),
 		.waiting = view->is_final ? NULL : mem_strdup(view->waiting),
+		.parent = mem_strdup(job->parent),
 	};
 	str_list_copy(&summary->tags, &job->tags);
 }

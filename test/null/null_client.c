@@ -27,7 +27,7 @@ static int preflight(struct job *job, struct share *given, struct err *err)
 {
 	struct capacity capacity cleanup_capacity = {0};
 
-	if (capacity_find("", job->config, &capacity, err) < 0)
+	if (capacity_find("", 0, job->config, &capacity, err) < 0)
 		return -1;
 	char *refusal cleanup_free = gang_refusal_of_job(job, &capacity, false);
 	if (refusal)

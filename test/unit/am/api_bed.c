@@ -131,6 +131,14 @@ static int on_tokens(void *data, const void *bytes, size_t length, struct err *e
 	return 0;
 }
 
+/* Any but one that has an AM. */
+static pid_t on_start_child(void *data, const char *job_id, const char *agent, struct err *err)
+{
+	return str_equal(job_id, "tony-begun")
+		       ? err_set(err, ERR_STALE, "%s has an application master already", job_id)
+		       : 4711;
+}
+
 static void open_api(struct api_bed *bed, struct tls_context *proxy_tls)
 {
 	const struct api_host host = {
@@ -148,6 +156,7 @@ static void open_api(struct api_bed *bed, struct tls_context *proxy_tls)
 		.find_secret = on_find_secret,
 		.look_at_tokens = on_look_at_tokens,
 		.log_path = on_log_path,
+		.start_child = on_start_child,
 	};
 	char *split_lists cleanup_free = fs_join(bed->directory, "splits.list");
 	char *split_states cleanup_free = fs_join(bed->directory, "splits.state");

@@ -67,6 +67,21 @@ static void test_every_route_of_a_task_that_is_not_there(void **state)
 		expect_status(*state, 404, routes[i].method, routes[i].path, NULL);
 }
 
+static void test_a_job_that_a_task_has_submitted_is_started(void **state)
+{
+	struct reply reply;
+
+	ask(*state, &reply, "POST", "/v1/children",
+	    "{\"job\":\"tony-new\",\"agent\":\"/bin/agent\"}");
+	assert_int_equal(reply.status, 200);
+	assert_int_equal(reply_number(&reply, "pid"), 4711);
+	reply_finish(&reply);
+	expect_status(*state, 409, "POST", "/v1/children",
+		      "{\"job\":\"tony-begun\",\"agent\":\"/bin/agent\"}");
+	expect_status(*state, 400, "POST", "/v1/children", "{\"job\":\"tony-new\"}");
+	expect_status(*state, 400, "POST", "/v1/children", NULL);
+}
+
 static void expect_text(struct api_bed *bed, const char *path, const char *text)
 {
 	struct reply reply;
@@ -873,6 +888,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		on_bed(test_every_route_of_a_task_that_is_not_there),
+		on_bed(test_a_job_that_a_task_has_submitted_is_started),
 		on_bed(test_job_and_tasks),
 		cmocka_unit_test(test_long_list_may_be_left),
 		cmocka_unit_test(test_long_journal_keeps_only_lookers_waiting),

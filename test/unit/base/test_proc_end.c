@@ -288,14 +288,14 @@ static void another_mark_is_left_alone(void **state)
 
 static void trees_with_the_mark_are_spared(void **state)
 {
-	char *mark cleanup_free = mem_printf("TONY_SWEEP=end_%d", (int)getpid());
+	char *mark cleanup_free = mem_printf("TONY_CHILD_OF_end_%d=1", (int)getpid());
 
 	start_marked_daemon(mark);
 	start(nothing);
 	await(1);
-	assert_int_equal(proc_end_unspared(mark), 1);
-	assert_int_equal(proc_end_unspared(mark), 0);
-	assert_int_equal(proc_end_unspared(NULL), 1);
+	assert_int_equal(proc_end_unspared(NULL, mark, NULL, 0), 1);
+	assert_int_equal(proc_end_unspared(NULL, mark, NULL, 0), 0);
+	assert_int_equal(proc_end_unspared(NULL, NULL, NULL, 0), 1);
 	assert_none_left();
 }
 

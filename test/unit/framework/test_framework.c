@@ -8,6 +8,7 @@
 #include "fixture.h"
 #include "framework/environment.h"
 #include "framework/variables.h"
+#include "job/task_variables.h"
 
 struct scene {
 	struct job *job;
@@ -240,11 +241,11 @@ static void tonys_own_names_are_known_without_a_task(void **state)
 		if (!str_starts_with(name, "TONY_") || str_equal(name, "TONY_UI_PATH"))
 			continue;
 		found++;
-		if (!variables_is_tonys(name))
+		if (!task_variables_have(name))
 			fail_msg("%s", name);
 	}
 	assert_true(found > 10);
-	assert_false(variables_is_tonys("TONY_CONF_DIR"));
+	assert_false(task_variables_have("TONY_CONF_DIR"));
 	scene_close(&scene);
 }
 

@@ -86,6 +86,24 @@ static void a_job_that_runs_does_not_queue(void **state)
 	assert_string_equal(ahead(&waiting, &running, 1), "nobody");
 }
 
+/* Its parent gives back what it holds only once the child has run. */
+static void a_child_counts_as_its_parent_does(void **state)
+{
+	struct ledger_entry child = waiter(job_a, 9, 1), first = waiter(job_b, 1, 9000);
+	struct ledger_entry others[] = {first, holder(job_c, 1000)};
+
+	assert_string_equal(ahead(&child, others, 2), "b");
+	child.parent = job_c;
+	assert_string_equal(ahead(&child, others, 2), "nobody");
+	/* A parent that holds nothing, as a sweep, lends it nothing. */
+	others[1].holds.memory = 0;
+	assert_string_equal(ahead(&child, others, 2), "b");
+	others[1] = (struct ledger_entry){.job = job_c, .parent = job_d};
+	assert_string_equal(ahead(&child, others, 2), "b");
+	struct ledger_entry more[] = {first, others[1], holder(job_d, 1000)};
+	assert_string_equal(ahead(&child, more, 3), "nobody");
+}
+
 static bool fits(const struct ledger_entry *own, const struct ledger_entry *others, size_t count,
 		 struct share need)
 {
@@ -248,12 +266,28 @@ static void the_text_stays_short(void **state)
 			  "GiB, job d holds 1.0 GiB and 1 more hold some");
 }
 
+static void parents_that_wait_for_each_other_are_named(void **state)
+{
+	const struct ledger_entry own = {.job = job_a, .parent = job_b, .ticket = 1};
+	struct ledger_entry others[] = {holder(job_b, 5000), holder(job_c, 5000),
+					waiter(job_d, 2, 9000)};
+	const struct allotment allotment = {&machine, &own, others, 3};
+	struct share need = {.memory = 1024};
+
+	others[2].parent = job_c;
+	assert_text_freed(
+		allotment_waiting(&allotment, &need),
+		"waits for 1.0 GiB: 240 MiB free, job b holds 4.9 GiB and submitted this one, "
+		"job c holds 4.9 GiB and submitted job d, which waits, too");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(first_come_first_served),
 		cmocka_unit_test(a_job_waits_at_least_as_long_as_the_one_before_it),
 		cmocka_unit_test(a_job_that_runs_does_not_queue),
+		cmocka_unit_test(a_child_counts_as_its_parent_does),
 		cmocka_unit_test(memory_is_what_others_leave),
 		cmocka_unit_test(vcores_count_when_limited),
 		cmocka_unit_test(gpus_are_never_shared),
@@ -261,6 +295,7 @@ int main(void)
 		cmocka_unit_test(a_user_holds_no_more_gpus_than_he_may),
 		cmocka_unit_test(the_text_names_what_lacks_and_who_holds_it),
 		cmocka_unit_test(the_text_stays_short),
+		cmocka_unit_test(parents_that_wait_for_each_other_are_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

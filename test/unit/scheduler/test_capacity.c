@@ -34,7 +34,7 @@ static void find(void **state, const char *config, struct capacity *capacity)
 	struct err err = {0};
 	json_t *object = config ? json_parse(config, strlen(config), &err) : NULL;
 
-	assert_success(capacity_find(root_of(state), object, capacity, &err), &err);
+	assert_success(capacity_find(root_of(state), 0, object, capacity, &err), &err);
 	json_decref(object);
 }
 
@@ -112,7 +112,7 @@ static void bad_keys_are_named(void **state)
 		struct err err = {0};
 		struct capacity capacity = {0};
 		json_t *config = json_parse(configs[i], strlen(configs[i]), &err);
-		assert_int_equal(capacity_find(root_of(state), config, &capacity, &err), -1);
+		assert_int_equal(capacity_find(root_of(state), 0, config, &capacity, &err), -1);
 		assert_int_equal(err.kind, ERR_CONFIG);
 		assert_message_has(&err, messages[i]);
 		err_finish(&err);

@@ -99,7 +99,7 @@ static void a_machine_without_cgroups_is_fine(void **state)
 	assert_null(cgroup_create(&home, "x", 1, &err));
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
 	err_finish(&err);
-	assert_int_equal(cgroup_memory_allowed(root_of(state)), INT64_MAX);
+	assert_int_equal(cgroup_memory_allowed(root_of(state), 0), INT64_MAX);
 }
 
 static void odd_lines_are_passed_over(void **state)

@@ -1,0 +1,145 @@
+#include "scheduler/local_child.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "job/task_variables.h"
+#include "scheduler/local_internal.h"
+#include "scheduler/local_spawn.h"
+#include "scheduler/state_dir.h"
+
+#define ENVIRONMENT_CAP ((size_t)8 << 20)
+
+struct local_child {
+	struct child process;
+	LIST_ENTRY(local_child) link;
+};
+
+/* ---- in the child ------------------------------------------------------------------------- */
+
+struct preparation {
+	const struct job *parent;
+	const char *environment;
+	size_t length;
+};
+
+/* Of the machine's GPUs the AM's own environment tells, and the task's only which are its own. */
+static const char *const machines[] = {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
+				       "CUDA_DEVICE_ORDER"};
+
+static bool is_machines(const char *name)
+{
+	for (size_t i = 0; i < array_length(machines); i++)
+		if (str_equal(machines[i], name))
+			return true;
+	return false;
+}
+
+static void take_variable(const char *entry)
+{
+	const char *value = strchr(entry, '=');
+	char *name cleanup_free = value ? mem_strndup(entry, (size_t)(value - entry)) : NULL;
+
+	if (name && *name && !task_variables_have(name) && !is_machines(name))
+		setenv(name, value + 1, 1);
+}
+
+static void enter_environment(void *data)
+{
+	const struct preparation *preparation = data;
+	char *mark cleanup_free = job_child_mark(preparation->parent);
+	char *own[array_length(machines)];
+
+	for (size_t i = 0; i < array_length(machines); i++)
+		own[i] = mem_strdup(getenv(machines[i]));
+	clearenv();
+	for (size_t at = 0; at < preparation->length;
+	     at += strlen(preparation->environment + at) + 1)
+		take_variable(preparation->environment + at);
+	for (size_t i = 0; i < array_length(machines); i++)
+		if (own[i])
+			setenv(machines[i], own[i], 1);
+	char *value = strchr(mark, '=');
+	*value = '\0';
+	setenv(mark, value + 1, 1);
+}
+
+/* ---- in the AM ---------------------------------------------------------------------------- */
+
+static int check(const struct local *local, const char *job_id, const char *job_dir,
+		 struct err *err)
+{
+	char *path cleanup_free = fs_join(job_dir, "job.json");
+
+	struct job *job = job_read_file(path, err);
+	if (!job)
+		return -1;
+	bool is_child = str_equal(job->id, job_id) && str_equal(job->parent, local->job->id);
+	job_destroy(job);
+	if (!is_child)
+		return err_set(err, ERR_INPUT, "%s is no job that was submitted within this one",
+			       job_id);
+	return state_dir_is_held(job_dir)
+		       ? err_set(err, ERR_STALE, "%s has an application master already", job_id)
+		       : 0;
+}
+
+static void on_ended(void *data, int status)
+{
+	struct local_child *child = data;
+
+	LIST_REMOVE(child, link);
+	free(child);
+}
+
+static int watch(struct local *local, pid_t pid, struct err *err)
+{
+	struct local_child *child = mem_alloc(sizeof(*child));
+
+	if (child_watch(&child->process, local->base, pid, on_ended, child, err) < 0) {
+		free(child);
+		return -1;
+	}
+	LIST_INSERT_HEAD(&local->children, child, link);
+	return 0;
+}
+
+pid_t local_child_start(struct scheduler *scheduler, const char *job_id, const char *agent,
+			struct err *err)
+{
+	struct local *local = (struct local *)scheduler;
+	struct preparation preparation = {.parent = local->job};
+
+	if (!state_dir_is_job_id(job_id))
+		return err_set(err, ERR_INPUT, "\"%s\" is no job's id", job_id);
+	char *jobs cleanup_free = fs_dirname(local->job_dir);
+	char *job_dir cleanup_free = fs_join(jobs, job_id);
+	if (check(local, job_id, job_dir, err) < 0)
+		return -1;
+	char *path cleanup_free = fs_join(job_dir, LOCAL_ENVIRONMENT_FILE);
+	char *bytes =
+		fs_read_secret(path, "an environment", ENVIRONMENT_CAP, &preparation.length, err);
+	if (!bytes)
+		return -1;
+	preparation.environment = bytes;
+	pid_t pid = local_spawn_am(agent, job_id, job_dir, &(struct local_signs){-1, -1},
+				   enter_environment, &preparation, err);
+	explicit_bzero(bytes, preparation.length);
+	free(bytes);
+	return pid < 0 || watch(local, pid, err) < 0 ? -1 : pid;
+}
+
+void local_children_forget(struct local *local)
+{
+	struct local_child *child;
+
+	while ((child = LIST_FIRST(&local->children))) {
+		LIST_REMOVE(child, link);
+		child_forget(&child->process);
+		free(child);
+	}
+}

@@ -1,0 +1,129 @@
+"""Jobs that a task of another job submits: siblings of that job on the machine, which end with it."""
+
+import json
+import os
+import signal
+
+import pytest
+from conftest import find_marked, wait_until
+
+
+def outer(tony, script, *options):
+    """A job whose only task runs the script, in which `tony` is this build's."""
+    answer = tony.run("submit", "--detach", "--memory", "64m", *options, f"--env=PATH={tony.build}:{os.environ['PATH']}",
+                      "--", "sh", "-c", script)
+    assert answer.returncode == 0, answer.stderr
+    tony.jobs.append(tony.found_job(answer.stdout))
+    return tony.jobs[-1]
+
+
+def listed(tony, *options):
+    return json.loads(tony.run("list", "--json", *options).stdout)
+
+
+def child_of(tony, job):
+    """The job that a task of this one has submitted, once it runs."""
+    def find():
+        return [row for row in listed(tony) if row.get("parent") == job.id and row["state"] == "running"]
+    return wait_until(find, "the child to run")[0]["id"]
+
+
+def test_a_job_within_a_task_has_the_machine_beside_its_parent(tony):
+    job = outer(tony, "exec tony submit --memory 256m -- sh -c 'echo within $TONY_JOB_ID'")
+    assert job.wait() == 0, tony.run("logs", job.id).stdout
+    child, parent = listed(tony, "--all")
+    assert child["parent"] == parent["id"] == job.id and child["state"] == "succeeded"
+    assert f"within {child['id']}" in tony.run("logs", child["id"]).stdout
+    assert f"(within {job.id})" in tony.run("list", "--all").stdout
+
+
+def test_what_a_task_sees_of_the_machine_is_the_machine(tony):
+    job = outer(tony, "tony nodes --json")
+    assert job.wait() == 0
+    inside, = json.loads(job.logs("driver:0"))
+    outside, = json.loads(tony.run("nodes", "--json").stdout)
+    assert {key: inside[key] for key in ("memory", "vcores", "gpus") if key in inside} == \
+        {key: outside[key] for key in ("memory", "vcores", "gpus") if key in outside}
+
+
+def test_more_than_the_machine_has_beside_its_parent_is_refused(tony):
+    conf = ["--conf", "tony.local.memory=300m"]
+    job = outer(tony, "exec tony submit --conf tony.local.memory=300m --memory 250m -- true", *conf)
+    assert job.wait() != 0
+    assert (f"needs 250 MiB; this machine has 236 MiB (tony.local.memory); lower tony.driver.memory; job {job.id}, within "
+            "which this one is submitted, holds 64 MiB") in tony.run("logs", job.id).stdout
+
+
+@pytest.mark.promise("R90")
+@pytest.mark.parametrize("way", ["kill", "kill --force", "end"])
+def test_a_child_ends_with_its_parent(tony, way):
+    job = outer(tony, "tony submit --detach --memory 64m -- sleep 1000; while [ ! -e end ]; do sleep 0.1; done")
+    child = child_of(tony, job)
+    if way == "end":
+        (tony.directory / "end").touch()
+    else:
+        assert tony.run(*way.split(), job.id).returncode == 0
+    tony.run("wait", child)
+    said = json.loads(tony.run("status", "--json", child).stdout)
+    assert said["state"] == "killed"
+    assert said["message"] == f"canceled: job {job.id}, within which it was submitted, has ended"
+    wait_until(lambda: not find_marked(f"TONY_JOB_ID={child}"), "its processes to end")
+
+
+@pytest.mark.promise("R90")
+def test_a_child_outlives_the_program_and_the_am_of_its_parent(tony):
+    script = "[ -e begun ] || { touch begun; tony submit --detach --memory 64m -- sleep 1000; }; sleep 1000"
+    job = outer(tony, script, "--conf", "tony.am.retry-count=2")
+    child = child_of(tony, job)
+    first = json.loads(tony.run("status", "--json", child).stdout)
+    for pid in job.task("driver:0")["pids"]:
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: job.status()["retries"], "the next try")
+    job.wait_task("driver:0")
+    job.kill_am()
+    again = json.loads(tony.run("status", "--json", child).stdout)
+    assert again["state"] == "running" and again["am_attempt"] == first["am_attempt"] == 1
+    assert tony.run("kill", job.id).returncode == 0
+    tony.run("wait", child)
+
+
+def test_a_child_that_is_to_outlive_its_parent_does(tony):
+    job = outer(tony, "tony submit --detach --memory 64m --conf tony.application.outlives-parent=true -- sleep 1000; sleep 1000")
+    child = child_of(tony, job)
+    assert tony.run("kill", job.id).returncode == 0
+    wait_until(lambda: not find_marked(f"TONY_JOB_ID={job.id}"), "the parent's processes to end")
+    assert json.loads(tony.run("status", "--json", child).stdout)["state"] == "running"
+    assert tony.run("kill", child).returncode == 0
+
+
+def test_a_child_of_a_child_ends_with_both(tony):
+    inner = "tony submit --detach --memory 64m -- sleep 1000; sleep 1000"
+    job = outer(tony, f"tony submit --detach --memory 64m -- sh -c '{inner}'; sleep 1000")
+    child = child_of(tony, job)
+    grandchild = wait_until(lambda: [row["id"] for row in listed(tony) if row.get("parent") == child], "the grandchild")[0]
+    assert tony.run("kill", job.id).returncode == 0
+    for other in (child, grandchild):
+        tony.run("wait", other)
+        assert json.loads(tony.run("status", "--json", other).stdout)["state"] == "killed"
+
+
+def test_two_parents_that_wait_for_each_other_are_named(tony):
+    conf = ["--conf", "tony.local.memory=200m"]
+    script = "while [ $(tony list --json | grep -c '\"id\"') -lt 2 ]; do sleep 0.1; done; " \
+             "tony submit --conf tony.local.memory=200m --memory 100m -- true"
+    first, second = (outer(tony, script, *conf) for _ in range(2))
+
+    def waiting():
+        return [row["waiting"] for row in listed(tony) if "parent" in row and "waiting" in row]
+
+    wait_until(lambda: len(waiting()) == 2 and all("which waits, too" in text for text in waiting()),
+               "each child to tell for whom it waits")
+    assert any(f"job {first.id} holds 64 MiB and submitted this one" in text for text in waiting())
+    for job in (first, second):
+        assert tony.run("kill", job.id).returncode == 0
+
+
+def test_no_job_begins_within_a_task_in_namespaces_of_its_own(tony):
+    job = outer(tony, "exec tony submit --memory 64m -- true", "--conf", "tony.driver.isolation=pid-namespace")
+    assert job.wait() != 0
+    assert "no job can be submitted" in tony.run("logs", job.id).stdout
