@@ -94,14 +94,6 @@ static void choose_values(const struct sweep_trial *trial, struct job_options *o
 
 /* ---- its submission ----------------------------------------------------------------------- */
 
-/* The job inherits what the sweep was given by the user, and not what it has as a task. Its AM
- * carries the mark, by which it outlives this process. */
-static void enter_environment(const char *sweep)
-{
-	task_variables_unset();
-	setenv("TONY_SWEEP", sweep, 1);
-}
-
 /* Of the process that submits. */
 struct submitter {
 	int channel; /* messages of JSON to the sweep's process, and an empty one back */
@@ -152,7 +144,8 @@ static _Noreturn void run_submission(const struct sweep_trial *trial, int channe
 	struct err err cleanup_err = {0};
 
 	proc_reset_signals();
-	enter_environment(trial->sweep->id);
+	task_variables_unset(); /* it inherits what the sweep's user gave, and nothing of the task
+				 */
 	int code = submit(trial, &submitter, &err);
 	if (code < 0) {
 		json_t *answer cleanup_json = json_object();

@@ -110,7 +110,7 @@ def test_a_grid_runs_every_combination_and_tells_the_best(tony, runs):
 
 # A trial's application master is held up as long as there is a file.
 HOLDING_AGENT = """#!/bin/sh
-if [ "$1" = am ] && [ -n "$TONY_SWEEP" ]; then
+if [ "$1" = am ] && env | grep -q ^TONY_CHILD_OF_; then
     touch '{runs}/held'
     while [ -e '{runs}/hold' ]; do sleep 0.05; done
 fi
