@@ -206,7 +206,7 @@ static void on_entry(void *data, const struct store_item *item)
 	int64_t oldest = retaining->oldest_ms < day_ago ? retaining->oldest_ms : day_ago;
 
 	if (!item->is_directory || *item->name != '.' || item->modified_ms > oldest ||
-	    fs_others_may_write(item->permission) ||
+	    item->others_may_write ||
 	    (item->owner && !str_equal(item->owner, retaining->store->me))) {
 		rests->left++;
 		retaining->retained->strays += *item->name == '.';

@@ -9,28 +9,48 @@
 #include "history/store_internal.h"
 #include "store/location.h"
 
+static char *name_folder(const struct history_store *store, const char *path)
+{
+	const char *location = store_location(store->files);
+
+	return *path ? fs_join(location, path) : mem_strdup(location);
+}
+
 /* Can nobody but the owners of the entry and of the location replace what is in this directory?
- * Where the sticky bit is set, its owner can, and those of what is in it. */
+ * Where the sticky bit is set, its owner can, and those of what is in it. Others can in each of
+ * `open`. */
 static int check_folder(struct history_store *store, const char *path, const char *owner,
-			const char *keeper, struct err *err)
+			const char *keeper, struct str_list *open, struct err *err)
 {
 	struct store_item item cleanup_store_item = {0};
 
 	if (store_look(store->files, path, &item, err) < 0)
 		return -1;
+	char *shown cleanup_free = name_folder(store, path);
 	/* On a machine every user trusts root. */
 	bool is_roots = store_traits(store->files)->is_at_once && str_equal(item.owner, "root");
 	if (str_equal(item.owner, STORE_NOBODY) ||
 	    (!is_roots && !str_equal(item.owner, owner) && !str_equal(item.owner, keeper)))
 		return err_set(err, ERR_DENIED,
-			       "%s/%s: is %s's, who can replace what %s has put there",
-			       store_location(store->files), path, item.owner, owner);
-	if (fs_others_may_write(item.permission) && !(item.permission & S_ISVTX))
-		return err_set(
-			err, ERR_DENIED,
-			"%s/%s: others than %s can replace what is there; set its sticky bit",
-			store_location(store->files), path, owner);
+			       "%s: is %s's, who can replace what %s has put there", shown,
+			       item.owner, owner);
+	if (item.others_may_write && !(item.permission & S_ISVTX))
+		str_list_take(open, mem_steal(&shown));
 	return 0;
+}
+
+/* "chmod +t A A/B": how others may go on to publish there. */
+static char *word_chmod(const struct history_store *store, const char *mode,
+			const struct str_list *paths)
+{
+	bool is_here = store_traits(store->files)->is_at_once;
+	char *command = mem_printf("%schmod %s", is_here ? "" : "hdfs dfs -", mode);
+
+	for (size_t i = 0; i < paths->count; i++) {
+		char *quoted cleanup_free = str_shell_quote(paths->items[i]);
+		mem_replace(&command, mem_printf("%s %s", command, quoted));
+	}
+	return command;
 }
 
 /* All folders from the location to the one that holds the entry. */
@@ -38,16 +58,32 @@ static int check_folders(struct history_store *store, const char *path, const ch
 			 struct err *err)
 {
 	struct store_item top cleanup_store_item = {0};
+	struct str_list open cleanup_str_list = {0};
 
 	if (store_look(store->files, "", &top, err) < 0 ||
-	    check_folder(store, "", owner, top.owner, err) < 0)
+	    check_folder(store, "", owner, top.owner, &open, err) < 0)
 		return -1;
 	for (const char *end = strchr(path, '/'); end; end = strchr(end + 1, '/')) {
 		char *folder cleanup_free = mem_strndup(path, (size_t)(end - path));
-		if (check_folder(store, folder, owner, top.owner, err) < 0)
+		if (check_folder(store, folder, owner, top.owner, &open, err) < 0)
 			return -1;
 	}
-	return 0;
+	if (open.count == 0)
+		return 0;
+	char *chmod cleanup_free = word_chmod(store, "+t", &open);
+	return err_set(err, ERR_DENIED, "%s: others than %s can replace what is there; type \"%s\"",
+		       open.items[0], owner, chmod);
+}
+
+static int refuse_written(const struct history_store *store, const char *path, const char *owner,
+			  struct err *err)
+{
+	struct str_list paths cleanup_str_list = {0};
+
+	str_list_take(&paths, name_folder(store, path));
+	char *chmod cleanup_free = word_chmod(store, "go-w", &paths);
+	return err_set(err, ERR_DENIED, "%s: others than %s can write to it; type \"%s\"",
+		       paths.items[0], owner, chmod);
 }
 
 char *history_store_owner(struct history_store *store, const char *path, struct err *err)
@@ -65,9 +101,8 @@ char *history_store_owner(struct history_store *store, const char *path, struct 
 		err_set(err, ERR_DENIED, "%s/%s: has no owner", store_location(store->files), path);
 		return NULL;
 	}
-	if (fs_others_may_write(entry.permission)) {
-		err_set(err, ERR_DENIED, "%s/%s: others than %s can write to it",
-			store_location(store->files), path, entry.owner);
+	if (entry.others_may_write) {
+		refuse_written(store, path, entry.owner, err);
 		return NULL;
 	}
 	return check_folders(store, path, entry.owner, err) == 0 ? mem_steal(&entry.owner) : NULL;

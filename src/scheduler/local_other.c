@@ -43,7 +43,8 @@ static bool look_at_journal(const char *directory, struct scheduler_other *other
 	return final != NULL;
 }
 
-/* Can nobody but this user, root and the location's owner replace what is in this directory? */
+/* Can nobody but this user, root and the location's owner replace what is in this directory? By the
+ * mode alone: the AM, a static program, asks no name service for a private group. */
 static bool is_safe(int top, const char *path)
 {
 	int directory cleanup_close = fs_open_below(top, path);

@@ -126,9 +126,9 @@ static int64_t ms_of(const struct timespec *time)
 	return (int64_t)time->tv_sec * 1000 + time->tv_nsec / 1000000;
 }
 
-/* `item` gets `owner`. */
-static void describe(struct store_item *item, const char *name, const struct stat *status,
-		     char *owner)
+/* `item` gets `owner`. `path`: through the descriptor that is open. */
+static void describe(struct store_item *item, const char *name, const char *path,
+		     const struct stat *status, char *owner)
 {
 	*item = (struct store_item){
 		.name = mem_strdup(name),
@@ -138,6 +138,8 @@ static void describe(struct store_item *item, const char *name, const struct sta
 		.modified_ms = fs_modified_ms(status),
 		.accessed_ms = ms_of(&status->st_atim),
 		.permission = status->st_mode & 07777,
+		.others_may_write =
+			!S_ISLNK(status->st_mode) && user_write_remedy(path, status) != NULL,
 		.owner = owner,
 	};
 }
@@ -152,7 +154,8 @@ static int look(struct store *store, const struct store_request *request, struct
 		return -1;
 	if (fstat(fd, &status) < 0)
 		return fail(store, request->path, err);
-	describe(item, "", &status, owner_of(status.st_uid));
+	char *path cleanup_free = mem_printf("/proc/self/fd/%d", fd);
+	describe(item, "", path, &status, owner_of(status.st_uid));
 	return 0;
 }
 
@@ -170,7 +173,9 @@ static void visit_entries(const struct store_request *request, DIR *directory,
 		    fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		bool is_same = status.st_uid == above->st_uid;
-		describe(&item, entry->d_name, &status,
+		char *path cleanup_free =
+			mem_printf("/proc/self/fd/%d/%s", dirfd(directory), entry->d_name);
+		describe(&item, entry->d_name, path, &status,
 			 is_same ? mem_strdup(owner) : owner_of(status.st_uid));
 		request->visit(request->data, &item);
 	}

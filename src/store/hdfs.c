@@ -24,6 +24,7 @@ static struct store_item item_of(const struct webhdfs_file *file)
 				   .modified_ms = file->modified_ms,
 				   .accessed_ms = file->accessed_ms,
 				   .permission = file->permission,
+				   .others_may_write = fs_others_may_write(file->permission),
 				   .owner = file->owner};
 }
 

@@ -70,6 +70,7 @@ struct store_item {
 	int64_t length;
 	int64_t modified_ms, accessed_ms; /* the latter as far as the store notes it; 0: never */
 	unsigned permission;		  /* 0755; the sticky bit included */
+	bool others_may_write;		  /* than the owner and his private group (user.h) */
 	char *owner;
 };
 void store_item_finish(struct store_item *item);

@@ -128,7 +128,7 @@ def test_an_entry_that_others_can_replace_has_no_logs(tony, shared, portal):
     assert "is mallory's, who can replace what" in refused(portal, logs)
     tony.cluster.hdfs("PUT", day, op="SETOWNER", owner=tony.cluster.user)
     tony.cluster.hdfs("PUT", day, op="SETPERMISSION", permission="777")
-    assert "set its sticky bit" in refused(portal, logs)
+    assert "chmod +t" in refused(portal, logs)
     tony.cluster.hdfs("PUT", day, op="SETPERMISSION", permission="755")
     tony.cluster.hdfs("PUT", entry, op="SETPERMISSION", permission="775")
     assert "can write to it" in refused(portal, logs)

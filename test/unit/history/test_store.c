@@ -277,10 +277,10 @@ static void an_entry_is_its_owners_where_nobody_else_can_put_one(void **state)
 	add_job(state, "2026/11/21", "job");
 	set_mode(state, "store/2026/11/21/job", 0755);
 	for (size_t i = 0; i < array_length(folders); i++) {
+		char *remedy cleanup_free =
+			mem_printf("chmod +t %s", scratch_path(state, folders[i]));
 		set_mode(state, folders[i], 0777);
-		expect_no_owner(store, "set its sticky bit");
-		set_mode(state, folders[i], 0770);
-		expect_no_owner(store, "set its sticky bit");
+		expect_no_owner(store, remedy);
 		set_mode(state, folders[i], 01777);
 	}
 	char *owner cleanup_free = history_store_owner(store, "2026/11/21/job", NULL);
@@ -290,6 +290,34 @@ static void an_entry_is_its_owners_where_nobody_else_can_put_one(void **state)
 	assert_null(history_store_owner(store, "2026/11/../job", NULL));
 	assert_null(history_store_owner(store, "2026/11/21/other", &err));
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
+	history_store_close(store);
+}
+
+/* As a umask of 002 makes them. */
+static void an_entry_may_be_written_by_the_private_group_of_its_owner(void **state)
+{
+	static const char *const folders[] = {"store", "store/2026", "store/2026/11",
+					      "store/2026/11/21", "store/2026/11/21/job"};
+	struct history_store *store = open_store(state);
+	struct stat status;
+
+	add_job(state, "2026/11/21", "job");
+	for (size_t i = 0; i < array_length(folders); i++)
+		set_mode(state, folders[i], 0775);
+	assert_int_equal(stat(scratch_path(state, "store"), &status), 0);
+	char *owner cleanup_free = history_store_owner(store, "2026/11/21/job", NULL);
+	assert_int_equal(!owner, user_write_remedy(scratch_path(state, "store"), &status) != NULL);
+	if (geteuid() == 0) {
+		char *remedy cleanup_free = mem_strdup("type \"chmod +t");
+		assert_non_null(owner);
+		for (size_t i = 0; i < 2; i++) {
+			const char *folder = scratch_path(state, folders[i]);
+			assert_int_equal(chown(folder, 0, 65533), 0);
+			set_mode(state, folders[i], 0775);
+			mem_replace(&remedy, mem_printf("%s %s", remedy, folder));
+		}
+		expect_no_owner(store, remedy);
+	}
 	history_store_close(store);
 }
 
@@ -358,6 +386,7 @@ int main(void)
 		scratch_test(nothing_outside_of_the_store_is_read),
 		scratch_test(a_summary_is_of_the_job_that_it_lies_in),
 		scratch_test(an_entry_is_its_owners_where_nobody_else_can_put_one),
+		scratch_test(an_entry_may_be_written_by_the_private_group_of_its_owner),
 		scratch_test(another_job_at_the_place_of_an_entry_is_not_removed),
 		scratch_test(a_job_is_removed_and_nothing_that_it_points_to),
 		scratch_test(a_location_is_a_path_or_a_url),
