@@ -28,10 +28,12 @@ static const char *const remedies[CAUSE_KIND_COUNT] = {
 	[CAUSE_APPLICATION_TIMEOUT] = "raise --timeout (tony.application.timeout)",
 };
 
-static const char *port_remedy(const struct job_type *type)
+static const char *port_remedy(const struct job_type *type, const struct task_view *task)
 {
 	if (type->strict_port)
 		return "set tony.{type}.strict-port=false";
+	if (task->port_open)
+		return "let one process alone bind TONY_PORT, once: nobody else has it";
 	if (type->hold_port)
 		return "if the program sets neither SO_REUSEADDR nor SO_REUSEPORT, set "
 		       "tony.{type}.hold-port=false";
@@ -78,7 +80,8 @@ static const char *find_remedy(const struct job_view *view)
 	if (by_word)
 		return by_word;
 	if (view->cause.kind == CAUSE_PORT_TAKEN && view->cause_task >= 0)
-		return port_remedy(&view->job->types[view->tasks[view->cause_task].type]);
+		return port_remedy(&view->job->types[view->tasks[view->cause_task].type],
+				   &view->tasks[view->cause_task]);
 	if (!remedies[view->cause.kind] && policy_errno_of_room(view->cause.headline) == ENOSPC)
 		return remedies[CAUSE_NO_SPACE];
 	return remedies[view->cause.kind];

@@ -466,7 +466,6 @@ static int start_program(struct supervisor *supervisor, struct err *err)
 		.gpu = supervisor->gpu,
 		.port = supervisor->port.number,
 		.ui_port = supervisor->ui_port.number,
-		.port_guard = supervisor->port_guard,
 		.failed = on_program_failed,
 		.ended = on_program_ended,
 		.data = supervisor,
@@ -485,6 +484,7 @@ static int start_program(struct supervisor *supervisor, struct err *err)
 	if (!environments)
 		return -1;
 	supervisor_open_ports(supervisor);
+	options.port_guard = supervisor->port_guard;
 	options.environments = environments;
 	options.commands = &commands;
 	options.stdin_file = stdin_file;

@@ -34,6 +34,8 @@ int supervisor_take_ports(struct supervisor *supervisor, struct err *err)
 
 void supervisor_open_ports(struct supervisor *supervisor)
 {
+	if (supervisor->goal.port_open && !supervisor->type->strict_port)
+		supervisor->port_guard = PORT_OPEN;
 	if (supervisor->port_guard == PORT_OPEN)
 		port_release(&supervisor->port);
 	if (!supervisor->type->hold_port || supervisor->ui_was_lost)

@@ -413,7 +413,7 @@ struct order machine_order(const struct machine *m, size_t task)
 	case TASK_REGISTERED:
 		return (struct order){.kind = ORDER_WAIT, .epoch = m->epoch};
 	case TASK_RUNNING:
-		return (struct order){.kind = ORDER_RUN, .epoch = t->epoch, .restart = t->restart};
+		return (struct order){ORDER_RUN, t->epoch, t->restart, t->port_open};
 	case TASK_STOPPING:
 		return (struct order){.kind = ORDER_STOP, .epoch = m->epoch};
 	default:

@@ -146,6 +146,8 @@ struct task {
 	int64_t ask_not_before;	  /* while rejoin: the end of its own back-off */
 	bool moved;		  /* it was tried on another machine, as its disk was full */
 	int ports_lost;		  /* to other users, or so it is presumed */
+	bool port_missed;	  /* once it could not bind a port that was held, or was to be */
+	bool port_open;		  /* nobody holds the port of the process that was started last */
 	bool unsure;		  /* LAUNCHING since an earlier AM, which may not have got to it */
 	bool unmet;		  /* REGISTERED with an AM before, and not yet with this one */
 	int64_t blames_since;	  /* while blames_peer */
@@ -231,6 +233,7 @@ struct order {
 	enum order_kind kind;
 	int epoch;
 	int restart;
+	bool port_open; /* of ORDER_RUN: the executor does not hold the port (executor/port.h) */
 };
 
 struct machine;

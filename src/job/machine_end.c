@@ -8,9 +8,9 @@
 #define FINISH_MARGIN_MS 30000
 
 enum {
-	/* Presumed thefts that cost nothing: an executor has that many ways to keep the next port.
-	 */
-	PORTS_OF_TASK = 2,
+	/* Tasks of a type whose presumed thefts cost nothing. After the first one no port of the
+	 * type is held; the next one may have run before. */
+	PORTS_OF_TYPE = 2,
 	/* Thefts of any kind. A thief who takes more, each after a longer back-off, fails the job.
 	 */
 	PORTS_OF_JOB = 20,
@@ -52,17 +52,22 @@ static int count_lost_ports(const struct machine *m)
 	return lost;
 }
 
-/* Whether another user was faster at the task's port, as the kernel said. Of a port that the
- * program could not bind that is presumed, as long as its executor has another way to keep the next
- * one (executor/port.h). */
-static bool is_other_users_fault(const struct machine *m, size_t task)
+/* It could not bind a port that was held, and could have been anybody's. */
+static bool missed_its_port(const struct machine *m, size_t task)
 {
 	const struct task *t = &m->tasks[task];
 	const struct job_type *type = &m->job->types[t->type];
-	if (t->cause.kind == CAUSE_PORT_STOLEN)
-		return true;
 	return t->cause.kind == CAUSE_PORT_TAKEN && type->hold_port && !type->strict_port &&
-	       t->ports_lost < PORTS_OF_TASK && count_lost_ports(m) < PORTS_OF_JOB;
+	       !t->port_open;
+}
+
+/* Whether another user was faster at the task's port, as the kernel said, or as is presumed. */
+static bool is_other_users_fault(const struct machine *m, size_t task)
+{
+	const struct task *t = &m->tasks[task];
+	return t->cause.kind == CAUSE_PORT_STOLEN ||
+	       (missed_its_port(m, task) && m->types[t->type].missed < PORTS_OF_TYPE &&
+		count_lost_ports(m) < PORTS_OF_JOB);
 }
 
 /* Nobody's cluster spec names this container yet, or nobody has one: a new container will do. */
@@ -223,10 +228,20 @@ static void follow_policy(struct machine *m, size_t task, const struct policy *p
 	machine_check_end(m);
 }
 
+static void note_missed_port(struct machine *m, size_t task)
+{
+	struct task *t = &m->tasks[task];
+	m->types[t->type].missed += !t->port_missed;
+	t->port_missed = true;
+}
+
 void machine_task_failed(struct machine *m, size_t task)
 {
 	const struct policy policy = judge(m, task);
+	bool has_missed = missed_its_port(m, task);
 	follow_policy(m, task, &policy);
+	if (has_missed)
+		note_missed_port(m, task);
 	if (policy.elsewhere_once) /* which the next judgement takes into account */
 		m->tasks[task].moved = true;
 	if (lost_its_port(&m->tasks[task]) && m->tasks[task].ports_lost < PORTS_OF_JOB)

@@ -115,6 +115,7 @@ void machine_run(struct machine *m, size_t task, int restart)
 	if (m->types[t->type].in[TASK_RUNNING] == 0)
 		m->types[t->type].begun_at = m->now;
 	t->restart = restart;
+	t->port_open = m->types[t->type].missed > 0;
 	machine_set_task(m, task, TASK_RUNNING);
 	machine_act(m, ACTION_ORDER, task);
 }

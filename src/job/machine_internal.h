@@ -27,6 +27,7 @@ struct type_tally {
 	size_t rejoining;  /* to be asked for again */
 	size_t restarting; /* REGISTERED, waiting for their in-place restart */
 	size_t unmet;	   /* REGISTERED with an AM before, and not yet with this one */
+	size_t missed;	   /* tasks with port_missed: no port of those that follow is held */
 	bool active;	   /* its dependencies are met: asked for */
 	bool exempt;	   /* an ignored group timeout made it untracked */
 	bool is_stage;	   /* another type waits for its successful end */

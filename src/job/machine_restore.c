@@ -131,6 +131,9 @@ static void restore_task(struct machine *m, size_t task, const struct task_view 
 	t->misses = count(row->misses);
 	t->moved = row->moved;
 	t->ports_lost = count(row->ports_lost);
+	t->port_open = row->port_open;
+	t->port_missed = row->port_missed;
+	m->types[t->type].missed += t->port_missed;
 	m->types[t->type].started += t->epoch == m->epoch;
 	if (!row->is_well)
 		cause_copy(&t->cause, &row->cause);

@@ -132,6 +132,10 @@ json_t *record_task(const struct job *job, const struct task *task, enum task_st
 	if (task->moved)
 		json_set_bool(record, "moved", true);
 	set_positive(record, "ports_lost", task->ports_lost);
+	if (task->port_missed)
+		json_set_bool(record, "port_missed", true);
+	if (task->port_open)
+		json_set_bool(record, "port_open", true);
 	if (task->rejoin) {
 		json_set_bool(record, "rejoin", true);
 		if (task->ask_not_before > 0)

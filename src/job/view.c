@@ -258,6 +258,7 @@ static int read_task_members(struct task_view *task, const struct view_record *r
 	task->door = 0;
 	task->misses = task->ports_lost = 0;
 	task->up = task->blames_peer = task->moved = false;
+	task->port_missed = task->port_open = false;
 	task->rejoin = task->restarting = false;
 	task->is_well = !cause;
 	if (read_number(record, "attempt", &task->attempt, err) < 0 ||
@@ -272,6 +273,8 @@ static int read_task_members(struct task_view *task, const struct view_record *r
 	    view_record_read_bool(record, "up", &task->up, err) < 0 ||
 	    view_record_read_bool(record, "blames_peer", &task->blames_peer, err) < 0 ||
 	    view_record_read_bool(record, "moved", &task->moved, err) < 0 ||
+	    view_record_read_bool(record, "port_missed", &task->port_missed, err) < 0 ||
+	    view_record_read_bool(record, "port_open", &task->port_open, err) < 0 ||
 	    view_record_read_bool(record, "rejoin", &task->rejoin, err) < 0 ||
 	    view_record_read_bool(record, "restarting", &task->restarting, err) < 0 ||
 	    view_record_read_int(record, "pause", 0, INT32_MAX, &pause, err) < 0 ||

@@ -42,6 +42,7 @@ struct task_view {
 	struct cause cause;	      /* of the last failure, even if it recovered since */
 	bool is_well;		      /* it did */
 	bool blames_peer, moved, rejoin, restarting; /* as in struct task */
+	bool port_missed, port_open;		     /* likewise */
 	int misses, ports_lost;			     /* as in struct task */
 	int64_t pause_ms;			     /* its own back-off, from state_since_ms on */
 	struct program_use use;	  /* of the last process that has ended and of which it is known */

@@ -23,6 +23,7 @@ static const struct job_field fields[] = {
 	MESSAGE_FIELD(orders, "order", order.kind, FIELD_CHOICE, 0, .choices = order_names),
 	MESSAGE_FIELD(orders, "epoch", order.epoch, FIELD_OPTIONAL_INT, INT_MAX),
 	MESSAGE_FIELD(orders, "restart", order.restart, FIELD_OPTIONAL_INT, INT_MAX),
+	MESSAGE_FIELD(orders, "port_open", order.port_open, FIELD_OPTIONAL_BOOL, 0),
 	MESSAGE_FIELD(orders, "preempted", preempted, FIELD_OPTIONAL_BOOL, 0),
 	MESSAGE_FIELD(orders, "numbers", numbers, FIELD_KNOWN_INT64, INT64_MAX),
 };
@@ -81,6 +82,8 @@ void orders_encode(const struct orders *orders, bool has_cluster, struct str *fr
 		append_logs(orders, rear);
 	if (orders->session_count > 0)
 		append_sessions(orders, rear);
+	if (orders->order.port_open)
+		str_append(rear, ",\"port_open\":true");
 	if (orders->preempted)
 		str_append(rear, ",\"preempted\":true");
 	if (orders->numbers >= 0)

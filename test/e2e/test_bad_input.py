@@ -208,23 +208,25 @@ def test_cluster_that_can_never_fit(tony):
 
 
 def test_a_stubborn_program_gets_a_port_that_is_not_held(tony):
-    """It sets neither SO_REUSEADDR nor SO_REUSEPORT, so the held port refuses it."""
+    """It sets neither SO_REUSEADDR nor SO_REUSEPORT, so the held port refuses it: after the first of its tasks they get all open ones."""
     go = tony.directory / "go"
-    job = tony.submit({"tony.worker.instances": 1, "tony.worker.command": f"{PYTHON} serve.py plain {go}",
+    job = tony.submit({"tony.worker.instances": 6, "tony.worker.memory": "64m", "tony.worker.command": f"{PYTHON} serve.py plain {go}",
                        "tony.am.retry-delay": "1ms"})
-    job.wait_log("worker:0", "bound")
+    for index in range(6):
+        job.wait_log(f"worker:{index}", "bound")
     go.touch()
     assert job.wait() == 0
-    assert job.status()["epoch"] > 1 and job.status()["infrastructure_retries"] == 0, "another port costs no retry"
+    assert 1 < job.status()["epoch"] <= 3 and job.status()["infrastructure_retries"] == 0, "another port costs no retry"
 
 
 def test_port_that_a_program_never_gets(tony):
     """We say what to do."""
     command = "echo 'OSError: [Errno 98] Address already in use' >&2; exit 1"
-    answer, job = tony.job({"tony.worker.instances": 1, "tony.worker.command": command, "tony.am.retry-delay": "1ms"})
+    answer, job = tony.job({"tony.worker.instances": 4, "tony.worker.memory": "64m", "tony.worker.command": command, "tony.am.retry-delay": "1ms"})
     assert answer.returncode == 1
     assert job.status()["cause"]["kind"] == "port-taken"
-    assert "if the program sets neither SO_REUSEADDR nor SO_REUSEPORT, set tony.worker.hold-port=false" in answer.stdout + answer.stderr
+    assert job.status()["epoch"] <= 3, "it is presumed to be another user's fault twice at most"
+    assert "let one process alone bind TONY_PORT" in answer.stdout + answer.stderr and "hold-port" not in answer.stdout + answer.stderr
 
 
 def test_stubborn_program_gets_its_port_when_asked_for(tony):

@@ -100,6 +100,8 @@ static void compare_task(struct sim *sim, const struct side *before, const struc
 	differ_in(misses);
 	differ_in(moved);
 	differ_in(ports_lost);
+	differ_in(port_missed);
+	differ_in(port_open);
 	differ(sim, "ask_not_before", time_left(sim, before, a->ask_not_before),
 	       time_left(sim, after, b->ask_not_before));
 	differ_in(rejoin);

@@ -136,6 +136,20 @@ static void a_remedy_names_the_type_wherever_it_has_to(void **state)
 	assert_text_has(conclude(scene), "let the program read TONY_PORT from its environment");
 }
 
+static void that_a_port_is_to_be_open_is_advised_where_it_was_held(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->view->state = JOB_FAILED;
+	scene->view->cause_task = 1;
+	scene->view->cause.kind = CAUSE_PORT_TAKEN;
+	scene->job->types[scene->view->tasks[1].type].hold_port = true;
+	assert_text_has(conclude(scene), "set tony.worker.hold-port=false");
+	scene->view->tasks[1].port_open = true;
+	assert_null(strstr(conclude(scene), "hold-port"));
+	assert_text_has(conclude(scene), "let one process alone bind TONY_PORT");
+}
+
 static void room_is_made_before_a_job_goes_on_from_its_checkpoints(void **state)
 {
 	struct scene *scene = *state;
@@ -307,6 +321,7 @@ int main(void)
 		TEST(it_is_told_where_programs_ran),
 		TEST(failure_names_cause_remedy_and_log),
 		TEST(a_remedy_names_the_type_wherever_it_has_to),
+		TEST(that_a_port_is_to_be_open_is_advised_where_it_was_held),
 		TEST(room_is_made_before_a_job_goes_on_from_its_checkpoints),
 		TEST(output_that_was_shown_is_not_told_again),
 		TEST(the_worst_that_is_to_be_advised_is_told),

@@ -130,7 +130,7 @@ void am_order(struct am *am, enum order_kind kind, int epoch, int restart)
 {
 	struct http_request *held = am->held;
 
-	am->order = (struct order){.kind = kind, .epoch = epoch, .restart = restart};
+	am->order = (struct order){kind, epoch, restart, am->opens_port};
 	am->held = NULL;
 	if (held)
 		answer_order(am, held);

@@ -25,6 +25,7 @@ struct am {
 
 	int am_attempt;
 	struct order order;
+	bool opens_port;   /* its orders say so */
 	bool in_container; /* of YARN, its executor is */
 	bool stale, deaf;  /* answers 409; answers nothing */
 	int refusals;	   /* so many messages more are answered 503 */

@@ -501,6 +501,14 @@ static void a_port_not_to_be_held_is_free_at_the_start(void **state)
 	assert_int_equal(am.exit.cause.kind, CAUSE_PORT_TAKEN);
 	am_order(&am, ORDER_QUIT, 1, 0);
 	am_await_leave(&am);
+
+	am.opens_port = true; /* as the AM has it by then */
+	am_order(&am, ORDER_RUN, 1, 0);
+	am_start(&am);
+	await(&am, am.exits == 3);
+	assert_int_equal(am.exit.cause.kind, CAUSE_NONE);
+	am_order(&am, ORDER_QUIT, 1, 0);
+	am_await_leave(&am);
 	am_finish(&am);
 }
 

@@ -434,15 +434,42 @@ static void so_does_a_held_port_that_the_program_cannot_bind(void **state)
 	bed_type(bed, "worker")->hold_port = true;
 	bed_submit(bed);
 	bed_bring_up(bed, "worker");
-	for (int i = 0; i < 2; i++) {
-		exit_with(bed, "worker:0", &port_taken);
-		assert_true(notes(bed, "somebody may have been faster there; the job re-forms "
-				       "(with other ports; no retry is spent)"));
-		form_again(bed, 2, 1000);
-	}
 	exit_with(bed, "worker:0", &port_taken);
+	assert_true(notes(bed, "somebody may have been faster there; the job re-forms "
+			       "(with other ports; no retry is spent)"));
+	form_again(bed, 2, 1000);
+	exit_with(bed, "worker:1", &port_taken); /* nobody holds it any more */
 	assert_int_equal(bed_status(bed).infrastructure_retries_used, 0);
 	assert_int_equal(bed_status(bed).retries_used, 1);
+	bed_destroy(bed);
+}
+
+static bool has_open_port(struct bed *bed, const char *name)
+{
+	return machine_order(bed->machine, bed_task(bed, name)).port_open;
+}
+
+/* promise: S152 */
+static void no_port_of_a_type_is_held_once_a_task_could_not_bind_its_own(void **state)
+{
+	struct bed *bed = running("worker=24 ps=1", 0, 0);
+
+	bed_type(bed, "worker")->hold_port = bed_type(bed, "ps")->hold_port = true;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	bed_bring_up(bed, "ps");
+	assert_false(has_open_port(bed, "worker:7"));
+	exit_with(bed, "worker:7", &port_taken);
+	bed_register(bed, "ps:0");
+	form_again(bed, 24, 1000);
+	assert_int_equal(bed_status(bed).epoch, 2);
+	for (int i = 0; i < 24; i++) {
+		char *name cleanup_free = mem_printf("worker:%d", i);
+		assert_true(has_open_port(bed, name));
+	}
+	assert_false(has_open_port(bed, "ps:0"));
+	exit_with(bed, "ps:0", &port_taken);
+	assert_true(notes(bed, "ps:0: failed: somebody may have been faster there"));
 	bed_destroy(bed);
 }
 
@@ -670,6 +697,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_help_is_not_tried_again),
 		cmocka_unit_test(thefts_cost_no_retry_but_ever_longer_pauses),
 		cmocka_unit_test(so_does_a_held_port_that_the_program_cannot_bind),
+		cmocka_unit_test(no_port_of_a_type_is_held_once_a_task_could_not_bind_its_own),
 		cmocka_unit_test(a_job_of_which_others_took_twenty_ports_fails_and_names_them),
 		cmocka_unit_test(tasks_without_a_gang_get_another_container_for_a_stolen_port),
 		cmocka_unit_test(only_a_watched_port_can_have_been_stolen),

@@ -123,6 +123,8 @@ static const struct {
 	{"{\"am_attempt\":3,\"order\":\"stop\",\"epoch\":2,\"restart\":0", "", "}"},
 	{"{\"am_attempt\":3,\"order\":\"run\",\"epoch\":1,\"restart\":2,\"cluster\":",
 	 "{\"epoch\":1,\"types\":{\"worker\":[\"127.0.0.1:4001\"]}}", "}"},
+	{"{\"am_attempt\":3,\"order\":\"run\",\"epoch\":1,\"restart\":0", "",
+	 ",\"port_open\":true}"},
 	{"{\"am_attempt\":3,\"order\":\"quit\",\"epoch\":1,\"restart\":0", "",
 	 ",\"logs\":[{\"log\":\"stdout\",\"number\":17,\"from\":\"tail:10\",\"wait\":true},"
 	 "{\"log\":\"executor\",\"number\":18,\"from\":\"oldest\",\"wait\":false},"
