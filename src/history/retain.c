@@ -129,10 +129,11 @@ static void add_candidate(struct retaining *retaining, struct candidate *candida
 
 /* On a machine a user removes his own entries: all others are root's and the location's owner's to
  * remove. */
-static bool may_remove(const struct history_store *store, const struct candidate *candidate)
+static bool may_remove(struct history_store *store, const struct candidate *candidate)
 {
 	return !store_traits(store->files)->is_at_once || geteuid() == 0 ||
-	       str_equal(store->me, store->keeper) || str_equal(candidate->owner, store->me);
+	       str_equal(candidate->owner, store->me) ||
+	       str_equal(store->me, store_keeper(store, NULL));
 }
 
 static int retain_job(struct retaining *retaining, const struct history_job *job, int64_t time_ms,

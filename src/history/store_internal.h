@@ -9,7 +9,7 @@
 struct history_store {
 	struct store *files;
 	char *me;		       /* history_store_me() */
-	char *keeper;		       /* the location's owner; NULL: nobody has asked */
+	char *keeper;		       /* store_keeper(); NULL: nobody has asked */
 	struct str_list publishers;    /* users who publish what is others' */
 	bool has_days;		       /* tony's own */
 	struct str_list finished;      /* names of TonY's trees */
@@ -47,6 +47,9 @@ int store_record(struct history_store *store, const char *path, const char *owne
  * was read in; NULL: the store cannot tell both at once. (store_owner.c) */
 int store_check_owner(struct history_store *store, const struct history_record *record,
 		      const char *keeper, struct err *err);
+
+/* The location's owner. NULL: `err`, or it is a bucket. Borrowed. (store_owner.c) */
+const char *store_keeper(struct history_store *store, struct err *err);
 
 /* Is a directory's owner one who is believed about whose a job is? In a bucket, where it is NULL,
  * everybody is. -1: `err`. */

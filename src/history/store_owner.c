@@ -145,19 +145,24 @@ char *history_find_foreign_day(const char *location, int64_t time_ms)
 
 /* ---- whose the job is --------------------------------------------------------------------- */
 
-int store_is_believed(struct history_store *store, const char *owner, struct err *err)
+const char *store_keeper(struct history_store *store, struct err *err)
 {
 	struct store_item top cleanup_store_item = {0};
 
+	if (!store->keeper && store_look(store->files, "", &top, err) == 0)
+		store->keeper = mem_steal(&top.owner);
+	return store->keeper;
+}
+
+int store_is_believed(struct history_store *store, const char *owner, struct err *err)
+{
 	if (!history_store_has_owners(store))
 		return 1;
-	if (!store->keeper) {
-		if (store_look(store->files, "", &top, err) < 0)
-			return -1;
-		store->keeper = mem_steal(&top.owner);
-	}
+	const char *keeper = store_keeper(store, err);
+	if (!keeper)
+		return -1;
 	return !str_equal(owner, STORE_NOBODY) &&
-	       (str_equal(owner, store->keeper) || str_list_has(&store->publishers, owner));
+	       (str_equal(owner, keeper) || str_list_has(&store->publishers, owner));
 }
 
 void history_record_finish(struct history_record *record)
