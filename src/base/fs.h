@@ -61,8 +61,10 @@ const char *fs_kind_name(mode_t mode);
  * commands would run as him. It is the caller's or root's, and so are its directory and each link
  * at its place; no other user may write to it, nor to its directory unless that is sticky. Else it
  * is refused (ERR_CONFIG), with its owner or mode. `named`: the words that name it ("--conf_file
- * tony.xml"), with which it is read all the same. (Implemented in fs_own.c.) */
+ * tony.xml"), with which it is read anyway. (Implemented in fs_own.c.) */
 char *fs_read_own(const char *path, const char *named, size_t cap, size_t *length, struct err *err);
+/* Such a file or directory, open to read; the caller closes. */
+int fs_open_own(const char *path, struct err *err);
 /* Whether fs_read_own() would accept this program or directory. False if it cannot be read. */
 bool fs_is_own(const char *path);
 

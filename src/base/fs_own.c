@@ -34,16 +34,18 @@ static int refuse_owner(const char *path, const char *what, uid_t owner, struct 
 		       what, name);
 }
 
-/* The caller can change the mode of what is his alone. A sticky directory is enough. */
+/* The caller can change the mode of what is his alone. A sticky directory is enough. In quotes: a
+ * command ends where a copy of it does. */
 static char *mode_remedy(const char *at, const char *chmod, const struct stat *status)
 {
-	char *quoted cleanup_free = str_shell_quote(at);
+	char *path cleanup_free = fs_absolute(at, NULL);
+	char *quoted cleanup_free = str_shell_quote(path ? path : at);
 
 	if (status->st_uid != geteuid() && geteuid() != 0)
 		return mem_strdup(ELSEWHERE);
-	return S_ISDIR(status->st_mode)
-		       ? mem_printf("chmod %s %s, or chmod +t %s", chmod, quoted, quoted)
-		       : mem_printf("chmod %s %s", chmod, quoted);
+	return S_ISDIR(status->st_mode) ? mem_printf("type \"chmod %s %s\" or \"chmod +t %s\"",
+						     chmod, quoted, quoted)
+					: mem_printf("type \"chmod %s %s\"", chmod, quoted);
 }
 
 /* `at`: the path itself, or its directory as `what` says. */
@@ -60,7 +62,8 @@ static int check(const char *path, const char *what, const char *at, int fd,
 		return 0;
 	char *remedy cleanup_free = mode_remedy(at, chmod, status);
 	return err_set(err, ERR_CONFIG,
-		       "%s: %shas mode %04o, with which commands of others would run as you; %s",
+		       "%s: %shas mode %04o, so other users could write commands that run as you; "
+		       "%s",
 		       path, what, (unsigned)status->st_mode & 07777, remedy);
 }
 
@@ -118,6 +121,11 @@ static int open_own(const char *path, int links, struct err *err)
 	return -1;
 }
 
+int fs_open_own(const char *path, struct err *err)
+{
+	return open_own(path, 0, err);
+}
+
 char *fs_read_own(const char *path, const char *named, size_t cap, size_t *length, struct err *err)
 {
 	struct err cause cleanup_err = {0};
@@ -132,7 +140,7 @@ char *fs_read_own(const char *path, const char *named, size_t cap, size_t *lengt
 	if (fd < 0) {
 		bool is_refused = cause.kind == ERR_CONFIG;
 		err_set(err, cause.kind, "%s%s%s", err_message(&cause),
-			is_refused ? ", or take it all the same by " : "", is_refused ? named : "");
+			is_refused ? ". To read it anyway: " : "", is_refused ? named : "");
 		return NULL;
 	}
 	return fs_read_descriptor(fd, path, cap, length, err);

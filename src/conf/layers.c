@@ -115,7 +115,7 @@ static int load_found(struct conf *conf, struct err *err)
 	if (!path)
 		return 0;
 	char *named cleanup_free =
-		mem_printf("--conf_file %s, or none by --conf_file " NO_FILE, path);
+		mem_printf("--conf_file %s. To read no job file: --conf_file " NO_FILE, path);
 	char *bytes cleanup_free = fs_read_own(path, named, CONF_FILE_CAP, &length, err);
 	if (!bytes)
 		return -1;

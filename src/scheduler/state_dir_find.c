@@ -109,11 +109,12 @@ static int check_mode(const struct way *way, const char *path, const struct stat
 	if (!remedy || (mode & S_ISVTX))
 		return 0;
 	char *quoted cleanup_free = str_shell_quote(path);
-	return err_set(err, ERR_CONFIG,
-		       "%s: has mode %04o, with which others can put another directory in the "
-		       "place of the state directory %s; chmod %s %s, or set TONY_STATE_DIR to a "
-		       "directory of which no parent is open to others",
-		       path, (unsigned)mode & 07777, way->state, remedy, quoted);
+	return err_set(
+		err, ERR_CONFIG,
+		"%s: has mode %04o, with which others can put another directory in the "
+		"place of the state directory %s; set TONY_STATE_DIR to a directory of which "
+		"no parent is open to others, or type: chmod %s %s",
+		path, (unsigned)mode & 07777, way->state, remedy, quoted);
 }
 
 static int check_way(struct way *way, const char *name, struct err *err);

@@ -128,14 +128,14 @@ def test_a_job_file_of_root_or_of_ones_own_is_taken(machine):
 def test_a_job_file_that_others_may_write_to_is_refused(machine):
     place = Place(machine)
     path = place.job_file(machine.owner, mode="666")
-    place.assert_refused(machine.owner, "tony.xml: has mode 0666", "chmod go-w tony.xml")
+    place.assert_refused(machine.owner, "tony.xml: has mode 0666", f'"chmod go-w {place.path}/tony.xml"')
     machine.run("chgrp", machine.stranger.uid, path)
     machine.run("chmod", "664", path)
-    place.assert_refused(machine.owner, "tony.xml: has mode 0664", "chmod go-w tony.xml")
+    place.assert_refused(machine.owner, "tony.xml: has mode 0664", f'"chmod go-w {place.path}/tony.xml"')
     machine.run("chmod", "644", path)
     place.assert_taken(machine.owner, "job-of-owner")
     machine.run(PYTHON, "-c", ACL, path, machine.stranger.uid)
-    place.assert_refused(machine.owner, "tony.xml: has mode 0775", "chmod go-w tony.xml")
+    place.assert_refused(machine.owner, "tony.xml: has mode 0775", f'"chmod go-w {place.path}/tony.xml"')
 
 
 @pytest.mark.promise("S180")
@@ -151,7 +151,7 @@ def test_a_job_file_in_a_directory_where_others_can_replace_it_is_refused(machin
     place = Place(machine, "777")
     machine.run("chown", machine.owner.uid, place.path)
     place.job_file(machine.owner)
-    place.assert_refused(machine.owner, "tony.xml: its directory has mode 0777", "w ., or chmod +t .,")
+    place.assert_refused(machine.owner, "tony.xml: its directory has mode 0777", f'w {place.path}" or "chmod +t {place.path}"')
     machine.run("chmod", "1777", place.path)
     place.assert_taken(machine.owner, "job-of-owner")
     machine.run("chown", machine.stranger.uid, place.path)
@@ -164,7 +164,7 @@ def test_a_teams_directory_need_only_be_sticky(machine):
     machine.run("chown", f"{machine.owner.uid}:{machine.stranger.uid}", place.path)
     machine.run("chmod", "2775", place.path)
     place.job_file(machine.owner)
-    place.assert_refused(machine.owner, "tony.xml: its directory has mode 2775", "chmod go-w ., or chmod +t .,")
+    place.assert_refused(machine.owner, "tony.xml: its directory has mode 2775", f'"chmod go-w {place.path}" or "chmod +t {place.path}"')
     machine.owner.run("chmod", "+t", place.path)
     place.assert_taken(machine.owner, "job-of-owner")
 
@@ -175,14 +175,14 @@ def test_a_remedy_that_only_root_has_is_not_named(machine):
     place.job_file(machine.owner)
     answer = place.tony(machine.owner, "config", "show")
     assert answer.returncode == 3 and "its directory has mode 0777" in answer.stderr and "chmod" not in answer.stderr, answer.stderr
-    assert "take it all the same by --conf_file tony.xml" in answer.stderr, answer.stderr
+    assert "To read it anyway: --conf_file tony.xml" in answer.stderr, answer.stderr
 
 
 @pytest.mark.promise("S184")
 def test_a_job_file_of_another_user_need_not_be_read(machine):
     place = Place(machine)
     place.job_file(machine.stranger)
-    place.assert_refused(machine.owner, "or none by --conf_file /dev/null")
+    place.assert_refused(machine.owner, "To read no job file: --conf_file /dev/null")
     answer = place.tony(machine.owner, "config", "show", "--conf_file", "/dev/null")
     assert answer.returncode == 0 and "job-of-stranger" not in answer.stdout, answer.stderr
     place.tony(machine.owner, "submit", "--conf_file", "/dev/null", "--", "touch", machine.owner.home / "ran")

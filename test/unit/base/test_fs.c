@@ -360,7 +360,8 @@ static void remedies_can_be_typed_as_they_stand(void **state)
 {
 	char *path cleanup_free = mem_strdup(scratch_path(state, "my key"));
 	char *all cleanup_free = mem_printf(": chmod o= '%s'", path);
-	char *found cleanup_free = mem_printf("; chmod o-w '%s', or ", path);
+	char *found cleanup_free =
+		mem_printf("; type \"chmod o-w '%s'\". To read it anyway: --key", path);
 	struct err err = {0};
 
 	scratch_write(state, "my key", "x", 0602);
