@@ -213,33 +213,35 @@ bool pipeline_jobs_before(const struct pipeline_run *run, size_t node, struct st
 
 /* ---- earlier jobs ------------------------------------------------------------------------- */
 
-static const char *find_no_files(const char *place)
+#define NO_RESULTS "has no results, or they are gone"
+
+static char *find_no_files(const char *place)
 {
 	struct err err cleanup_err = {0};
 	int fd cleanup_close = results_open(place, NULL, &err);
 
 	if (fd < 0 && err.kind == ERR_DENIED)
-		return "has results in a directory that is not this user's any more";
-	return results_are_in(place, NULL) ? NULL : "has no results, or they are gone";
+		return mem_printf("has results that are not taken: %s", err_message(&err));
+	return results_are_in(place, NULL) ? NULL : mem_strdup(NO_RESULTS);
 }
 
-/* NULL: they are there; else why they are not. */
-static const char *find_no_results(struct node_run *node)
+/* NULL: they are there; else why they are not. The caller frees. */
+static char *find_no_results(struct node_run *node)
 {
 	struct err err cleanup_err = {0};
 
 	if (job_is_sweep(node->job.job) && !pipeline_find_best(node))
-		return "has no best trial, or it is gone";
+		return mem_strdup("has no best trial, or it is gone");
 	const struct job *job = pipeline_results(node);
 	const char *place = job->output_dir;
 	if (!place)
-		return "is of another version of tony";
+		return mem_strdup("is of another version of tony");
 	if (!fetch_is_needed(place))
 		return find_no_files(place);
 	if (fetch_keep(job, place, &err) == 0)
 		return NULL;
-	return err.kind == ERR_NOT_FOUND ? "has no results, or they are gone"
-					 : "has results that cannot be reached";
+	return mem_strdup(err.kind == ERR_NOT_FOUND ? NO_RESULTS
+						    : "has results that cannot be reached");
 }
 
 /* True: the job stands for the node. The note says why it has no results. */
@@ -249,7 +251,7 @@ static bool take_earlier(struct node_run *node, const char *id, bool needs_resul
 	bool is_read = opened_find(&node->job, id, &err) == 0;
 
 	node->is_sweep |= is_read && job_is_sweep(node->job.job);
-	const char *why = is_read ? find_no_results(node) : "cannot be read";
+	char *why cleanup_free = is_read ? find_no_results(node) : mem_strdup("cannot be read");
 	mem_replace(&node->note, why ? mem_printf("the earlier %s %s", id, why) : NULL);
 	if (!why || (is_read && !needs_results)) {
 		node->state = NODE_CACHED;

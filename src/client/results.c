@@ -57,6 +57,22 @@ static bool is_users(uid_t owner, const char *user)
 	return user_is_trusted(owner) || (user && user_find(user, &uid) == 0 && uid == owner);
 }
 
+/* Results that their user has moved elsewhere, as a link in their place says. */
+static int open_linked(const char *directory, const char *owner, struct err *err)
+{
+	int fd cleanup_close = fs_open_own(directory, NULL);
+	struct stat info;
+
+	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISDIR(info.st_mode))
+		return mem_steal_fd(&fd);
+	return err_set(
+		err, ERR_DENIED,
+		"%s is a symbolic link of %s, and does not lead to a directory that only you "
+		"and root can replace: no results are read there; remove the link, and move "
+		"the results back",
+		directory, owner);
+}
+
 int results_open(const char *directory, const char *user, struct err *err)
 {
 	int held cleanup_close = open(directory, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -65,6 +81,8 @@ int results_open(const char *directory, const char *user, struct err *err)
 	if (held < 0 || fstat(held, &info) < 0)
 		return err_set_errno(err, "%s", directory);
 	char *owner cleanup_free = user_name_of(info.st_uid);
+	if (S_ISLNK(info.st_mode))
+		return open_linked(directory, owner, err);
 	if (!is_users(info.st_uid, user))
 		return err_set(err, ERR_DENIED,
 			       "%s belongs to %s, who is not the job's user: no results are read "
@@ -129,8 +147,8 @@ static int open_own(int at, const char *name, const char *path, struct err *err)
 
 	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
 		return err_set(err, ERR_IO,
-			       "%s is no directory, and the results have one of that name; remove "
-			       "it, or name another place",
+			       "%s is a file or a link, but the results need a directory there; "
+			       "remove it, or name another place",
 			       path);
 	if (fd < 0 || fstat(fd, &info) < 0)
 		return err_set_errno(err, "%s", path);

@@ -11,8 +11,9 @@ char *results_place(const struct opened *opened);
 /* Whether such a place is a URL. */
 bool results_are_stored(const char *place);
 
-/* Such a directory of this machine, open. ERR_DENIED: it is another user's by now, or no directory,
- * as where others could put something in its place. `user`: the one whose job is taken as it is
+/* Such a directory of this machine, open; through a link that its user has put there, where nobody
+ * else could (fs_open_own()). ERR_DENIED: it is another user's by now, or no directory, as where
+ * others could put something in its place. `user`: the one whose job is taken as it is
  * (results_user()), or NULL. -1: ERR_NOT_FOUND where nothing is there. */
 int results_open(const char *directory, const char *user, struct err *err);
 

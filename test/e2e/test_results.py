@@ -119,7 +119,7 @@ def test_nothing_is_written_through_a_symbolic_link(tony):
     there.mkdir(parents=True)
     (there / "worker-0").symlink_to(elsewhere)
     answer = tony.run("results", job.id, "--output", "home")
-    assert answer.returncode != 0 and "worker-0 is no directory" in answer.stderr and "are not all in" in answer.stderr
+    assert answer.returncode != 0 and "worker-0 is a file or a link, but the results need a directory" in answer.stderr and "are not all in" in answer.stderr
     assert not list(elsewhere.iterdir())
 
 

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from test_records import python
+
 FILES = 200
 FETCHES = 15  # each a chance for the link
 
@@ -76,9 +78,30 @@ def test_results_that_another_user_has_put_in_their_place_are_not_read(machine, 
     for options in ([], ["--output", machine.owner.home / "out"], ["--output", shared]):
         answer = machine.owner.tony("results", *options, job)
         assert (answer.returncode, answer.stdout) == (6, ""), answer
-        assert f"{shared / job}" in answer.stderr and f"belongs to uid-{machine.stranger.uid}" in answer.stderr, answer
+        said = "is a symbolic link of" if how == "a link" else "belongs to"
+        assert f"{shared / job}" in answer.stderr and f"{said} uid-{machine.stranger.uid}" in answer.stderr, answer
     assert not machine.owner.run("find", machine.owner.home / "out", "-type", "f").stdout
     assert f"results: {shared / job}\n" not in machine.owner.tony("status", job).stdout
+
+
+@pytest.mark.promise("S133")
+def test_results_that_their_user_has_moved_are_read_through_his_link(machine, shared):
+    """Others can replace neither the link, in a sticky directory, nor what it leads to."""
+    owner, home = machine.owner, machine.owner.home
+    job = owner.submit({"tony.worker.instances": 1, "tony.worker.memory": "64m", "tony.application.output-dir": str(shared),
+                        "tony.worker.command": 'echo 1 > "$TONY_OUTPUT_DIR/1"'})
+    assert owner.wait_end(job)["state"] == "succeeded"
+    assert owner.run("sh", "-c", 'mv "$1" "$2" && ln -s "$2" "$1"', "sh", shared / job, home / "moved").returncode == 0
+    assert owner.tony("results", job).stdout == f"{shared / job}\n"
+    answer = owner.tony("results", "--output", home / "out", job)
+    assert answer.returncode == 0 and owner.read(home / f"out/{job}/worker-0/1") == "1\n", answer
+    reads = "import sys; from pathlib import Path; from tony import _own; print(_own.list_directory(Path(sys.argv[1]), 'worker-0'))"
+    assert python(owner, reads, shared / job).stdout == "['1']\n"
+    machine.run("chmod", "0777", shared)
+    answer = owner.tony("results", job)
+    assert answer.returncode == 6 and "is a symbolic link of uid-" in answer.stderr and "move the results back" in answer.stderr, answer
+    answer = python(owner, reads, shared / job)
+    assert "Denied" in answer.stderr and "is a symbolic link of uid" in answer.stderr, answer
 
 
 @pytest.mark.promise("S172")
@@ -109,7 +132,7 @@ def test_a_pipeline_takes_no_results_that_another_user_has_left(machine, shared)
     assert machine.owner.run("rm", "-rf", shared / prepared).returncode == 0
     forge(machine, shared / prepared, "a directory", None)
     refused, _ = run("--from", "use")
-    assert refused.returncode != 0 and f"the earlier {prepared} has results in a directory that is not this user's" in refused.stderr, refused
+    assert refused.returncode != 0 and f"the earlier {prepared} has results that are not taken: {shared / prepared} belongs to" in refused.stderr, refused
     answer, second = run()
     assert answer.returncode == 0 and second["prepare"]["state"] == "succeeded", answer
     assert machine.owner.tony("logs", second["use"]["id"]).stdout == "good\n"
