@@ -398,6 +398,7 @@ int history_store_summary(struct history_store *store, const char *path,
 		return -1;
 	if (store_record(store, path, keeper, summary->user, &record, err) == 0) {
 		mem_replace(&summary->user, mem_steal(&record.user));
+		mem_replace(&summary->owner, mem_steal(&record.owner));
 		return 0;
 	}
 	history_summary_finish(summary);

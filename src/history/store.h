@@ -131,7 +131,7 @@ int history_store_record(struct history_store *store, const char *path, const ch
 int history_store_find(struct history_store *store, const char *id, const struct history_days *days,
 		       const char *user, struct history_record *record, struct err *err);
 
-/* Its `user` is that of its record. */
+/* Its `user` and `owner` are those of its record. */
 int history_store_summary(struct history_store *store, const char *path,
 			  struct history_summary *summary, struct err *err);
 

@@ -61,6 +61,7 @@ void history_summary_finish(struct history_summary *summary)
 	for (size_t i = 0; i < summary->type_count; i++)
 		job_fields_finish(type_fields, array_length(type_fields), &summary->types[i]);
 	free(summary->types);
+	free(summary->owner);
 	*summary = (struct history_summary){0};
 }
 

@@ -60,6 +60,7 @@ struct history_summary {
 	struct history_type *types;
 	size_t type_count;
 	char *view_acl; /* job_view_acl() */
+	char *owner;	/* of the store's entry that it was read from; NULL: it has none */
 };
 void history_summary_finish(struct history_summary *summary);
 #define cleanup_history_summary __attribute__((cleanup(history_summary_finish)))

@@ -43,6 +43,7 @@ void job_summary_finish(struct job_summary *job)
 	free(job->name);
 	free(job->user);
 	free(job->framework);
+	free(job->owner);
 	free(job->scheduler);
 	free(job->queue);
 	free(job->message);
@@ -59,6 +60,7 @@ void job_summary_copy(const struct job_summary *from, struct job_summary *to)
 	to->name = mem_strdup(from->name);
 	to->user = mem_strdup(from->user);
 	to->framework = mem_strdup(from->framework);
+	to->owner = mem_strdup(from->owner);
 	to->scheduler = mem_strdup(from->scheduler);
 	to->queue = mem_strdup(from->queue);
 	to->message = mem_strdup(from->message);

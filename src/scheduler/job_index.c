@@ -1,8 +1,9 @@
 /*
  * Lines of fields with tabs between:
- *   tony-index 2 PLACE
+ *   tony-index 3 PLACE
  *   @ STAMP NAME                 a section; its jobs follow
- *   ID STAMP STATE SUBMITTED ENDED TASKS NAME USER FRAMEWORK SCHEDULER QUEUE TAGS PARENT MESSAGE
+ *   ID STAMP STATE SUBMITTED ENDED TASKS NAME USER OWNER FRAMEWORK SCHEDULER QUEUE TAGS PARENT
+ *      MESSAGE
  *   end
  * In a text, tab, newline and % are %XX; tags have commas between, as in tony.application.tags. The
  * message of a live job is what it waits for.
@@ -19,11 +20,11 @@
 #include "base/secret.h"
 #include "scheduler/state_dir.h"
 
-#define HEAD	  "tony-index 2"
+#define HEAD	  "tony-index 3"
 #define END	  "end"
 #define INDEX_CAP (256u << 20)
 
-enum { FIELDS_MAX = 14, SECTION_FIELDS = 3, HEAD_FIELDS = 2 };
+enum { FIELDS_MAX = 15, SECTION_FIELDS = 3, HEAD_FIELDS = 2 };
 
 void job_index_finish(struct job_index *index)
 {
@@ -133,8 +134,8 @@ static char *take_text(const char *field)
 
 static bool read_job(char *line, struct job_index_section *section)
 {
-	enum { ID, STAMP, STATE, SUBMITTED, ENDED, TASKS, NAME, USER, FRAMEWORK, SCHEDULER, QUEUE };
-	enum { TAGS = QUEUE + 1, PARENT, MESSAGE };
+	enum { ID, STAMP, STATE, SUBMITTED, ENDED, TASKS, NAME, USER, OWNER, FRAMEWORK };
+	enum { SCHEDULER = FRAMEWORK + 1, QUEUE, TAGS, PARENT, MESSAGE };
 	char *fields[FIELDS_MAX];
 	int64_t stamp;
 	struct job_summary job = {0};
@@ -153,6 +154,7 @@ static bool read_job(char *line, struct job_index_section *section)
 	job.id = take_text(fields[ID]);
 	job.name = take_text(fields[NAME]);
 	job.user = take_text(fields[USER]);
+	job.owner = take_text(fields[OWNER]);
 	job.framework = take_text(fields[FRAMEWORK]);
 	job.scheduler = take_text(fields[SCHEDULER]);
 	job.queue = take_text(fields[QUEUE]);
@@ -242,6 +244,7 @@ static void append_job(struct str *out, const struct job_index_entry *entry)
 			  (long long)job->ended_ms, (long long)job->task_count);
 	append_text(out, job->name);
 	append_text(out, job->user);
+	append_text(out, job->owner);
 	append_text(out, job->framework);
 	append_text(out, job->scheduler);
 	append_text(out, job->queue);

@@ -46,9 +46,12 @@ char *job_stores_read(const char *id, const char *user, const char *name, size_t
 /* Is it that user's, or, with NULL, this user's own? In a bucket everybody is believed. */
 bool job_stores_is_of(const struct history_store *store, const struct history_record *record,
 		      const char *user);
-/* Why this user is not to act on what the record says, "it is bob's": another user, or anybody, may
- * have written it. NULL: it is this user's own, or one that the owner of the location or another
- * publisher has made for this user. The caller frees. */
+/* The latter; `own`: job_stores_own_names(). */
+bool job_stores_is_among(const struct history_store *store, const struct history_record *record,
+			 const struct str_list *own);
+/* Why this user is not to act on what the record says, "belongs to bob": another user, or anybody,
+ * may have written it. NULL: it is this user's own, or one that the owner of the location or
+ * another publisher has made for this user. The caller frees. */
 char *job_stores_doubt(struct history_store *store, const struct history_record *record);
 
 /* Which jobs are looked for. */
@@ -58,7 +61,7 @@ struct stored_filter {
 	const char *beginning;
 	const char *name; /* of those that have ended; NULL: any */
 	const char *user; /* NULL: any */
-	bool own_only;	  /* of a user with one of job_stores_own_names() */
+	bool own_only;	  /* of this user (job_stores_is_of()) */
 };
 /* The jobs in them that fit (NULL: all), each of a user's once, the newest first. From the second
  * time on only what has come since is read (job_index.h). A store that cannot be looked at is

@@ -424,6 +424,7 @@ int job_door_call(const struct job_door *door, const char *method, const char *p
 
 struct job_summary {
 	char *id, *name, *user, *framework;
+	char *owner;		 /* of its record in a history; NULL: it has none */
 	bool is_others;		 /* another user's */
 	bool is_claimed;	 /* `user` is what a bucket's record says, which has no owner */
 	char *scheduler, *queue; /* NULL: not known; it has none */

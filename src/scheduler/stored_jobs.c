@@ -182,7 +182,7 @@ static int copy_description(struct history_store *store, const struct history_re
 			history_store_location(store), record->path, job->id);
 	} else if (job) {
 		mem_replace(&job->user, mem_strdup(record->user));
-		if (!job_stores_is_own(job->user))
+		if (!job_stores_is_of(store, record, NULL))
 			job_stores_forget(job);
 		char *written cleanup_free = job_to_text(job);
 		result = fs_write_file(to, written, strlen(written), 0600, err);

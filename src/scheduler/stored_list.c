@@ -32,6 +32,7 @@ static void summarize(struct history_summary *from, struct job_summary *to)
 		.id = mem_steal(&from->id),
 		.name = mem_steal(&from->name),
 		.user = mem_steal(&from->user),
+		.owner = mem_steal(&from->owner),
 		.framework = mem_steal(&from->framework),
 		.scheduler = mem_steal(&from->scheduler),
 		.queue = mem_steal(&from->queue),
@@ -159,8 +160,8 @@ static void look_at_any(struct look *look, struct history_store *store)
 
 struct taking {
 	const struct stored_filter *filter;
-	struct str_list own; /* job_stores_own_names() */
-	bool is_claimed;     /* of the store that is looked at */
+	struct str_list own;		   /* job_stores_own_names() */
+	const struct history_store *store; /* the one that is looked at */
 	struct job_summary *jobs;
 	size_t count;
 	struct map *known; /* "ID USER": any user may have published any id */
@@ -181,9 +182,10 @@ static bool fits(const struct stored_filter *filter, const struct job_summary *j
 static void take(struct taking *taking, struct job_summary *job)
 {
 	char *key cleanup_free = mem_printf("%s %s", job->id, job->user ? job->user : "");
+	const struct history_record record = {.owner = job->owner, .user = job->user};
 
-	job->is_others = !job->user || !str_list_has(&taking->own, job->user);
-	job->is_claimed = taking->is_claimed;
+	job->is_others = !job->user || !job_stores_is_among(taking->store, &record, &taking->own);
+	job->is_claimed = !history_store_has_owners(taking->store);
 	if (!fits(taking->filter, job) || map_get(taking->known, key))
 		return;
 	map_set(taking->known, key, taking);
@@ -196,7 +198,7 @@ static void take_all(struct taking *taking, struct look *look)
 	struct job_index *index = &look->fresh;
 	size_t most = taking->count + job_index_count(index) + look->live.count;
 
-	taking->is_claimed = !history_store_has_owners(look->store);
+	taking->store = look->store;
 	taking->jobs = mem_realloc_array(taking->jobs, most + 1, sizeof(*taking->jobs));
 	for (size_t i = 0; i < index->count; i++)
 		for (size_t k = 0; k < index->sections[i].count; k++)

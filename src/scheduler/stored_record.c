@@ -23,10 +23,21 @@ bool job_stores_is_own(const char *user)
 }
 
 /* Another owner than this user's is a publisher, who is believed, if the job is yet this user's. */
+bool job_stores_is_among(const struct history_store *store, const struct history_record *record,
+			 const struct str_list *own)
+{
+	if (record->owner && str_equal(record->owner, history_store_me(store)))
+		return true;
+	return !str_equal(record->owner, record->user) && record->user &&
+	       str_list_has(own, record->user);
+}
+
 static bool is_own(const struct history_store *store, const struct history_record *record)
 {
-	return str_equal(record->owner, history_store_me(store)) ||
-	       (!str_equal(record->owner, record->user) && job_stores_is_own(record->user));
+	struct str_list names cleanup_str_list = {0};
+
+	job_stores_own_names(&names);
+	return job_stores_is_among(store, record, &names);
 }
 
 char *job_stores_doubt(struct history_store *store, const struct history_record *record)
@@ -46,5 +57,5 @@ bool job_stores_is_of(const struct history_store *store, const struct history_re
 {
 	if (user)
 		return str_equal(record->user, user);
-	return record->owner ? is_own(store, record) : job_stores_is_own(record->user);
+	return is_own(store, record);
 }

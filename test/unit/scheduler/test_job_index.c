@@ -12,6 +12,7 @@ static void make_job(struct job_summary *job, const char *id, const char *messag
 	*job = (struct job_summary){.id = mem_strdup(id),
 				    .name = mem_strdup("a\tname of 100%\n"),
 				    .user = mem_strdup("ada"),
+				    .owner = mem_strdup("tony"),
 				    .framework = mem_strdup("pytorch"),
 				    .queue = mem_strdup("sciences"),
 				    .task_count = 3,
@@ -77,6 +78,7 @@ static void what_was_written_is_read(void **state)
 	assert_string_equal(job->name, "a\tname of 100%\n");
 	assert_string_equal(job->message, "exited with code 1: \xc3\xa9\xc3\xa0");
 	assert_string_equal(job->queue, "sciences");
+	assert_string_equal(job->owner, "tony");
 	assert_null(job->scheduler);
 	assert_null(day->items[1].job.message);
 	assert_int_equal(job->state, JOB_FAILED);
