@@ -18,6 +18,8 @@
 
 #define COPY_MS	   (7 * (int64_t)86400000) /* for which a copy is kept */
 #define OTHERS_CAP ((int64_t)64 << 20)	   /* bytes of a file of another user's */
+#define ORIGIN	   "origin"		   /* in a copy: word_origin() */
+#define ORIGIN_CAP (64 << 10)
 
 enum { PATIENCE_MS = 3000 }; /* with a server that may have the job */
 
@@ -191,30 +193,39 @@ static int copy_description(struct history_store *store, const struct history_re
 	return result;
 }
 
-/* Another user's entry may have been all there was when it was made. */
-static bool is_copy_of(const char *directory, const struct history_record *record)
+/* Which record it is of, and what is known of that. The caller frees. */
+static char *word_origin(const struct history_store *store, const struct history_record *record,
+			 const char *doubt)
 {
-	char *description cleanup_free = fs_join(directory, "job.json");
-	struct job *job = fs_exists(description) ? job_read_file(description, NULL) : NULL;
-	bool result = job && str_equal(record->user, job->user);
+	return mem_printf("%s/%s\n%s\n%s\n%s\n", history_store_location(store), record->path,
+			  record->user, record->owner ? record->owner : "", doubt ? doubt : "");
+}
 
-	job_destroy(job);
-	return result;
+/* Another user's entry, or one of a bucket, may have been all there was when it was made. */
+static bool is_copy_of(const char *directory, const char *origin)
+{
+	char *path cleanup_free = fs_join(directory, ORIGIN);
+	char *noted cleanup_free = fs_read_file(path, ORIGIN_CAP, NULL, NULL);
+
+	return str_equal(noted, origin);
 }
 
 /* Beside its place, and renamed: whoever finds it finds all of it. */
 static int make_copy(struct history_store *store, const struct history_record *record,
-		     const char *directory, struct err *err)
+		     const char *directory, const char *origin, struct err *err)
 {
 	char *side cleanup_free = mem_printf("%s.%d", directory, getpid());
 	char *description cleanup_free = fs_join(side, "job.json");
 	char *journal cleanup_free = fs_join(side, "journal.jsonl");
+	char *noted cleanup_free = fs_join(side, ORIGIN);
 
 	if (fs_make_directories(side, 0700, err) < 0)
 		return -1;
 	int result = copy_description(store, record, description, err);
 	if (result == 0)
 		result = copy_file(store, record, HISTORY_EVENTS, journal, err);
+	if (result == 0)
+		result = fs_write_volatile(noted, origin, strlen(origin), 0600, err);
 	if (result == 0 && rename(side, directory) < 0 && !fs_is_directory(directory))
 		result = err_set_errno(err, "%s", directory);
 	fs_remove_tree(side, NULL);
@@ -266,19 +277,20 @@ static int find_record(const struct job_stores *stores, const char *id, const ch
 	return *whole ? job_stores_find(stores, *whole, user, store, record, err) : -1;
 }
 
-static int copy(struct history_store *store, const struct history_record *record,
+static int copy(struct history_store *store, const struct history_record *record, const char *doubt,
 		const char *directory, struct err *err)
 {
+	char *origin cleanup_free = word_origin(store, record, doubt);
 	struct removal unseen cleanup_removal = {0};
 
 	stored_jobs_age(clock_wall_ms() - COPY_MS, &unseen); /* nobody looks at a job for ever */
 	if (check_ended(store, record->path, err) < 0)
 		return -1;
-	if (is_copy_of(directory, record))
+	if (is_copy_of(directory, origin))
 		return 0;
 	return removal_remove_folder(&unseen, directory, NULL, err) < 0
 		       ? -1
-		       : make_copy(store, record, directory, err);
+		       : make_copy(store, record, directory, origin, err);
 }
 
 int stored_jobs_find(const char *id, const char *user, struct job_door *door, char **full_id,
@@ -295,12 +307,12 @@ int stored_jobs_find(const char *id, const char *user, struct job_door *door, ch
 	if (find_record(&stores, id, user, &store, &record, &whole, &why) < 0)
 		return fail(&stores, id, &why, err);
 	char *directory cleanup_free = stored_jobs_copy(whole, err);
-	if (!directory || copy(store, &record, directory, err) < 0)
+	char *doubt cleanup_free = job_stores_doubt(store, &record);
+	if (!directory || copy(store, &record, doubt, directory, err) < 0)
 		return -1;
-	*door = (struct job_door){.job_dir = mem_steal(&directory),
-				  .doubt = job_stores_doubt(store, &record),
-				  .ended = true};
-	if (user || door->doubt)
+	*door = (struct job_door){
+		.job_dir = mem_steal(&directory), .doubt = mem_steal(&doubt), .ended = true};
+	if (door->doubt || !job_stores_is_of(store, &record, NULL))
 		door->user = mem_strdup(record.user);
 	if (full_id)
 		*full_id = mem_steal(&whole);

@@ -313,6 +313,34 @@ def test_job_is_found_when_only_its_history_is_left(tony):
     assert tony.run("status", "tony-20200101-000000-0000").returncode != 0
 
 
+def test_a_job_is_ones_own_whatever_user_was_set_to(tony):
+    """USER had another value when it was submitted: its record names that, and the file system this user."""
+    _, job = tony.job({"tony.worker.instances": 1}, "--executes", "true", env={"USER": "alias"})
+    kept(tony, job)
+    forget(job)
+    (told,) = schemas.check("list", json.loads(tony.run("list", "--all", "--json").stdout))
+    assert told["user"] == "alias" and told["own"] is True
+    assert "alias" not in tony.run("status", job.id).stderr
+    assert tony.run("wait", job.id).returncode == 0
+    assert tony.run("rm", job.id).returncode == 0
+
+
+def test_the_copy_of_a_record_in_doubt_is_not_the_jobs(tony):
+    """While others could write to the record, somebody did."""
+    _, job = tony.job({"tony.worker.instances": 1, "tony.application.name": "true-name"}, "--executes", "true")
+    place = kept(tony, job)
+    forget(job)
+    description = place / "job.json"
+    written = description.read_text()
+    description.write_text(written.replace("true-name", "forged"))
+    place.chmod(0o777)
+    assert "forged" in tony.run("status", job.id).stdout
+    description.write_text(written)
+    place.chmod(0o755)
+    answer = tony.run("status", job.id)
+    assert "true-name" in answer.stdout and "forged" not in answer.stdout, answer
+
+
 def test_history_is_filtered(tony):
     jobs = [tony.job({"tony.worker.instances": 1, "tony.application.name": name}, "--executes", command)[1]
             for name, command in (("mnist-1", "true"), ("mnist-2", "false"), ("other", "true"))]
