@@ -13,19 +13,25 @@
 #include "base/mem.h"
 #include "base/user.h"
 
-/* Only what was made: in a directory that others may write to something else may be at the path by
- * now, be it another directory of this user. */
+/* In a directory that others may write to something else may be at the path by now, be it another
+ * one of this user. */
+static bool is_made(const struct stat *info, const struct stat *made)
+{
+	return info->st_dev == made->st_dev && info->st_ino == made->st_ino;
+}
+
 static int remove_made(const char *path, const struct stat *made)
 {
 	struct stat info;
 
+	if (lstat(path, &info) < 0 || !is_made(&info, made))
+		return -1;
 	if (!S_ISDIR(made->st_mode))
 		return unlink(path);
 	char *parent cleanup_free = fs_dirname(path);
 	int above cleanup_close = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int fd cleanup_close = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (above < 0 || fd < 0 || fstat(fd, &info) < 0 || info.st_dev != made->st_dev ||
-	    info.st_ino != made->st_ino)
+	if (above < 0 || fd < 0 || fstat(fd, &info) < 0 || !is_made(&info, made))
 		return -1;
 	return fs_empty_tree(above, fd, path, NULL) < 0 ? -1 : rmdir(path);
 }
@@ -94,20 +100,24 @@ static int make_directory(struct keeper *keeper, char *path, struct err *err)
 	return result;
 }
 
-/* What is there is read by its path, and may be commands. */
+/* Programs read what is there by its path, and may run it. The owner of a directory can replace
+ * what is in it, sticky or not; in a container without root's uid /tmp itself belongs to "nobody".
+ */
 static int check_parent(const char *parent, struct err *err)
 {
 	struct stat info;
 
 	if (stat(parent, &info) < 0)
 		return err_set_errno(err, "%s", parent);
-	if ((info.st_mode & S_ISVTX) || !user_write_remedy(parent, &info))
+	bool is_users = user_is_trusted(info.st_uid) || !user_is_told_apart(info.st_uid);
+	if (is_users && ((info.st_mode & S_ISVTX) || !user_write_remedy(parent, &info)))
 		return 0;
 	char *quoted cleanup_free = str_shell_quote(parent);
+	bool has_remedy = is_users && (info.st_uid == geteuid() || geteuid() == 0);
 	return err_set(err, ERR_CONFIG,
 		       "%s: others can replace what is made there; let TMPDIR name another "
-		       "directory, or type: chmod +t %s",
-		       parent, quoted);
+		       "directory%s%s",
+		       parent, has_remedy ? ", or type: chmod +t " : "", has_remedy ? quoted : "");
 }
 
 int keeper_make_directory(struct keeper *keeper, const char *name, struct err *err)
@@ -136,8 +146,9 @@ int keeper_open(const struct keeper *keeper, struct err *err)
 
 	if (fd < 0 || fstat(fd, &info) < 0)
 		return err_set_errno(err, "%s", keeper->path);
-	if (info.st_uid != geteuid())
-		return err_set(err, ERR_DENIED, "%s: another user has replaced it", keeper->path);
+	if (!is_made(&info, &keeper->made))
+		return err_set(err, ERR_DENIED, "%s: another directory has taken its place",
+			       keeper->path);
 	return mem_steal_fd(&fd);
 }
 

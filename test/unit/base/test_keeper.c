@@ -119,6 +119,43 @@ static void nothing_is_made_where_others_could_replace_it(void **state)
 	setenv("TMPDIR", before, 1);
 }
 
+static void nothing_is_made_where_its_owner_could_replace_it(void **state)
+{
+	struct keeper keeper cleanup_keeper = {0};
+	struct err err cleanup_err = {0};
+	const char *parent = scratch_path(state, ".");
+	const char *set = getenv("TMPDIR");
+	char *before cleanup_free = mem_strdup(set ? set : "/tmp");
+
+	if (geteuid() != 0)
+		return; /* test/security/test_found_files.py */
+	setenv("TMPDIR", parent, 1);
+	assert_int_equal(chmod(parent, 01777), 0);
+	assert_int_equal(chown(parent, 61002, 61002), 0);
+	assert_int_equal(keeper_make_directory(&keeper, "made", &err), -1);
+	assert_int_equal(err.kind, ERR_CONFIG);
+	assert_null(strstr(err_message(&err), "chmod"));
+	assert_false(fs_has_entries(parent));
+	setenv("TMPDIR", before, 1);
+}
+
+static void what_took_the_place_of_a_made_one_is_neither_opened_nor_removed(void **state)
+{
+	struct keeper tree cleanup_keeper = {0}, file cleanup_keeper = {0};
+
+	assert_int_equal(keeper_make_beside(&tree, scratch_path(state, "tree"), NULL), 0);
+	assert_int_equal(rename(tree.path, scratch_path(state, "away")), 0);
+	assert_int_equal(mkdir(tree.path, 0700), 0);
+	assert_int_equal(keeper_open(&tree, NULL), -1);
+	int fd cleanup_close = keeper_make_file(&file, scratch_path(state, "archive"), NULL);
+	char *path cleanup_free = mem_strdup(file.path);
+	assert_true(fd >= 0);
+	assert_int_equal(rename(path, scratch_path(state, "moved")), 0);
+	assert_int_equal(fs_write_file(path, "text", 4, 0600, NULL), 0);
+	keeper_remove(&file);
+	assert_true(fs_exists(path));
+}
+
 static void a_file_that_got_its_name_stays(void **state)
 {
 	struct keeper draft cleanup_keeper = {0};
@@ -140,6 +177,8 @@ int main(void)
 		scratch_test(a_tree_is_removed_at_once_when_it_is_asked_for),
 		scratch_test(a_tree_that_took_its_name_stays),
 		scratch_test(nothing_is_made_where_others_could_replace_it),
+		scratch_test(nothing_is_made_where_its_owner_could_replace_it),
+		scratch_test(what_took_the_place_of_a_made_one_is_neither_opened_nor_removed),
 		scratch_test(a_file_that_got_its_name_stays),
 	};
 
