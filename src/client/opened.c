@@ -76,7 +76,9 @@ static int find_in_array(const char *word, struct str_list *ids, struct err *err
 typedef const struct scheduler_client_ops *find_job(const char *id, struct job_door *door,
 						    char **full_id, struct err *err);
 
-static int find(struct opened *opened, const char *id, find_job *find_it, struct err *err)
+/* `of`: of that user's jobs; NULL: as `find_it` does. */
+static int find_of(struct opened *opened, const char *id, const char *of, find_job *find_it,
+		   struct err *err)
 {
 	struct str_list ids cleanup_str_list = {0};
 
@@ -85,8 +87,14 @@ static int find(struct opened *opened, const char *id, find_job *find_it, struct
 			return -1;
 		id = ids.items[0];
 	}
-	opened->ops = find_it(id, &opened->door, &opened->id, err);
+	opened->ops = of ? schedulers_find_of(id, of, &opened->door, &opened->id, err)
+			 : find_it(id, &opened->door, &opened->id, err);
 	return opened->ops ? 0 : -1;
+}
+
+static int find(struct opened *opened, const char *id, find_job *find_it, struct err *err)
+{
+	return find_of(opened, id, NULL, find_it, err);
 }
 
 static int open_found(struct opened *opened, struct err *err)
@@ -122,18 +130,20 @@ int opened_find_any(struct opened *opened, const char *id, struct err *err)
 	return open_found(opened, err);
 }
 
+int opened_find_untold(struct opened *opened, const char *id, struct err *err)
+{
+	return find(opened, id, schedulers_find_any, err) < 0 ? -1 : open_found(opened, err);
+}
+
 int opened_find_of(struct opened *opened, const char *id, const char *of, struct err *err)
 {
-	if (of) {
-		opened->ops = schedulers_find_of(id, of, &opened->door, &opened->id, err);
-		return opened->ops ? open_found(opened, err) : -1;
-	}
-	if (find(opened, id, schedulers_find_any, err) < 0)
+	if (find_of(opened, id, of, schedulers_find_any, err) < 0)
 		return -1;
-	if (opened->door.doubt)
-		return err_set(err, ERR_DENIED,
-			       "%s: its record is not acted upon: %s; --of %s takes it as it is",
-			       opened->id, opened->door.doubt, opened->door.user);
+	if (opened->door.doubt && !of) {
+		char *remedy cleanup_free =
+			mem_printf("to use it anyway: --of %s", opened->door.user);
+		return schedulers_refuse(opened->id, &opened->door, remedy, err);
+	}
 	return open_found(opened, err);
 }
 

@@ -43,6 +43,8 @@ int opened_find(struct opened *opened, const char *id, struct err *err);
 /* For verbs that only show a job: whoever's it is, which is told on standard error. The verbs that
  * may call it are those of test/lint/owners.py. */
 int opened_find_any(struct opened *opened, const char *id, struct err *err);
+/* The same, for a verb that refuses another user's job itself: nothing is told. */
+int opened_find_untold(struct opened *opened, const char *id, struct err *err);
 /* For verbs with --of: of the job of the user `of`; NULL: as opened_find(). */
 int opened_find_of(struct opened *opened, const char *id, const char *of, struct err *err);
 /* Whose engine knows it to be another user's, or whose record does. */

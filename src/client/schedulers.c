@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/user.h"
 #include "conf/conf.h"
 #include "scheduler/job_stores.h"
 
@@ -255,6 +256,13 @@ const struct scheduler_client_ops *schedulers_find_any(const char *id, struct jo
 	return take(&found, door, full_id);
 }
 
+int schedulers_refuse(const char *id, const struct job_door *door, const char *remedy,
+		      struct err *err)
+{
+	return err_set(err, ERR_DENIED, "%s: this job's record %s, so tony does not use it; %s", id,
+		       door->doubt, remedy);
+}
+
 const struct scheduler_client_ops *schedulers_find(const char *id, struct job_door *door,
 						   char **full_id, struct err *err)
 {
@@ -263,9 +271,8 @@ const struct scheduler_client_ops *schedulers_find(const char *id, struct job_do
 	found.ops = schedulers_find_any(id, &found.door, &found.id, err);
 	if (!found.ops || !found.door.doubt)
 		return found.ops ? take(&found, door, full_id) : NULL;
-	err_set(err, ERR_DENIED,
-		"%s: its record is not acted upon: %s; tony status %s shows what it says", found.id,
-		found.door.doubt, found.id);
+	char *remedy cleanup_free = mem_printf("tony status %s shows what it says", found.id);
+	schedulers_refuse(found.id, &found.door, remedy, err);
 	finding_finish(&found);
 	return NULL;
 }
@@ -275,10 +282,20 @@ static bool is_of(const struct job_door *door, const char *user)
 	return door->user ? str_equal(door->user, user) : job_stores_is_own(user);
 }
 
-const struct scheduler_client_ops *schedulers_find_of(const char *id, const char *user,
+/* A user's name as records have it, of a uid, too. The caller frees. */
+static char *name_user(const char *word)
+{
+	bool is_uid = *word && word[strspn(word, "0123456789")] == '\0';
+	uid_t uid;
+
+	return is_uid && user_find(word, &uid) == 0 ? user_name_of(uid) : mem_strdup(word);
+}
+
+const struct scheduler_client_ops *schedulers_find_of(const char *id, const char *of,
 						      struct job_door *door, char **full_id,
 						      struct err *err)
 {
+	char *user cleanup_free = name_user(of);
 	struct finding found = {0};
 
 	if (!id) {

@@ -32,11 +32,15 @@ const struct scheduler_client_ops *schedulers_find(const char *id, struct job_do
 /* The same, for those who only show it: whoever's it is, and be it in doubt. */
 const struct scheduler_client_ops *schedulers_find_any(const char *id, struct job_door *door,
 						       char **full_id, struct err *err);
-/* The same, of a job of that user's, whose record is taken as it is; ERR_NOT_FOUND: there is none.
- */
-const struct scheduler_client_ops *schedulers_find_of(const char *id, const char *user,
+/* The same, of a job of that user's (a name or uid), whose record is taken as it is; ERR_NOT_FOUND:
+ * there is none. */
+const struct scheduler_client_ops *schedulers_find_of(const char *id, const char *of,
 						      struct job_door *door, char **full_id,
 						      struct err *err);
+
+/* ERR_DENIED, of a job whose record is in doubt (job_door.doubt). `remedy`: what helps. */
+int schedulers_refuse(const char *id, const struct job_door *door, const char *remedy,
+		      struct err *err);
 
 /* As scheduler_client_ops.list(), of all of them. One that does not answer is warned of, unless it
  * is the only one with jobs. */

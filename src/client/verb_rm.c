@@ -107,7 +107,7 @@ static int remove_opened(struct clearing *clearing, const char *name, struct err
 {
 	struct opened opened cleanup_opened = {0};
 
-	if (opened_find_any(&opened, name, err) < 0)
+	if (opened_find_untold(&opened, name, err) < 0)
 		return err->kind == ERR_NOT_FOUND ? remove_rest(clearing, name, err)
 						  : remove_damaged(clearing, name, err);
 	if (opened_is_others(&opened))

@@ -395,7 +395,7 @@ struct job_door {
 			 */
 	/* Whose it is, as a store or the engine tells; NULL: this user's, who submitted it here. */
 	char *user;
-	/* Why nothing is to be done by what its record says (job_stores_doubt()); NULL: its engine
+	/* "belongs to bob": why tony does not use its record (job_stores_doubt()); NULL: its engine
 	 * knows the job, or the record is this user's own. */
 	char *doubt;
 	char *queue; /* where the job is now; NULL: where it was submitted to, as far as is known */

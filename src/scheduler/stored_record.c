@@ -45,11 +45,12 @@ char *job_stores_doubt(struct history_store *store, const struct history_record 
 	struct err why cleanup_err = {0};
 
 	if (!record->owner)
-		return mem_printf("it names %s, and objects of a bucket have no owner",
-				  record->user);
+		return mem_printf("names %s, and objects of a bucket have no owner", record->user);
 	if (!is_own(store, record))
-		return mem_printf("it is %s's", record->user);
-	return history_store_vouch(store, record, &why) < 0 ? mem_strdup(err_message(&why)) : NULL;
+		return mem_printf("belongs to %s", record->user);
+	return history_store_vouch(store, record, &why) < 0
+		       ? mem_printf("may be another user's (%s)", err_message(&why))
+		       : NULL;
 }
 
 bool job_stores_is_of(const struct history_store *store, const struct history_record *record,

@@ -133,11 +133,11 @@ static void take_user(const struct hadoop_cluster *cluster, const report_proto *
 	bool is_own = str_equal(user, cluster->user);
 
 	if (!is_own && !told)
-		door->doubt = mem_printf("it is %s's", user);
+		door->doubt = mem_printf("belongs to %s", user);
 	else if (is_own && fs_exists(noted))
 		door->doubt = fs_read_file(noted, DOUBT_CAP, NULL, NULL);
 	if (is_own && fs_exists(noted) && !door->doubt)
-		door->doubt = mem_printf("%s cannot be read", noted);
+		door->doubt = mem_printf("may be another user's (%s cannot be read)", noted);
 	if (!is_own || door->doubt)
 		door->user = mem_strdup(user);
 	job_destroy(job);

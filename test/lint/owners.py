@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-ANY = re.compile(r"\b(opened_find_any|schedulers_find_any|VERB_JOB_ANY)\b")
+ANY = re.compile(r"\b(opened_find_any|opened_find_untold|schedulers_find_any|VERB_JOB_ANY)\b")
 SHOWS = {
     "src/client/verb_compare.c": "prints what differs",
     "src/client/verb_events.c": "prints the journal",

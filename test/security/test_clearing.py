@@ -174,6 +174,7 @@ def test_rm_says_whose_a_job_is(machine, store):
     foreign = publish(machine.stranger, store)
     answer = machine.owner.tony("rm", foreign)
     assert answer.returncode == 6 and f"{foreign} stays: it is " in answer.stderr, answer
+    assert answer.stderr.count(" is ") == 1, "it is told once"
 
 
 def test_check_names_the_user_who_owns_a_day(machine, store):

@@ -70,7 +70,7 @@ ACTS = {
 def test_no_verb_acts_on_another_users_record(machine, bait, words):
     answer = machine.owner.tony(*[word.replace("JOB", bait) for word in words], cwd=machine.owner.home)
     assert answer.returncode == 6, answer
-    assert f"{bait}: its record is not acted upon: it is {name_of(machine.stranger)}'s" in answer.stderr
+    assert f"{bait}: this job's record belongs to {name_of(machine.stranger)}, so tony does not use it" in answer.stderr
     assert machine.owner.run("ls", machine.owner.home / "out", f"{bait}.tar.gz", cwd=machine.owner.home).stdout == ""
     assert runners(machine) == [str(machine.stranger.uid)]
     assert machine.owner.tony("list", "--all", "--output", "name", "--user", name_of(machine.owner)).stdout == ""
@@ -85,6 +85,7 @@ def test_a_record_is_taken_as_it_is_with_the_name_of_its_user(machine, bait, wor
     assert answer.returncode == 0, answer
     uids = [machine.owner.uid, machine.stranger.uid] if words == ["rerun"] else [machine.stranger.uid]
     assert runners(machine) == [str(uid) for uid in uids]
+    assert machine.owner.tony(*words, "--of", str(machine.stranger.uid), bait, cwd=machine.owner.home).returncode == 0, "a uid will do"
 
 
 @pytest.mark.promise("S131")
@@ -126,7 +127,7 @@ def test_a_record_that_took_the_place_of_a_removed_one_is_not_the_users(machine,
     assert made.returncode == 0, made.stderr
     for words in (["rerun", job], ["wait", job], ["submit", "--after", job, "--", "true"]):
         answer = machine.owner.tony(*words)
-        assert answer.returncode == 6 and f"it is {name_of(machine.stranger)}'s" in answer.stderr, answer
+        assert answer.returncode == 6 and f"record belongs to {name_of(machine.stranger)}" in answer.stderr, answer
     assert machine.owner.tony("wait", "precious").returncode == 4  # a name finds none but this user's
     assert not (machine.root / "evil").exists()
 
@@ -138,7 +139,7 @@ def test_in_a_user_namespace_nobodys_record_is_not_believed(machine, store, bait
     forged = machine.stranger.run("sed", "-i", f's/"user": *"[^"]*"/"user": "{machine.owner.name}"/', path)
     assert forged.returncode == 0 and '"owner"' in machine.stranger.read(path), forged
     answer = machine.owner.tony_contained("rerun", bait)
-    assert answer.returncode == 6 and "its record is not acted upon: it is (nobody)'s" in answer.stderr, answer
+    assert answer.returncode == 6 and "this job's record belongs to (nobody), so tony does not use it" in answer.stderr, answer
     assert runners(machine) == [str(machine.stranger.uid)]
 
 
@@ -218,8 +219,8 @@ def python(user, code, *words):
 @pytest.mark.promise("S130")
 def test_python_takes_no_value_of_another_users_job_and_lists_none(machine, bait):
     answer = python(machine.owner, "import sys, tony; tony.Job(sys.argv[1]).value()", bait)
-    assert f"Denied: {bait}: its record is not acted upon" in answer.stderr, answer
-    assert f"on a command line tony wait --of {name_of(machine.stranger)} takes it as it is" in answer.stderr, answer
+    assert f"Denied: {bait}: this job's record belongs to" in answer.stderr, answer
+    assert f"to use it on a command line: tony wait --of {name_of(machine.stranger)}" in answer.stderr, answer
     answer = python(machine.owner, "import sys, tony; print(tony.jobs(all=True), tony.jobs(all=True, tag='shared'))")
     assert answer.stdout == "[] []\n", answer
     listed = json.loads(machine.owner.tony("list", "--all", "--json").stdout)
