@@ -112,6 +112,13 @@ static int write_unnamed(struct opened *opened, struct bundle_options *how, cons
 
 	if (lstat(path, &status) < 0 || (S_ISREG(status.st_mode) && status.st_uid == geteuid()))
 		return write_draft(opened, how, path, missing, err);
+	const char *what = S_ISLNK(status.st_mode)    ? "a symbolic link, which is not followed"
+			   : S_ISFIFO(status.st_mode) ? "a FIFO, which is not written to"
+						      : "no regular file";
+	if (status.st_uid == geteuid())
+		return err_set(err, ERR_DENIED,
+			       "%s is %s; remove it, or name the archive with --output FILE", path,
+			       what);
 	char *owner cleanup_free = user_name_of(status.st_uid);
 	return err_set(err, ERR_DENIED,
 		       "%s, which belongs to %s, is no file of yours: it is not written to; name "

@@ -116,6 +116,13 @@ def test_bundle_leaves_links_and_fifos_what_they_are(tony, tmp_path):
         assert answer.returncode == 0, answer.stderr
         assert reader.wait() == 0
     assert fifo.is_fifo() and tarfile.is_tarfile(tmp_path / "read.tgz")
+    for make, told in ((lambda path: path.symlink_to("real.tgz"), "a symbolic link, which is not followed"),
+                       (os.mkfifo, "a FIFO, which is not written to")):
+        unnamed = tmp_path / f"{job.id}.tar.gz"
+        make(unnamed)
+        answer = tony.run("bundle", job.id, cwd=tmp_path)
+        assert answer.returncode == 6 and f"{unnamed.name} is {told}; remove it, or name the archive with --output FILE" in answer.stderr
+        unnamed.unlink()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
