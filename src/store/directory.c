@@ -539,7 +539,7 @@ static int remove_path(struct store *store, const struct store_request *request,
 		return missing.kind == ERR_NOT_FOUND ? 0 : err_copy(err, &missing);
 	remove_rests(fd, above);
 	if (fs_check_unmounted(path, err) < 0 || remove_below(store, request, fd, above, err) < 0)
-		return err_wrap(err, "%s cannot be removed", path);
+		return err_wrap(err, "cannot be removed");
 	return 0;
 }
 
