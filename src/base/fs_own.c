@@ -57,8 +57,9 @@ static int check(const char *path, const char *what, const char *at, int fd,
 	if (!is_own(status->st_uid))
 		return refuse_owner(path, what, status->st_uid, err);
 	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
-	const char *chmod = user_write_remedy(opened, status);
-	if (!chmod || (S_ISDIR(status->st_mode) && (status->st_mode & S_ISVTX)))
+	const char *chmod = S_ISDIR(status->st_mode) ? user_replace_remedy(opened, status)
+						     : user_write_remedy(opened, status);
+	if (!chmod)
 		return 0;
 	char *remedy cleanup_free = mode_remedy(at, chmod, status);
 	return err_set(err, ERR_CONFIG,

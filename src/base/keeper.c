@@ -110,7 +110,7 @@ static int check_parent(const char *parent, struct err *err)
 	if (stat(parent, &info) < 0)
 		return err_set_errno(err, "%s", parent);
 	bool is_users = user_is_trusted(info.st_uid) || !user_is_told_apart(info.st_uid);
-	if (is_users && ((info.st_mode & S_ISVTX) || !user_write_remedy(parent, &info)))
+	if (is_users && !user_replace_remedy(parent, &info))
 		return 0;
 	char *quoted cleanup_free = str_shell_quote(parent);
 	bool has_remedy = is_users && (info.st_uid == geteuid() || geteuid() == 0);

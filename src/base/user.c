@@ -96,3 +96,8 @@ const char *user_write_remedy(const char *path, const struct stat *status)
 		return "go-w";
 	return status->st_mode & S_IWOTH ? "o-w" : NULL;
 }
+
+const char *user_replace_remedy(const char *path, const struct stat *status)
+{
+	return status->st_mode & S_ISVTX ? NULL : user_write_remedy(path, status);
+}

@@ -37,4 +37,8 @@ bool user_is_trusted(uid_t owner);
  * too. */
 const char *user_write_remedy(const char *path, const struct stat *status);
 
+/* The same of a directory, for others to replace what is in it: in a sticky one they cannot, but
+ * its owner can. */
+const char *user_replace_remedy(const char *path, const struct stat *status);
+
 #endif

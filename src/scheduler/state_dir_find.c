@@ -104,9 +104,9 @@ static int check_mode(const struct way *way, const char *path, const struct stat
 		      struct err *err)
 {
 	mode_t mode = status->st_mode;
-	const char *remedy = user_write_remedy(path, status);
+	const char *remedy = user_replace_remedy(path, status);
 
-	if (!remedy || (mode & S_ISVTX))
+	if (!remedy)
 		return 0;
 	char *quoted cleanup_free = str_shell_quote(path);
 	return err_set(
