@@ -250,6 +250,7 @@ struct api *api_create(struct event_base *base, const struct api_host *host,
 	api->task_count = machine_task_count(host->machine);
 	api->tasks = mem_alloc_array(api->task_count, sizeof(*api->tasks));
 	api->viewers = viewers_create(base, host->job, on_decided, api);
+	viewers_sign(api->viewers, options->token);
 	api->refusals = audit_refusals_create();
 	api->numbers_budget = user_budget_of(api->task_count);
 	api_view_init(api);

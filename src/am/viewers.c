@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "net/http_server.h"
 #include "net/resolve.h"
 #include "web/access.h"
@@ -64,6 +65,13 @@ struct viewers *viewers_create(struct event_base *base, const struct job *job,
 	viewers->decided = decided;
 	viewers->data = data;
 	return viewers;
+}
+
+void viewers_sign(struct viewers *viewers, const char *token)
+{
+	char *key cleanup_secret = secret_derive(token, "sessions of browsers");
+
+	web_sessions_sign(viewers->sessions, key);
 }
 
 static void forget_proxies(struct viewers *viewers)
@@ -195,6 +203,7 @@ struct viewer viewers_identify(struct viewers *viewers, const struct http_reques
 
 	if (http_request_user(request))
 		return identify_named(viewers, request);
+	web_login_resume(viewers->sessions, request); /* of an AM before this one */
 	if (web_login_has(viewers->sessions, request) && web_request_is_own(request))
 		return (struct viewer){mem_strdup(viewers->job->user), "session", .may_look = true};
 	/* None but the proxy gets through the TLS of its port. */

@@ -22,6 +22,9 @@ struct viewers *viewers_create(struct event_base *base, const struct job *job,
 			       void (*decided)(void *data), void *data);
 void viewers_destroy(struct viewers *viewers); /* NULL is fine */
 
+/* Sessions of browsers outlive this AM: the next one knows the same token of the job. */
+void viewers_sign(struct viewers *viewers, const char *token);
+
 struct web_sessions *viewers_sessions(struct viewers *viewers);
 
 /* Looks up where these hosts (names or numeric addresses) are, from the loop. With `prove` only the

@@ -15,8 +15,8 @@ struct entry {
 	char *peer;    /* of a session */
 	char *user;    /* of a session; NULL: it was opened by a link */
 	int ui_port;   /* of a session; 0: not said */
-	bool controls; /* of an invitation */
-	char *control; /* of a session that may do more than look; NULL: it may not */
+	bool controls; /* it may do more than look */
+	char *control; /* of a session that controls; else NULL */
 	int64_t until_ms;
 };
 
@@ -143,17 +143,20 @@ char *web_sessions_invite(struct web_sessions *sessions, bool controls, int64_t 
 
 /* ---- cookies that are signed ---------------------------------------------------------------- */
 
-/* SECRET.UNTIL.UI_PORT.USER.PROOF: until when, in wall-clock ms; "u" and the user in base 64. */
-enum { NONCE, UNTIL, UI_PORT, USER, PROOF, PARTS };
+/* SECRET.UNTIL.UI_PORT.USER.ACCESS.PROOF: until when, in wall-clock ms; "u" and the user in base
+ * 64; "control" or "look". */
+enum { NONCE, UNTIL, UI_PORT, USER, ACCESS, PROOF, PARTS };
 
 /* Of all but the proof, and of the address that the cookie is good from. The caller frees. */
 static char *prove(const char *key, char *const *parts, const char *peer)
 {
-	const char *const proved[] = {parts[NONCE], parts[UNTIL], parts[UI_PORT], parts[USER],
-				      peer};
+	const char *const proved[] = {parts[NONCE], parts[UNTIL],  parts[UI_PORT],
+				      parts[USER],  parts[ACCESS], peer};
 
 	return secret_prove(key, proved, array_length(proved));
 }
+
+static char control_access[] = "control", look_access[] = "look";
 
 /* The caller frees. */
 static char *sign(const char *key, const struct entry *entry, int64_t until_wall_ms)
@@ -164,10 +167,23 @@ static char *sign(const char *key, const struct entry *entry, int64_t until_wall
 	char *port cleanup_free = mem_printf("%d", entry->ui_port);
 	char *encoded cleanup_free = base64_encode(user, strlen(user));
 	char *name cleanup_free = mem_printf("u%s", encoded);
-	char *parts[] = {[NONCE] = nonce, [UNTIL] = until, [UI_PORT] = port, [USER] = name};
+	char *access = entry->controls ? control_access : look_access;
+	char *parts[] = {[NONCE] = nonce,
+			 [UNTIL] = until,
+			 [UI_PORT] = port,
+			 [USER] = name,
+			 [ACCESS] = access};
 	char *proof cleanup_secret = prove(key, parts, entry->peer);
 
-	return mem_printf("%s.%s.%s.%s.%s", nonce, until, port, name, proof);
+	return mem_printf("%s.%s.%s.%s.%s.%s", nonce, until, port, name, access, proof);
+}
+
+/* The same for as long as the session has this cookie, which does not tell it. The caller frees. */
+static char *derive_control(const char *key, const char *cookie)
+{
+	const char *const proved[] = {control_access, cookie};
+
+	return secret_prove(key, proved, array_length(proved));
 }
 
 /* sign() has written it: it is well-formed. */
@@ -183,6 +199,7 @@ static struct entry read_signed(char *const *parts, int64_t now_ms, int64_t wall
 	int64_t left_ms = until - wall_ms < WEB_SESSION_MS ? until - wall_ms : WEB_SESSION_MS;
 	return (struct entry){.user = length > 0 ? mem_strndup(user, length) : NULL,
 			      .ui_port = (int)ui_port,
+			      .controls = str_equal(parts[ACCESS], control_access),
 			      .until_ms = now_ms + left_ms};
 }
 
@@ -194,6 +211,13 @@ void web_sessions_sign(struct web_sessions *sessions, const char *key)
 
 /* ---- sessions ----------------------------------------------------------------------------- */
 
+static void give_control(const struct web_sessions *sessions, struct entry *session)
+{
+	if (session->controls)
+		session->control = sessions->key ? derive_control(sessions->key, session->secret)
+						 : secret_create();
+}
+
 /* Its cookie; the caller frees. */
 static char *add_session(struct web_sessions *sessions, const struct entry *session,
 			 int64_t wall_ms)
@@ -203,6 +227,7 @@ static char *add_session(struct web_sessions *sessions, const struct entry *sess
 	*entry = *session;
 	entry->secret = sessions->key ? sign(sessions->key, entry, wall_ms + WEB_SESSION_MS)
 				      : secret_create();
+	give_control(sessions, entry);
 	return mem_printf("%s=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Lax%s", sessions->cookie,
 			  entry->secret, WEB_SESSION_MS / 1000,
 			  sessions->is_secure ? "; Secure" : "");
@@ -227,12 +252,12 @@ char *web_sessions_open(struct web_sessions *sessions, const char *code, const c
 
 	if (!invitation)
 		return NULL;
-	char *control = invitation->controls ? secret_create() : NULL;
+	bool controls = invitation->controls;
 	clear(&sessions->invitations[invitation - sessions->invitations]);
 	return add_session(sessions,
 			   &(struct entry){.peer = mem_strdup(peer),
 					   .ui_port = ui_port,
-					   .control = control,
+					   .controls = controls,
 					   .until_ms = now_ms + WEB_SESSION_MS},
 			   wall_ms);
 }
@@ -268,6 +293,7 @@ void web_sessions_resume(struct web_sessions *sessions, const char *cookies, con
 	if (fits_in(sessions, &session, now_ms)) {
 		session.secret = mem_strdup(secret);
 		session.peer = mem_strdup(peer);
+		give_control(sessions, &session);
 		*make_room(sessions->sessions, array_length(sessions->sessions)) = session;
 	} else {
 		clear(&session);

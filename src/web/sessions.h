@@ -52,8 +52,8 @@ char *web_sessions_login(struct web_sessions *sessions, const char *user, const 
 			 int64_t now_ms, int64_t wall_ms);
 
 /* The secret that the caller's session shows to do more than look: one that no cookie holds, and
- * that is in memory alone. `cookies`: also the value for Set-Cookie. NULL: it looks, or there is
- * none. Valid until the next call. */
+ * that is in memory alone; of a signed session it follows from the key. `cookies`: also the value
+ * for Set-Cookie. NULL: it looks, or there is none. Valid until the next call. */
 const char *web_sessions_control(const struct web_sessions *sessions, const char *cookies,
 				 const char *peer, int64_t now_ms);
 /* Whether the header Cookie (NULL: there is none) has the cookie of a session of this caller. */

@@ -49,6 +49,24 @@ def test_orders_of_a_page_leave_an_audit_line(tony):
     assert [(line["proof"], line["outcome"]) for line in lines] == [("session", "refused"), ("control", "done")]
 
 
+@pytest.mark.promise("R91")
+def test_a_session_goes_on_with_the_next_am(tony):
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", "exec sleep 1000")
+    job.wait_task("worker:0")
+    looker, controller = Browser(), Browser()
+    link = open_job(tony, job.id)
+    assert looker.ask(link)[0] == 200
+    controlling = open_job(tony, "--control", job.id)
+    secret = controller.ask(controlling)[2].partition("#/?control=")[2]
+    unused = open_job(tony, job.id)
+    job.kill_am()
+    root = root_of(link)
+    assert looker.ask(f"{root}/v1/job")[0] == 200 and looker.ask(unused)[0] == 403
+    kill = f"{root}/v1/job/kill"
+    assert looker.ask(kill, b"{}", Origin=root, X_Tony_Control=secret)[0] == 401
+    assert controller.ask(kill, b"{}", Origin=root, X_Tony_Control=secret)[0] == 200
+
+
 def test_ended_job_is_found_in_the_portal(tony):
     done, job = tony.job({"tony.worker.instances": 1, "tony.portal.url": "https://portal.example:8443/tony/"},
                          "--executes", "true")

@@ -186,6 +186,26 @@ static void a_signed_session_outlives_its_server_for_its_time_and_address(void *
 	web_sessions_destroy(other);
 }
 
+static void a_signed_session_that_controls_does_so_at_the_next_server(void **state)
+{
+	struct web_sessions *before = start_anew("key"), *after = start_anew("key");
+	char *code cleanup_free = web_sessions_invite(before, true, 0);
+	char *opened cleanup_free = web_sessions_open(before, code, PEER, 0, 0, WALL);
+	char *looks cleanup_free = web_sessions_invite(before, false, 0);
+	char *looker cleanup_free = web_sessions_open(before, looks, PEER, 0, 0, WALL);
+
+	opened[strcspn(opened, ";")] = looker[strcspn(looker, ";")] = '\0';
+	const char *control = web_sessions_control(before, opened, PEER, 1);
+	assert_non_null(control);
+	assert_null(strstr(opened, control));
+	assert_true(resumes(after, opened, PEER, 1, WALL));
+	assert_string_equal(web_sessions_control(after, opened, PEER, 1), control);
+	assert_true(resumes(after, looker, PEER, 1, WALL));
+	assert_null(web_sessions_control(after, looker, PEER, 1));
+	web_sessions_destroy(before);
+	web_sessions_destroy(after);
+}
+
 /* promise: S103 */
 static void what_is_in_a_signed_cookie_cannot_be_changed(void **state)
 {
@@ -247,6 +267,7 @@ int main(void)
 		with_sessions(a_session_is_its_users_alone),
 		with_sessions(a_user_who_comes_often_ends_nobody_elses_session),
 		cmocka_unit_test(a_signed_session_outlives_its_server_for_its_time_and_address),
+		cmocka_unit_test(a_signed_session_that_controls_does_so_at_the_next_server),
 		cmocka_unit_test(what_is_in_a_signed_cookie_cannot_be_changed),
 		cmocka_unit_test(a_session_that_made_way_does_not_come_back),
 		cmocka_unit_test(cookies_are_told_apart),
