@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/proc.h"
+#include "executor/headline.h"
 #include "executor/interpreter.h"
 
 enum {
@@ -15,8 +16,10 @@ enum {
 	SHELL_NOT_FOUND = 127,
 };
 
-static void append_exit(struct str *text, const struct report *report, const char *headline)
+/* `found`: what the program's lines say of its end. */
+static void append_exit(struct str *text, const struct report *report, const struct headline *found)
 {
+	const char *headline = found->text;
 	int code = WEXITSTATUS(report->status), signal = proc_shell_signal(report->status);
 	char *fault cleanup_free =
 		headline && (code == SHELL_CANNOT_EXECUTE || code == SHELL_NOT_FOUND)
@@ -33,6 +36,8 @@ static void append_exit(struct str *text, const struct report *report, const cha
 	else if (signal > 0)
 		str_append_format(text, ": a program it ran was killed by signal %d (%s)", signal,
 				  proc_signal_name(signal));
+	else if (found->child)
+		str_append_format(text, ": %s", found->child);
 }
 
 static void append_signal(struct str *text, int status)
@@ -48,8 +53,8 @@ static void append_signal(struct str *text, int status)
 static bool judge_memory(const struct report *report, struct str *text, struct cause *cause)
 {
 	bool killed = memory_kernel_killed(report->memory);
-	bool likely =
-		proc_shell_signal(report->status) == SIGKILL && memory_was_near(report->memory);
+	bool was_killed = proc_shell_signal(report->status) == SIGKILL || cause->signal == SIGKILL;
+	bool likely = was_killed && memory_was_near(report->memory);
 
 	if (!killed && !likely)
 		return false;
@@ -127,7 +132,8 @@ static bool judge_port(const struct report *report, struct str *text, struct cau
 	return true;
 }
 
-static void judge_own_end(const struct report *report, struct str *text, struct cause *cause)
+static void judge_own_end(const struct report *report, const struct headline *found,
+			  struct str *text, struct cause *cause)
 {
 	if (WIFSIGNALED(report->status)) {
 		cause->kind = CAUSE_SIGNAL;
@@ -136,7 +142,8 @@ static void judge_own_end(const struct report *report, struct str *text, struct 
 	} else {
 		cause->kind = CAUSE_EXIT;
 		cause->exit_code = WEXITSTATUS(report->status);
-		append_exit(text, report, cause->headline);
+		cause->signal = found->signal;
+		append_exit(text, report, found);
 	}
 	if (judge_memory(report, text, cause) || judge_port(report, text, cause))
 		return;
@@ -163,41 +170,36 @@ static void judge_our_end(const struct report *report, struct str *text, struct 
 
 /* Whatever ended it from outside, its last words need not be about that: only those of an error
  * are told, and after SIGKILL, which nobody can answer, none. */
-static char *find_last_error(const struct report *report, const struct str_list *lines)
-{
-	if (WIFSIGNALED(report->status) && WTERMSIG(report->status) == SIGKILL)
-		return NULL;
-	return tail_headline(lines, true);
-}
-
-static char *find_headline(const struct report *report, const struct str_list *lines)
+static void find_headline(const struct report *report, const struct str_list *listed,
+			  struct headline *found)
 {
 	struct str_list all cleanup_str_list = {0};
 
-	if (report->ended_for != CAUSE_NONE || proc_shell_signal(report->status) > 0)
-		return find_last_error(report, lines);
 	tail_list_all(report->tail, &all);
-	char *line = tail_headline_of_rank(&all);
-	if (!line)
-		line = tail_headline(lines, false);
-	return line ? line : tail_headline(&all, true);
+	if (report->ended_for == CAUSE_NONE && proc_shell_signal(report->status) == 0)
+		headline_find(listed, &all, found);
+	else if (!WIFSIGNALED(report->status) || WTERMSIG(report->status) != SIGKILL)
+		found->text = headline_of_signal(listed, &all);
 }
 
 void report_cause(const struct report *report, struct cause *cause)
 {
 	struct str text cleanup_str = {0};
+	struct headline found = {0};
 
 	if (report->ended_for == CAUSE_NONE && report->status == 0)
 		return;
 	tail_list(report->tail, &cause->tail);
-	cause->headline = find_headline(report, &cause->tail);
+	find_headline(report, &cause->tail, &found);
+	cause->headline = mem_strdup(found.text);
 	for (size_t i = 0; report->stacks && i < report->stacks->count; i++)
 		str_list_add(&cause->tail, report->stacks->items[i]);
 	if (report->processes > 1)
 		str_append_format(&text, "process %d of %d ", report->process, report->processes);
 	if (report->ended_for == CAUSE_NONE)
-		judge_own_end(report, &text, cause);
+		judge_own_end(report, &found, &text, cause);
 	else
 		judge_our_end(report, &text, cause);
 	cause->text = str_steal(&text);
+	headline_finish(&found);
 }

@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "executor/report.h"
+#include "executor/traceback.h"
 #include "job/policy.h"
 
 /* The text in quotes, or else the first word that begins as an absolute path does:
@@ -64,7 +65,8 @@ static char *describe_room(const struct report *report, const char *line, int er
  * an exception as well, which led to this one. */
 static bool is_the_reason(const struct cause *cause, const char *line)
 {
-	return !cause->headline || !tail_is_exception(cause->headline) || tail_is_exception(line);
+	return !cause->headline || !traceback_is_exception(cause->headline) ||
+	       traceback_is_exception(line);
 }
 
 void report_judge_room(const struct report *report, struct str *text, struct cause *cause)

@@ -14,8 +14,7 @@
 
 enum {
 	TAIL_LINE_CAP = 500,
-	TAIL_MESSAGE_CAP = 800, /* bytes of a message of several lines */
-	TAIL_DEPTH = 250,	/* lines kept, whatever is asked for: a launcher's report is long */
+	TAIL_DEPTH = 250, /* lines kept, whatever is asked for: a launcher's report is long */
 };
 
 struct tail {
@@ -36,18 +35,5 @@ void tail_finish(struct tail *tail);
 /* The last lines, oldest first, made printable: as many as tail_init() says, or all there are. */
 void tail_list(const struct tail *tail, struct str_list *lines);
 void tail_list_all(const struct tail *tail, struct str_list *lines);
-
-/* "ValueError: no data": what Python prints below a traceback. */
-bool tail_is_exception(const char *line);
-
-/* The line that says most: the last exception of a Python traceback (of a message of several lines
- * all, up to TAIL_MESSAGE_CAP), else the last line that speaks of an error, else the first of a
- * paragraph framed by rules at the end, else, unless errors alone are asked for, the last that says
- * anything. Warnings are none of these. NULL: there is none. The caller frees. */
-char *tail_headline(const struct str_list *lines, bool of_errors);
-
-/* The same of what came before the report with which torchrun ends when a rank of its failed, and
- * which says no more than the exit code. NULL: there is no such report. The caller frees. */
-char *tail_headline_of_rank(const struct str_list *all);
 
 #endif

@@ -102,7 +102,7 @@ enum cause_kind cause_kind_of_err(const struct err *err, enum cause_kind otherwi
 struct cause {
 	enum cause_kind kind;
 	int exit_code; /* of CAUSE_EXIT */
-	int signal;    /* of CAUSE_SIGNAL; 0: none */
+	int signal; /* of CAUSE_SIGNAL; of CAUSE_EXIT: what ended its launcher's child; 0: none */
 	/* One sentence for people, without the task's name; NULL: none. Borrowed by a cause that
 	 * cause_finish() never sees. */
 	const char *text;

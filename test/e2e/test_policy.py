@@ -1,7 +1,7 @@
 """What follows from why a program ended, and the users' own rules (docs/reliability.md)."""
 
 import pytest
-from conftest import PYTHON
+from conftest import PROGRAMS, PYTHON
 
 FAST = {"tony.am.retry-delay": "10ms"}
 
@@ -40,6 +40,17 @@ def test_what_no_other_try_can_help_has_none(tony):
     assert job.status()["epoch"] == 1 and job.task("worker:0")["restarts_used"] == 0
     assert "ModuleNotFoundError" in job.status()["cause"]["headline"]
     assert any("is not tried again: a module is missing" in text for text in notes(job))
+
+
+@pytest.mark.promise("R5")
+@pytest.mark.parametrize("how", ["ignored", "atexit", "thread", "logging", "wrapped"])
+def test_what_is_printed_on_the_way_out_is_not_what_ended_the_program(tony, how):
+    answer, job = tony.job({"tony.worker.instances": 1, "tony.am.retry-count": 5, **FAST},
+                           "--executes", f"{PYTHON} {PROGRAMS}/end_noisily.py {how}")
+    assert answer.returncode == 1
+    assert job.status()["epoch"] == 1
+    assert job.status()["cause"]["headline"] == "ModuleNotFoundError: No module named 'no_such_module'"
+    assert "late" in job.logs("worker:0", "stderr")
 
 
 @pytest.mark.promise("R3")

@@ -144,6 +144,23 @@ static void sigkill_near_the_limit_is_likely_for_memory(void **state)
 	assert_memory(EXITED(1), GIB * 39 / 10, CAUSE_EXIT, "exited with code 1");
 }
 
+static void the_signal_of_a_launchers_child_decides(void **state)
+{
+	struct bed bed;
+
+	init(&bed, EXITED(1),
+	     "Traceback (most recent call last):\n  File \"a.py\", line 3\n"
+	     "subprocess.CalledProcessError: Command 'x' died with <Signals.SIGKILL: 9>.\n");
+	memory_note(&bed.memory, GIB * 39 / 10);
+	report_cause(&bed.report, &bed.cause);
+	assert_int_equal(bed.cause.kind, CAUSE_OUT_OF_MEMORY);
+	assert_int_equal(bed.cause.signal, SIGKILL);
+	assert_string_equal(bed.cause.text,
+			    "exited with code 1: a program it ran was killed by signal 9 "
+			    "(SIGKILL), likely out of memory: the task used 3.9 of 4.0 GiB");
+	finish(&bed);
+}
+
 static void the_kernel_is_asked_what_it_killed(void **state)
 {
 	struct bed bed;
@@ -407,6 +424,7 @@ int main(void)
 		cmocka_unit_test(numbers_go_with_the_words),
 		cmocka_unit_test(one_of_several_is_named),
 		cmocka_unit_test(sigkill_near_the_limit_is_likely_for_memory),
+		cmocka_unit_test(the_signal_of_a_launchers_child_decides),
 		scratch_test(the_kernel_is_asked_what_it_killed),
 		cmocka_unit_test(what_we_ended_says_why),
 		cmocka_unit_test(a_signal_is_not_explained_by_what_was_said_before),

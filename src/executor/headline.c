@@ -1,0 +1,486 @@
+#include "executor/headline.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/proc.h"
+#include "executor/aside.h"
+#include "executor/launcher.h"
+#include "executor/traceback.h"
+
+#define NO_LINE TRACEBACK_NO_LINE
+
+struct scan {
+	const struct str_list *lines;
+	struct traceback_list tracebacks;
+	bool *told; /* of each line: it is a traceback's, or no reason of an end */
+};
+
+struct found {
+	size_t line;   /* NO_LINE: there is none */
+	size_t prefix; /* of an exception */
+};
+
+/* ---- lines -------------------------------------------------------------------------------- */
+
+static bool is_blank(const char *line)
+{
+	return line[strspn(line, " \t")] == '\0';
+}
+
+/* "}", "^^^^": of something that began further up. */
+static bool has_no_word(const char *line)
+{
+	while (*line && !isalnum((unsigned char)*line) && !((unsigned char)*line & 0x80))
+		line++;
+	return *line == '\0';
+}
+
+/* "------------" */
+static bool is_rule(const char *line)
+{
+	return line[0] == '-' && strspn(line, "-") == strlen(line);
+}
+
+/* "I0000 00:00:1795255901.215822   11536 port.cc:153] ...": what Google's libraries tell all along,
+ * information and warnings. Their errors begin with E or F. */
+static bool is_chatter(const char *line)
+{
+	return (line[0] == 'I' || line[0] == 'W') && strspn(line + 1, "0123456789") == 4 &&
+	       line[5] == ' ' && strstr(line, "] ");
+}
+
+static bool is_of_launcher(const char *line)
+{
+	const struct aside *row = aside_find(line);
+
+	return row && row->kind == ASIDE_LAUNCHER;
+}
+
+/* A line that tells of no end: also the line of source that Python prints below a warning. */
+static bool is_aside(const struct str_list *lines, size_t i)
+{
+	const struct aside *row = aside_find(lines->items[i]);
+
+	return (row && (row->kind == ASIDE_LINE || row->kind == ASIDE_LAUNCHER)) ||
+	       is_chatter(lines->items[i]) ||
+	       (i > 0 && lines->items[i][0] == ' ' && strstr(lines->items[i - 1], "Warning: "));
+}
+
+static bool has_one_of(const char *line, const char *const *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strstr(line, words[i]))
+			return true;
+	return false;
+}
+
+static bool speaks_of_error(const char *line)
+{
+	static const char *const words[] = {
+		"terminate called",
+		"Segmentation fault",
+		"error:",
+		"Error:",
+		"ERROR",
+		"fatal:",
+		"Fatal",
+		"FATAL",
+		"Assertion",
+		"Aborted",
+		"command not found",
+		"not found",
+		"No such file",
+		"Permission denied",
+		"out of memory",
+		"Address already in use",
+	};
+
+	return has_one_of(line, words, array_length(words));
+}
+
+/* ---- what is looked for ------------------------------------------------------------------- */
+
+static void begin_scan(struct scan *scan, const struct str_list *lines)
+{
+	*scan = (struct scan){.lines = lines};
+	traceback_find(lines, &scan->tracebacks);
+	scan->told = mem_alloc_array(lines->count, sizeof(*scan->told));
+	for (size_t i = 0; i < lines->count; i++)
+		scan->told[i] = is_aside(lines, i);
+	for (size_t k = 0; k < scan->tracebacks.count; k++) {
+		const struct traceback *traceback = &scan->tracebacks.items[k];
+		for (size_t i = traceback->first; i <= traceback->last; i++)
+			if (traceback_has(traceback, lines, i))
+				scan->told[i] = true;
+	}
+}
+
+static void finish_scan(struct scan *scan)
+{
+	traceback_list_finish(&scan->tracebacks);
+	free(scan->told);
+}
+
+/* The exception, or the first one of its chain, is a wrapper's: what it says is that a child
+ * failed. */
+static bool is_wrapper(const struct scan *scan, size_t number)
+{
+	while (number != TRACEBACK_NONE) {
+		const struct traceback *traceback = &scan->tracebacks.items[number];
+		const char *line = scan->lines->items[traceback->exception];
+		if (launcher_is_wrapper(line + traceback->prefix))
+			return true;
+		number = traceback->cause;
+	}
+	return false;
+}
+
+static struct found find_traceback(const struct scan *scan, enum traceback_of of, bool of_wrapper)
+{
+	for (size_t i = scan->tracebacks.count; i-- > 0;) {
+		const struct traceback *traceback = &scan->tracebacks.items[i];
+		if (traceback->of == of && is_wrapper(scan, i) == of_wrapper)
+			return (struct found){traceback->exception, traceback->prefix};
+	}
+	return (struct found){.line = NO_LINE};
+}
+
+static struct found find_of_program(const struct scan *scan)
+{
+	return find_traceback(scan, TRACEBACK_PROGRAM, false);
+}
+
+static struct found find_of_other(const struct scan *scan)
+{
+	return find_traceback(scan, TRACEBACK_OTHER, false);
+}
+
+static struct found find_ignored(const struct scan *scan)
+{
+	return find_traceback(scan, TRACEBACK_IGNORED, false);
+}
+
+/* The last one that `fits`. */
+static struct found find_line(const struct scan *scan, bool (*fits)(const char *line))
+{
+	for (size_t i = scan->lines->count; i-- > 0;)
+		if (!scan->told[i] && fits(scan->lines->items[i]))
+			return (struct found){.line = i};
+	return (struct found){.line = NO_LINE};
+}
+
+static bool is_bare_exception(const char *line)
+{
+	return traceback_is_exception(line) && !launcher_is_wrapper(line);
+}
+
+static struct found find_bare(const struct scan *scan)
+{
+	return find_line(scan, is_bare_exception);
+}
+
+static struct found find_wrapper(const struct scan *scan)
+{
+	struct found found = find_traceback(scan, TRACEBACK_PROGRAM, true);
+
+	return found.line == NO_LINE ? find_line(scan, launcher_is_wrapper) : found;
+}
+
+static struct found find_error(const struct scan *scan)
+{
+	return find_line(scan, speaks_of_error);
+}
+
+static bool has_word(const char *line)
+{
+	return !has_no_word(line);
+}
+
+static struct found find_last(const struct scan *scan)
+{
+	return find_line(scan, has_word);
+}
+
+/* The words of native code with which it ends a process. The watchdog's first line tells which
+ * operation it was; of all others the last line counts, for a program may have survived those
+ * before. */
+static struct found find_fatal(const struct scan *scan)
+{
+	static const char *const watchdog[] = {"Watchdog caught collective operation timeout",
+					       "watchdog thread terminated with exception",
+					       "Heartbeat monitor timed out"};
+	static const char *const words[] = {
+		"what():",     "CUDA error", "HIP error",     "NCCL error", "Fatal Python error:",
+		"panicked at", "panic:",     "Check failed:",
+	};
+	const struct str_list *lines = scan->lines;
+
+	for (size_t i = 0; i < lines->count; i++)
+		if (!scan->told[i] && has_one_of(lines->items[i], watchdog, array_length(watchdog)))
+			return (struct found){.line = i};
+	for (size_t i = lines->count; i-- > 0;)
+		if (!scan->told[i] && has_one_of(lines->items[i], words, array_length(words)))
+			return (struct found){.line = i};
+	return (struct found){.line = NO_LINE};
+}
+
+/* Of a paragraph between two rules at the end, as Open MPI prints them, the first line. */
+static struct found find_framed(const struct scan *scan)
+{
+	const struct str_list *lines = scan->lines;
+	size_t i = lines->count, first = NO_LINE;
+
+	while (i > 0 && is_blank(lines->items[i - 1]))
+		i--;
+	if (i == 0 || !is_rule(lines->items[i - 1]))
+		return (struct found){.line = NO_LINE};
+	while (--i > 0 && !is_rule(lines->items[i - 1]))
+		if (!has_no_word(lines->items[i - 1]))
+			first = i - 1;
+	/* 0: its beginning has scrolled away */
+	return (struct found){.line = i > 0 ? first : NO_LINE};
+}
+
+static struct found find_of_launcher(const struct scan *scan)
+{
+	const struct str_list *lines = scan->lines;
+
+	for (size_t i = lines->count; i-- > 0;)
+		if (is_of_launcher(lines->items[i]))
+			return (struct found){.line = i};
+	return (struct found){.line = NO_LINE};
+}
+
+/* ---- in which order ----------------------------------------------------------------------- */
+
+typedef struct found finder(const struct scan *scan);
+
+/* Of a program that ended by itself. */
+enum { BY_ERROR = 4, BY_WRAPPER, BY_FRAMED, BY_LAST, BY_LAUNCHER, BY_IGNORED };
+static finder *const by_exit[] = {
+	find_of_program,
+	find_bare,
+	find_fatal,
+	find_of_other,
+	[BY_ERROR] = find_error,
+	[BY_WRAPPER] = find_wrapper,
+	[BY_FRAMED] = find_framed,
+	[BY_LAST] = find_last,
+	[BY_LAUNCHER] = find_of_launcher,
+	[BY_IGNORED] = find_ignored,
+};
+
+/* Of one that was ended: native code speaks right before it ends its process. */
+static finder *const by_signal[] = {
+	find_fatal, find_of_program, find_bare, find_of_other, find_error, find_wrapper,
+};
+
+/* The number in `finders` of the one that found something; `count`: none. */
+static size_t find(const struct scan *scan, finder *const *finders, size_t count,
+		   struct found *found)
+{
+	for (size_t i = 0; i < count; i++) {
+		*found = finders[i](scan);
+		if (found->line != NO_LINE)
+			return i;
+	}
+	return count;
+}
+
+/* ---- messages of several lines ------------------------------------------------------------ */
+
+/* Keras and TensorFlow leave a line blank, PyTorch indents, others end the first line by a colon.
+ * Without one of these what follows is of somebody else. */
+static bool goes_on(const char *line, const char *next)
+{
+	return is_blank(next) || isspace((unsigned char)*next) || str_ends_with(line, ":");
+}
+
+static bool is_logged(const char *line)
+{
+	static const char *const levels[] = {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"};
+
+	for (size_t i = 0; i < array_length(levels); i++) {
+		size_t length = strlen(levels[i]);
+		if (strncmp(line, levels[i], length) == 0 && strchr(": ", line[length]))
+			return true;
+	}
+	return strspn(line, "0123456789") == 4 && line[4] == '-'; /* 2026-11-28 20:38:21 ... */
+}
+
+static bool ends_message(const struct str_list *lines, size_t i, const char *own)
+{
+	return strstr(own, traceback_head) || is_rule(own) || is_aside(lines, i) ||
+	       aside_find(own) || is_logged(own) || (own[0] == '[' && own[1] != '[');
+}
+
+/* "    | ": an exception group's, of which the message is no part. */
+static bool is_bar(const char *line, size_t prefix)
+{
+	return strspn(line, " |+-") >= prefix;
+}
+
+/* The lines of the message that begins at `first`, without what stands before each. */
+static void collect_message(const struct str_list *lines, const struct found *found,
+			    struct str_list *parts)
+{
+	const char *head = lines->items[found->line];
+
+	str_list_add(parts, head + (is_bar(head, found->prefix) ? found->prefix : 0));
+	for (size_t i = found->line + 1; i < lines->count; i++) {
+		if (!traceback_begins_alike(lines->items[i], head, found->prefix))
+			continue;
+		const char *own = lines->items[i] + found->prefix;
+		if ((parts->count == 1 && !goes_on(head, own)) || ends_message(lines, i, own))
+			return;
+		str_list_add(parts, own);
+	}
+}
+
+/* The first line, and of the others as many of the last as fit. */
+static char *join_message(const struct str_list *parts)
+{
+	struct str text = {0};
+	size_t length = strlen(parts->items[0]), from = parts->count;
+
+	while (from > 1 && length + strlen(parts->items[from - 1]) < HEADLINE_CAP)
+		length += strlen(parts->items[--from]) + 1;
+	str_append(&text, parts->items[0]);
+	if (from > 1 && from < parts->count)
+		str_append(&text, " ...");
+	for (size_t i = from; i < parts->count; i++) {
+		const char *part = parts->items[i] + strspn(parts->items[i], " \t");
+		if (*part)
+			str_append_format(&text, " %s", part);
+	}
+	return str_steal(&text);
+}
+
+static char *take_message(const struct str_list *lines, const struct found *found)
+{
+	struct str_list parts cleanup_str_list = {0};
+
+	collect_message(lines, found, &parts);
+	return join_message(&parts);
+}
+
+static char *take_text(const struct scan *scan, const struct found *found)
+{
+	const char *line = scan->lines->items[found->line];
+	bool is_exception = scan->told[found->line] || traceback_is_exception(line);
+
+	return is_exception && !is_of_launcher(line) ? take_message(scan->lines, found)
+						     : mem_strdup(line + strspn(line, " |\t"));
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+/* A wrapper's or launcher's line that names the signal which ended its child: what the child had
+ * said before need not be about that. */
+static struct found find_signal(const struct scan *scan, int *signal)
+{
+	finder *const finders[] = {find_wrapper, find_of_launcher};
+	struct found found = {.line = NO_LINE};
+
+	for (size_t i = 0; i < array_length(finders); i++) {
+		found = finders[i](scan);
+		if (found.line != NO_LINE)
+			*signal = launcher_signal_in(scan->lines->items[found.line]);
+		if (*signal > 0)
+			return found;
+	}
+	return (struct found){.line = NO_LINE};
+}
+
+/* The number of the finder; the count of all: nothing is found. */
+static size_t find_by_exit(const struct str_list *lines, struct headline *headline)
+{
+	struct scan scan;
+	struct found found = {.line = NO_LINE};
+
+	begin_scan(&scan, lines);
+	size_t which = find(&scan, by_exit, array_length(by_exit), &found);
+	if (which >= BY_ERROR) {
+		struct found signalled = find_signal(&scan, &headline->signal);
+		if (headline->signal > 0)
+			found = signalled;
+	}
+	mem_replace(&headline->text, found.line != NO_LINE ? take_text(&scan, &found) : NULL);
+	finish_scan(&scan);
+	return which;
+}
+
+/* Nothing but what native code says is looked for above the listed lines: its stack frames, which
+ * are many, stand below it. */
+char *headline_of_signal(const struct str_list *listed, const struct str_list *all)
+{
+	const struct {
+		const struct str_list *lines;
+		size_t finders;
+	} tries[] = {{listed, array_length(by_signal)}, {all, 1}};
+	char *text = NULL;
+
+	for (size_t i = 0; i < array_length(tries) && !text; i++) {
+		struct scan scan;
+		struct found found = {.line = NO_LINE};
+		begin_scan(&scan, tries[i].lines);
+		find(&scan, by_signal, tries[i].finders, &found);
+		text = found.line != NO_LINE ? take_text(&scan, &found) : NULL;
+		finish_scan(&scan);
+	}
+	return text;
+}
+
+/* Of the rank that failed first, without the words of the others, which failed because of that. */
+static void list_rank(const struct str_list *all, const struct launcher_report *report,
+		      struct str_list *lines)
+{
+	for (size_t i = 0; i < report->begin; i++)
+		if (!launcher_is_other_rank(report, all->items[i]))
+			str_list_add(lines, all->items[i]);
+}
+
+static void find_by_report(const struct str_list *all, const struct launcher_report *report,
+			   struct headline *headline)
+{
+	struct str_list lines cleanup_str_list = {0};
+
+	list_rank(all, report, &lines);
+	if (report->signal == 0 && find_by_exit(&lines, headline) >= BY_LAUNCHER)
+		mem_replace(&headline->text, launcher_recorded(report, all));
+	else if (report->signal > 0 && report->signal != SIGKILL)
+		headline->text = headline_of_signal(&lines, &lines);
+	if (report->signal > 0)
+		headline->signal = report->signal;
+	if (report->signal > 0 || !headline->text)
+		headline->child = launcher_report_text(report);
+}
+
+void headline_find(const struct str_list *listed, const struct str_list *all,
+		   struct headline *headline)
+{
+	struct launcher_report report;
+
+	*headline = (struct headline){0};
+	if (launcher_find_report(all, &report)) {
+		find_by_report(all, &report, headline);
+		return;
+	}
+	size_t which = find_by_exit(listed, headline);
+	if (headline->signal == 0 && (which == BY_WRAPPER || which >= BY_LAUNCHER))
+		find_by_exit(all, headline);
+	if (headline->signal > 0)
+		headline->child = mem_printf("a program it ran was killed by signal %d (%s)",
+					     headline->signal, proc_signal_name(headline->signal));
+}
+
+void headline_finish(struct headline *headline)
+{
+	free(headline->text);
+	free(headline->child);
+	*headline = (struct headline){0};
+}
