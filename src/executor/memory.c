@@ -1,6 +1,10 @@
 #include "executor/memory.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "scheduler/cgroup.h"
@@ -10,6 +14,7 @@ enum {
 	LOOK_MS = 1000,
 	LOOK_OFTEN_MS = 250, /* above NEAR_PERCENT / 2 of the limit */
 	NEAR_PERCENT = 95,
+	VMSTAT_CAP = 64 << 10,
 };
 
 void memory_init(struct memory *memory, struct proc_tree *tree, int64_t limit_mib,
@@ -19,13 +24,24 @@ void memory_init(struct memory *memory, struct proc_tree *tree, int64_t limit_mi
 		.tree = tree,
 		.limit = (uint64_t)limit_mib * MIB,
 		.cgroup = cgroup,
+		.machine_kills = INT64_MAX,
 		.enforce = enforce && limit_mib > 0,
 	};
+}
+
+/* Since it started; INT64_MAX: the kernel does not tell. */
+static int64_t count_machine_kills(void)
+{
+	char *text cleanup_free = fs_read_file("/proc/vmstat", VMSTAT_CAP, NULL, NULL);
+	const char *line = text ? strstr(text, "\noom_kill ") : NULL;
+
+	return line ? strtoll(line + strlen("\noom_kill "), NULL, 10) : INT64_MAX;
 }
 
 void memory_begin(struct memory *memory)
 {
 	memory->used = memory->peak = 0;
+	memory->machine_kills = count_machine_kills();
 	memory->kills = memory->cgroup ? cgroup_oom_kills(memory->cgroup) : 0;
 }
 
@@ -63,6 +79,14 @@ int64_t memory_interval(const struct memory *memory)
 bool memory_kernel_killed(const struct memory *memory)
 {
 	return memory->cgroup && cgroup_oom_kills(memory->cgroup) > memory->kills;
+}
+
+int64_t memory_machine_kills(const struct memory *memory)
+{
+	int64_t kills = count_machine_kills();
+
+	return kills != INT64_MAX && kills > memory->machine_kills ? kills - memory->machine_kills
+								   : 0;
 }
 
 bool memory_was_near(const struct memory *memory)

@@ -16,6 +16,7 @@ struct memory {
 	bool enforce;		/* by this watch */
 	const char *cgroup;	/* borrowed; NULL: none */
 	int64_t kills;		/* of the group, when the program began */
+	int64_t machine_kills;	/* likewise of the machine; INT64_MAX: not known */
 	uint64_t used;		/* bytes, at the last look */
 	uint64_t peak;		/* the most seen since the program began */
 	int64_t cost_ms;	/* of the last look */
@@ -37,7 +38,10 @@ bool memory_look(struct memory *memory);
 int64_t memory_interval(const struct memory *memory);
 
 bool memory_kernel_killed(const struct memory *memory); /* since the program began */
-bool memory_was_near(const struct memory *memory);	/* the peak was within 5% of the limit */
+/* How many processes of the machine, of whatever group, the kernel has killed for want of memory
+ * since the program began; 0 also when it does not tell. */
+int64_t memory_machine_kills(const struct memory *memory);
+bool memory_was_near(const struct memory *memory); /* the peak was within 5% of the limit */
 
 /* The peak, "3.9 of 4.0 GiB"; the limit, "4.0 GiB". The caller frees. */
 char *memory_peak_text(const struct memory *memory);

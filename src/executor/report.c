@@ -49,6 +49,18 @@ static void append_signal(struct str *text, int status)
 		str_append(text, ", core dumped");
 }
 
+/* The one that was killed may be one of them. */
+static void append_machine_kills(const struct report *report, bool was_killed, struct str *text)
+{
+	int64_t kills = was_killed ? memory_machine_kills(report->memory) : 0;
+
+	if (kills > 0)
+		str_append_format(text,
+				  "; the kernel has killed %lld process%s of its machine for want "
+				  "of memory meanwhile",
+				  (long long)kills, kills == 1 ? "" : "es");
+}
+
 /* Sets kind and wording when memory was the reason, or probably was. */
 static bool judge_memory(const struct report *report, struct str *text, struct cause *cause)
 {
@@ -56,8 +68,10 @@ static bool judge_memory(const struct report *report, struct str *text, struct c
 	bool was_killed = proc_shell_signal(report->status) == SIGKILL || cause->signal == SIGKILL;
 	bool likely = was_killed && memory_was_near(report->memory);
 
-	if (!killed && !likely)
+	if (!killed && !likely) {
+		append_machine_kills(report, was_killed, text);
 		return false;
+	}
 	cause->kind = CAUSE_OUT_OF_MEMORY;
 	char *peak cleanup_free = memory_peak_text(report->memory);
 	char *limit cleanup_free = memory_limit_text(report->memory);

@@ -144,6 +144,29 @@ static void sigkill_near_the_limit_is_likely_for_memory(void **state)
 	assert_memory(EXITED(1), GIB * 39 / 10, CAUSE_EXIT, "exited with code 1");
 }
 
+/* Whether the machine is short of memory says its kernel, and nobody guesses. */
+static void what_the_kernel_killed_elsewhere_on_the_machine_is_told_of_sigkill(void **state)
+{
+	const int statuses[] = {KILLED(SIGKILL), EXITED(137), KILLED(SIGSEGV)};
+
+	for (size_t i = 0; i < array_length(statuses); i++) {
+		struct bed bed;
+		init(&bed, statuses[i], "");
+		memory_begin(&bed.memory);
+		bed.memory.machine_kills--;
+		report_cause(&bed.report, &bed.cause);
+		assert_int_equal(strstr(bed.cause.text,
+					"; the kernel has killed 1 process of its "
+					"machine for want of memory meanwhile") != NULL,
+				 statuses[i] != KILLED(SIGSEGV));
+		cause_finish(&bed.cause);
+		bed.memory.machine_kills++;
+		report_cause(&bed.report, &bed.cause);
+		assert_null(strstr(bed.cause.text, "for want of memory"));
+		finish(&bed);
+	}
+}
+
 static void the_signal_of_a_launchers_child_decides(void **state)
 {
 	struct bed bed;
@@ -424,6 +447,8 @@ int main(void)
 		cmocka_unit_test(numbers_go_with_the_words),
 		cmocka_unit_test(one_of_several_is_named),
 		cmocka_unit_test(sigkill_near_the_limit_is_likely_for_memory),
+		cmocka_unit_test(
+			what_the_kernel_killed_elsewhere_on_the_machine_is_told_of_sigkill),
 		cmocka_unit_test(the_signal_of_a_launchers_child_decides),
 		scratch_test(the_kernel_is_asked_what_it_killed),
 		cmocka_unit_test(what_we_ended_says_why),
