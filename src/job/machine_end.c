@@ -90,7 +90,7 @@ static void judge_theft(const struct machine *m, size_t task, struct policy *pol
 	policy->blames_host =
 		policy->blames_host && (can_be_replaced_alone(m, task) || m->job->live_elastic);
 	if (m->tasks[task].cause.kind == CAUSE_PORT_TAKEN)
-		policy->why = "somebody may have been faster there";
+		policy->why = "the next one is kept in another way";
 }
 
 /* The policy for the task's cause, after what was tried before. */

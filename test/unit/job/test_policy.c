@@ -435,7 +435,7 @@ static void so_does_a_held_port_that_the_program_cannot_bind(void **state)
 	bed_submit(bed);
 	bed_bring_up(bed, "worker");
 	exit_with(bed, "worker:0", &port_taken);
-	assert_true(notes(bed, "somebody may have been faster there; the job re-forms "
+	assert_true(notes(bed, "the next one is kept in another way; the job re-forms "
 			       "(with other ports; no retry is spent)"));
 	form_again(bed, 2, 1000);
 	exit_with(bed, "worker:1", &port_taken); /* nobody holds it any more */
