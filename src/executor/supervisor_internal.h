@@ -73,7 +73,7 @@ struct supervisor {
 	struct program_use use; /* of this program, once it has ended; 0 ms: it has not */
 	bool use_is_reported;
 	struct output_loss lost; /* of the output of programs that have ended here */
-	struct err trouble;	 /* why no program can be started here; ERR_NONE: all is well */
+	struct err trouble;	  /* why no program can be started here; ERR_NONE: all is well */
 	enum phase phase;
 	int code; /* with which it leaves */
 	struct event *metrics_timer, *port_timer, *leave_timer, *words_timer, *guardian, *lifeline;
@@ -94,6 +94,8 @@ void supervisor_watch_ports(struct supervisor *supervisor); /* who listens there
 
 void supervisor_plan_metrics(
 	struct supervisor *supervisor); /* of a program that has just started */
+/* The step that its program tells; 0: none. */
+int64_t supervisor_step(const struct supervisor *supervisor);
 /* Finds what the program has told of itself since the last look. */
 void supervisor_look_at_numbers(struct supervisor *supervisor);
 

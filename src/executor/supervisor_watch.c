@@ -82,6 +82,18 @@ void supervisor_look_at_numbers(struct supervisor *supervisor)
 			scalars_look(supervisor->scalars[i]);
 }
 
+int64_t supervisor_step(const struct supervisor *supervisor)
+{
+	const struct settings *settings = supervisor->settings;
+	int processes = framework_process_count(settings->job, supervisor->type);
+	struct progress progress;
+
+	return progress_read(settings->progress_file, (size_t)processes, &progress) &&
+			       progress.step > 0
+		       ? progress.step
+		       : 0;
+}
+
 static void add_progress(struct supervisor *supervisor)
 {
 	const struct settings *settings = supervisor->settings;

@@ -119,6 +119,7 @@ void cause_copy(struct cause *to, const struct cause *from)
 		.kind = from->kind,
 		.exit_code = from->exit_code,
 		.signal = from->signal,
+		.step = from->step,
 		.text = mem_strdup(from->text),
 		.headline = mem_strdup(from->headline),
 	};
@@ -154,6 +155,8 @@ void cause_set_json(json_t *object, const char *kind_member, const struct cause 
 		json_set_int(object, "exit_code", cause->exit_code);
 	if (cause->signal != 0)
 		json_set_int(object, "signal", cause->signal);
+	if (cause->step != 0)
+		json_set_int(object, "step", cause->step);
 	json_set_text(object, "text", cause->text);
 	json_set_text(object, "headline", cause->headline);
 	if (cause->tail.count > 0)
@@ -178,11 +181,12 @@ static int read_members(const json_t *object, const char *kind_member, struct ca
 			struct err *err)
 {
 	char *kind cleanup_free = NULL, *text cleanup_free = NULL;
-	int64_t exit_code = 0, signal = 0;
+	int64_t exit_code = 0, signal = 0, step = 0;
 
 	if (json_need_text(object, kind_member, &kind, err) < 0 ||
 	    json_read_int(object, "exit_code", 0, 255, &exit_code, err) < 0 ||
 	    json_read_int(object, "signal", 0, 128, &signal, err) < 0 ||
+	    json_read_int(object, "step", 0, INT64_MAX, &step, err) < 0 ||
 	    json_read_text(object, "text", &text, err) < 0 ||
 	    json_read_text(object, "headline", &cause->headline, err) < 0 ||
 	    json_read_list(object, "tail", &cause->tail, err) < 0)
@@ -196,6 +200,7 @@ static int read_members(const json_t *object, const char *kind_member, struct ca
 	cause_set(cause, (enum cause_kind)parsed, mem_steal(&text));
 	cause->exit_code = (int)exit_code;
 	cause->signal = (int)signal;
+	cause->step = step;
 	return 0;
 }
 

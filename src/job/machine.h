@@ -102,7 +102,8 @@ enum cause_kind cause_kind_of_err(const struct err *err, enum cause_kind otherwi
 struct cause {
 	enum cause_kind kind;
 	int exit_code; /* of CAUSE_EXIT */
-	int signal; /* of CAUSE_SIGNAL; of CAUSE_EXIT: what ended its launcher's child; 0: none */
+	int signal;   /* of CAUSE_SIGNAL; of CAUSE_EXIT: what ended its launcher's child; 0: none */
+	int64_t step; /* of CAUSE_OUT_OF_MEMORY: how far the program was; 0: it told none */
 	/* One sentence for people, without the task's name; NULL: none. Borrowed by a cause that
 	 * cause_finish() never sees. */
 	const char *text;
@@ -153,6 +154,7 @@ struct task {
 	int64_t blames_since;	  /* while blames_peer */
 	int64_t start_not_before; /* while restarting: the end of its back-off */
 	struct cause cause;	  /* of the last failure; kind CAUSE_NONE while all is well */
+	bool is_stuck; /* with CAUSE_OUT_OF_MEMORY: nor had it got further at the end before */
 };
 
 enum machine_event_kind {

@@ -93,8 +93,40 @@ static void judge_theft(const struct machine *m, size_t task, struct policy *pol
 		policy->why = "the next one is kept in another way";
 }
 
-/* The policy for the task's cause, after what was tried before. */
-static struct policy judge(const struct machine *m, size_t task)
+/* How far a task of the type was that last ended out of memory, the farthest one; 0: it told no
+ * steps. -1: none did. */
+static int64_t find_farthest_end(const struct machine *m, size_t type)
+{
+	const struct type_tally *tally = &m->types[type];
+	int64_t step = -1;
+	for (size_t i = tally->first; i < tally->first + tally->count; i++) {
+		const struct cause *cause = &m->tasks[i].cause;
+		if (cause->kind == CAUSE_OUT_OF_MEMORY && cause->step > step)
+			step = cause->step;
+	}
+	return step;
+}
+
+/* A program that tells no steps may have got further if it ran for a while. */
+bool machine_is_stuck(const struct machine *m, size_t task, const struct cause *cause)
+{
+	const struct task *t = &m->tasks[task];
+	if (cause->kind != CAUSE_OUT_OF_MEMORY)
+		return false;
+	int64_t before = find_farthest_end(m, t->type);
+	if (before == 0 && cause->step == 0)
+		return m->now - t->state_since < GOOD_FORMATION_MS;
+	return cause->step <= before;
+}
+
+static void judge_stuck(struct policy *policy)
+{
+	policy->charge = CHARGE_NEVER;
+	policy->in_place = false;
+	policy->why = "it met the same memory limit before, and has got no further since";
+}
+
+struct policy machine_judge(const struct machine *m, size_t task)
 {
 	const struct task *t = &m->tasks[task];
 	struct policy policy = policy_judge(&m->job->types[t->type], &t->cause, m->failures);
@@ -105,6 +137,8 @@ static struct policy judge(const struct machine *m, size_t task)
 	}
 	if (!policy.by_rule && is_other_users_fault(m, task))
 		judge_theft(m, task, &policy);
+	if (!policy.by_rule && t->is_stuck && t->cause.kind == CAUSE_OUT_OF_MEMORY)
+		judge_stuck(&policy);
 	return policy;
 }
 
@@ -237,7 +271,7 @@ static void note_missed_port(struct machine *m, size_t task)
 
 void machine_task_failed(struct machine *m, size_t task)
 {
-	const struct policy policy = judge(m, task);
+	const struct policy policy = machine_judge(m, task);
 	bool has_missed = missed_its_port(m, task);
 	follow_policy(m, task, &policy);
 	if (has_missed)
@@ -396,7 +430,7 @@ static void judge_blame(struct machine *m, size_t task, int64_t heard_at)
 	if (!t->blames_peer || heard_at - m->job->heartbeat_interval_ms < t->blames_since)
 		return;
 	machine_set_blames_peer(m, task, false);
-	const struct policy policy = policy_judge(&m->job->types[t->type], &t->cause, m->failures);
+	const struct policy policy = machine_judge(m, task);
 	machine_process_failed(m, task, &policy);
 }
 

@@ -162,6 +162,11 @@ void machine_settle_size(struct machine *m);
 bool machine_scale(struct machine *m, const struct machine_event *event);
 
 /* ---- machine_end.c ---- */
+/* The policy for the task's cause, after what was tried before. */
+struct policy machine_judge(const struct machine *m, size_t task);
+/* It ends for this out of memory, as it or another one of its type did before, and has got no
+ * further than that one. */
+bool machine_is_stuck(const struct machine *m, size_t task, const struct cause *cause);
 /* A task's process or container ended badly (the task is FAILED or LOST, its cause set). */
 void machine_task_failed(struct machine *m, size_t task);
 void machine_blame(struct machine *m, int64_t task, const struct cause *cause); /* first one wins */

@@ -234,13 +234,13 @@ bool task_exited(struct machine *m, size_t task, const struct machine_event *eve
 		expect_end(m, task, event->cause);
 		return true;
 	}
-	const struct policy policy =
-		policy_judge(&m->job->types[t->type], event->cause, m->failures);
+	t->is_stuck = machine_is_stuck(m, task, event->cause);
+	cause_copy(&t->cause, event->cause);
+	const struct policy policy = machine_judge(m, task);
 	if (policy.ignore) {
 		pass_over(m, task, event->cause);
 		return true;
 	}
-	cause_copy(&t->cause, event->cause);
 	if (!machine_asks_for_peers(m, task, &policy))
 		machine_process_failed(m, task, &policy);
 	return true;
@@ -287,6 +287,7 @@ static void lose(struct machine *m, size_t task, const struct machine_event *eve
 	struct task *t = &m->tasks[task];
 	struct cause guess = {.kind = otherwise, .text = text};
 	bool known = event->cause && event->cause->kind != CAUSE_NONE;
+	t->is_stuck = known && machine_is_stuck(m, task, event->cause);
 	/* What the executor said of its end stands unless the scheduler knows more. */
 	if (t->cause.kind != CAUSE_CONTAINER_STOPPED || t->state != TASK_RUNNING)
 		cause_copy(&t->cause, known ? event->cause : &guess);

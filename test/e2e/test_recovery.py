@@ -159,6 +159,22 @@ def test_memory_limit_ends_the_task_not_the_machine(tony):
     assert "tony.worker.memory" in answer.stdout + answer.stderr
 
 
+@pytest.mark.promise("R1")
+def test_the_same_memory_limit_is_not_met_in_vain(tony):
+    """Each start gets a step further, but the third."""
+    eat = "import os; p = os.environ['TONY_CHECKPOINT_DIR'] + '/step'; " \
+          "n = min(int(open(p).read()) + 1, 2) if os.path.exists(p) else 1; open(p, 'w').write(str(n)); " \
+          "open(os.environ['TONY_PROGRESS_FILE'], 'w').write(str(n)); x = bytearray(400 << 20); " \
+          "import time; time.sleep(1000)"
+    answer, job = tony.job({"tony.worker.instances": 1, "tony.worker.memory": "100m", "tony.am.retry-count": 9,
+                            "tony.am.retry-delay": "10ms", "tony.worker.command": f'{PYTHON} -c "{eat}"'})
+    assert answer.returncode == 1
+    assert job.status()["cause"]["kind"] == "out-of-memory" and job.status()["cause"]["step"] == 2
+    assert job.status()["epoch"] == 3, job.events()
+    assert any("it met the same memory limit before, and has got no further since" in event.get("text", "")
+               for event in job.events())
+
+
 def test_the_cause_in_words(tony):
     job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 1000")
     os.kill(job.wait_task("worker:0")["pids"][0], signal.SIGSEGV)

@@ -564,6 +564,75 @@ static void a_machine_is_blamed_on_the_last_try_as_well(void **state)
 	bed_destroy(bed);
 }
 
+/* ---- the same memory limit ---------------------------------------------------------------- */
+
+static struct bed *short_of_memory(const char *rule, int64_t step)
+{
+	struct bed *bed = running("worker=2", 5, 3);
+	const struct cause first = {.kind = CAUSE_OUT_OF_MEMORY, .step = step};
+
+	bed->job->fail_fast = true;
+	if (rule)
+		str_list_add(&bed_type(bed, "worker")->on_exit, rule);
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	exit_with(bed, "worker:0", &first);
+	assert_int_equal(bed_status(bed).state, JOB_REFORMING);
+	form_again(bed, 2, 1000);
+	return bed;
+}
+
+static void assert_second_end(struct bed *bed, const char *name, int64_t step, bool is_last)
+{
+	const struct cause second = {.kind = CAUSE_OUT_OF_MEMORY, .step = step};
+
+	exit_with(bed, name, &second);
+	assert_int_equal(bed_status(bed).state, is_last ? JOB_FINISHING : JOB_REFORMING);
+	assert_int_equal(notes(bed, "is not tried again: it met the same memory limit before, and "
+				    "has got no further since"),
+			 is_last);
+	bed_destroy(bed);
+}
+
+/* promise: R1 */
+static void the_same_memory_limit_is_met_again_only_where_a_step_was_gained(void **state)
+{
+	assert_second_end(short_of_memory(NULL, 0), "worker:0", 0, true);
+	assert_second_end(short_of_memory(NULL, 7), "worker:0", 7, true);
+	assert_second_end(short_of_memory(NULL, 7), "worker:0", 8, false);
+	assert_second_end(short_of_memory(NULL, 7), "worker:0", 0, true);
+	/* It is the limit of all tasks of the type. */
+	assert_second_end(short_of_memory(NULL, 7), "worker:1", 6, true);
+	assert_second_end(short_of_memory(NULL, 7), "worker:1", 9, false);
+	/* The user knows better. */
+	assert_second_end(short_of_memory("*->retry", 7), "worker:0", 7, false);
+}
+
+static void a_program_that_tells_no_steps_may_have_gained_some_in_a_minute(void **state)
+{
+	struct bed *bed = short_of_memory(NULL, 0);
+
+	bed_stand_still(bed, 58000);
+	assert_second_end(bed, "worker:0", 0, true);
+	bed = short_of_memory(NULL, 0);
+	bed_stand_still(bed, 60000);
+	assert_second_end(bed, "worker:0", 0, false);
+}
+
+/* promise: R1 */
+static void nor_is_a_program_started_again_in_place_for_that(void **state)
+{
+	struct bed *bed = running("worker=2", 0, 0);
+	const struct cause cause = {.kind = CAUSE_OUT_OF_MEMORY};
+
+	bed_type(bed, "worker")->max_restarts = 5;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	exit_with(bed, "worker:0", &cause);
+	assert_int_equal(bed_look(bed, "worker:0")->state, TASK_RUNNING);
+	assert_second_end(bed, "worker:0", 0, true);
+}
+
 /* ---- tony.<type>.on-exit ------------------------------------------------------------------ */
 
 static struct bed *ruled(const char *rule, int retries)
@@ -703,6 +772,9 @@ int main(void)
 		cmocka_unit_test(only_a_watched_port_can_have_been_stolen),
 		cmocka_unit_test(with_the_machine_that_is_to_blame_goes_the_container),
 		cmocka_unit_test(a_machine_is_blamed_on_the_last_try_as_well),
+		cmocka_unit_test(the_same_memory_limit_is_met_again_only_where_a_step_was_gained),
+		cmocka_unit_test(a_program_that_tells_no_steps_may_have_gained_some_in_a_minute),
+		cmocka_unit_test(nor_is_a_program_started_again_in_place_for_that),
 		cmocka_unit_test(a_rule_makes_a_retry_of_what_would_have_none),
 		cmocka_unit_test(a_retry_by_rule_ends_with_the_budget),
 		cmocka_unit_test(a_rule_ends_what_would_be_tried_again),

@@ -58,6 +58,8 @@ static const char *const exit_report_texts[] = {
 	"d_bytes\":20},\"used\":{\"ms\":21,\"cpu_ms\":1,\"max_rss_bytes\":0},\"nu"
 	"mbers\":{\"from\":0,\"rows\":[[\"loss\",\"\",1000,1,2.0]]},\"output_lost"
 	"\":{\"lines\":1,\"bytes\":5,\"text\":\"1 line was lost\"},\"attempt\":1}",
+	"{\"epoch\":1,\"restart\":0,\"cause\":\"out-of-memory\",\"signal\":9,\"step\":120,"
+	"\"attempt\":1}",
 };
 
 static const char *const registered_texts[] = {
