@@ -72,6 +72,17 @@ void am_on_output_lost(void *data, size_t task, const struct lost_output *lost)
 	record_report(am, record_output(am->job, machine_task(am->machine, task), lost));
 }
 
+void am_on_restarted_inside(void *data, size_t task, int64_t count, const char *text)
+{
+	struct am *am = data;
+	const struct task *of = machine_task(am->machine, task);
+	char *line cleanup_free =
+		mem_printf("%s:%d goes on after %lld failure%s inside of it%s%s",
+			   am->job->types[of->type].name, of->index, (long long)count,
+			   str_plural(count), text ? ", the last: " : "", text ? text : "");
+	record_report(am, record_note(am->job, of, line));
+}
+
 /* It has ended by then as far as the machine goes: its last line is told once more, with the use.
  */
 void am_on_used(void *data, size_t task, const struct program_use *use)

@@ -152,6 +152,9 @@ void am_record(struct am *am, json_t *record, bool sync);
 /* For the interface: so much of a task's output is lost. */
 void am_on_output_lost(void *data, size_t task, const struct lost_output *lost);
 
+/* Likewise: a launcher inside of a task has started something again. */
+void am_on_restarted_inside(void *data, size_t task, int64_t count, const char *text);
+
 /* Likewise: numbers from that one on are new. */
 void am_on_numbers(void *data, size_t task, const struct number_list *numbers, size_t first);
 /* Likewise: its checkpoints cannot be stored; NULL: they can again. */

@@ -271,6 +271,7 @@ static int open_api(struct am *am, struct err *err)
 		.one_host = am->scheduler_ops->traits->one_host,
 		.deliver = on_message,
 		.output_lost = am_on_output_lost,
+		.restarted_inside = am_on_restarted_inside,
 		.used = am_on_used,
 		.numbers = am_on_numbers,
 		.checkpoint_trouble = am_on_checkpoint_trouble,

@@ -34,6 +34,9 @@ struct api_host {
 	bool (*deliver)(void *data, const struct machine_event *event);
 	/* Output of the task's present container is lost. */
 	void (*output_lost)(void *data, size_t task, const struct lost_output *lost);
+	/* A launcher inside of its program went on after failures, `count` of them by now; `text`
+	 * tells the last. NULL: it does not. */
+	void (*restarted_inside)(void *data, size_t task, int64_t count, const char *text);
 	/* The use by its present program, which was stopped. */
 	void (*used)(void *data, size_t task, const struct program_use *use);
 	/* Its checkpoints cannot be stored since then (wall-clock), `text` says why; NULL: they can

@@ -47,10 +47,12 @@ struct api_task {
 	LIST_HEAD(, api_session) sessions;
 	int64_t *logs_told; /* orders of it that the executor knows of */
 	size_t logs_told_count;
-	int64_t beat_at;	       /* monotonic, ms; 0: never */
-	int beat_attempt;	       /* whose it was */
-	int64_t lost_bytes;	       /* of output, as the journal tells it */
-	int lost_attempt;	       /* of which container */
+	int64_t beat_at;	 /* monotonic, ms; 0: never */
+	int beat_attempt;	 /* whose it was */
+	int64_t lost_bytes;	 /* of output, as the journal tells it */
+	int lost_attempt;	 /* of which container */
+	int64_t restarts_inside; /* of `restarted`, as the journal tells them */
+	struct program_identity restarted;
 	const struct program_use *use; /* while its exit is told to the machine; NULL: not known */
 	struct program_identity used_by; /* the last program that was stopped and told its use */
 	int64_t trouble_since_ms;	 /* wall-clock, of its checkpoints; 0: there is none */

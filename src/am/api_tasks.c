@@ -65,6 +65,25 @@ static void take_loss(struct api_task *task, const struct lost_output *lost, boo
 	task->api->host.output_lost(task->api->host.data, task->number, lost);
 }
 
+static bool is_same_program(const struct program_identity *a, const struct program_identity *b)
+{
+	return a->attempt == b->attempt && a->epoch == b->epoch && a->restart == b->restart;
+}
+
+/* The journal gets a line for the first one, and each time that their number has doubled. */
+static void take_restarts(struct api_task *task, const struct program_identity *of,
+			  const struct inner_restarts *restarts)
+{
+	int64_t known = is_same_program(&task->restarted, of) ? task->restarts_inside : 0;
+
+	if (restarts->count == 0 || restarts->count < 2 * known)
+		return;
+	task->restarts_inside = restarts->count;
+	task->restarted = *of;
+	task->api->host.restarted_inside(task->api->host.data, task->number, restarts->count,
+					 restarts->text);
+}
+
 static bool is_present_program(const struct api_task *task, const struct program_identity *of)
 {
 	const struct task *known = machine_task(task->api->host.machine, task->number);
@@ -79,9 +98,7 @@ static void take_use(struct api_task *task, const struct program_identity *of,
 {
 	const struct program_identity *told = &task->used_by;
 
-	if (use->ms == 0 || !is_present_program(task, of) ||
-	    (told->attempt == of->attempt && told->epoch == of->epoch &&
-	     told->restart == of->restart))
+	if (use->ms == 0 || !is_present_program(task, of) || is_same_program(told, of))
 		return;
 	task->used_by = *of;
 	api_task_measure_end(task, of, use);
@@ -131,6 +148,7 @@ static void take_beat(struct api_task *task, struct heartbeat *message)
 		api_task_measure(task, &message->of, &message->account.metrics);
 	api_task_take_numbers(task, message->of.attempt, &message->account.numbers);
 	take_loss(task, &message->account.lost, message->activity == ACTIVITY_EXITED);
+	take_restarts(task, &message->of, &message->account.restarts);
 	take_use(task, &message->of, &message->account.use);
 	take_storing(task, message);
 	tell_beat(task, message);
@@ -228,6 +246,7 @@ static bool take_exit(struct api_task *task, struct exit_report *message)
 	}
 	api_task_take_numbers(task, message->of.attempt, &message->account.numbers);
 	take_loss(task, &message->account.lost, true);
+	take_restarts(task, &message->of, &message->account.restarts);
 	/* All was stored before a success is told, and no beat may follow it. */
 	if (message->cause.kind == CAUSE_NONE && message->of.attempt == api_task_attempt(task))
 		take_checkpoint_trouble(task, NULL, 0);

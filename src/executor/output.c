@@ -39,6 +39,7 @@ struct output {
 	struct log_times times;
 	uint64_t taken;
 	struct tail tail;
+	struct restarts_reader restarts;
 	/* While the file cannot be written. */
 	int64_t since_ms; /* wall clock; 0: it can */
 	char *why;
@@ -275,6 +276,7 @@ static void take(struct output *output, const char *bytes, size_t length)
 
 	output->taken += length;
 	tail_feed(&output->tail, bytes, length);
+	restarts_read(&output->restarts, bytes, length);
 	if (output->options.rotate_bytes > 0 && (int64_t)length > room && !is_behind(output)) {
 		/* Files change between two lines where there is a line's end to be found. */
 		const char *end = memrchr(bytes, '\n', length);
@@ -359,6 +361,7 @@ struct output *output_open(struct event_base *base, int fd, const char *path,
 	output->mask.words = options->mask;
 	output->retry = evtimer_new(base, on_retry, output);
 	tail_init(&output->tail, options->tail_lines);
+	output->restarts.restarts = options->restarts;
 	open_file(output);
 	evutil_make_socket_nonblocking(fd);
 	output->event = event_new(base, fd, EV_READ | EV_PERSIST, on_readable, output);
@@ -385,6 +388,7 @@ void output_close(struct output *output)
 	mem_cleanup_close(&output->file);
 	log_times_close(&output->times);
 	tail_finish(&output->tail);
+	restarts_reader_finish(&output->restarts);
 	mask_finish(&output->mask);
 	event_free(output->retry);
 	backlog_finish(&output->backlog);

@@ -16,12 +16,14 @@
 #include "base/err.h"
 #include "executor/backlog.h"
 #include "executor/mask.h"
+#include "executor/restarts.h"
 #include "executor/tail.h"
 
 struct output_options {
 	int64_t rotate_bytes;	       /* 0: never */
 	int keep;		       /* rotated files kept */
 	int tail_lines;		       /* 0: none */
+	struct restarts *restarts;     /* that the stream tells of; longer-lived. NULL: none */
 	const char *const *noise;      /* see noise.h; NULL: none */
 	const struct mask_words *mask; /* of the job's secrets, longer-lived; NULL: none */
 };

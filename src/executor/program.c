@@ -467,6 +467,7 @@ static struct output *open_log(const struct program *program, const char *name, 
 		.rotate_bytes = job->log_rotate_bytes,
 		.keep = job->log_keep,
 		.tail_lines = tail_lines,
+		.restarts = which == 0 ? program->options.restarts : NULL,
 		.noise = framework_noise(job),
 		.mask = program->mask,
 	};

@@ -26,6 +26,7 @@ struct program_options {
 	const char *work_dir, *log_dir;
 	const char *stdin_file;	   /* of each process; needed for the start only; NULL: none */
 	const char *progress_file; /* of the first process (progress.h) */
+	struct restarts *restarts; /* borrowed: of the first process; NULL: nobody asks */
 	/* One per process; needed for the start only. */
 	const struct environment *environments;
 	const struct str_list *commands; /* NULL: the type's, as it is */

@@ -179,6 +179,10 @@ static void fill_account(const struct supervisor *supervisor, size_t bytes,
 	if (loss.count.bytes > 0)
 		account->lost.text = output_loss_text(&loss, "its");
 	output_loss_finish(&loss);
+	if (supervisor->activity == ACTIVITY_WAITING)
+		return;
+	account->restarts.count = supervisor->restarts.count;
+	account->restarts.text = mem_strdup(supervisor->restarts.text);
 }
 
 static void note_use(struct supervisor *supervisor)
@@ -464,6 +468,7 @@ static int start_program(struct supervisor *supervisor, struct err *err)
 		.work_dir = settings->work_dir,
 		.log_dir = settings->log_dir,
 		.progress_file = settings->progress_file,
+		.restarts = &supervisor->restarts,
 		.memory = &supervisor->memory,
 		.gpu = supervisor->gpu,
 		.port = supervisor->port.number,
@@ -506,6 +511,7 @@ static void start_run(struct supervisor *supervisor, const struct err *fetch_err
 	metrics_finish(&supervisor->metrics);
 	supervisor->has_metrics = false;
 	supervisor->use = (struct program_use){0};
+	restarts_finish(&supervisor->restarts);
 	supervisor->use_is_reported = false;
 	network_begin(supervisor->network);
 	if (fetch_err)
@@ -856,6 +862,7 @@ static void finish(struct supervisor *supervisor)
 	json_decref(supervisor->cluster);
 	metrics_finish(&supervisor->metrics);
 	output_loss_finish(&supervisor->lost);
+	restarts_finish(&supervisor->restarts);
 	err_finish(&supervisor->trouble);
 	free(supervisor->am_address);
 	event_base_free(supervisor->base);

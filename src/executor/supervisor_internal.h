@@ -72,7 +72,8 @@ struct supervisor {
 	struct metrics metrics; /* the last taken of this program */
 	struct program_use use; /* of this program, once it has ended; 0 ms: it has not */
 	bool use_is_reported;
-	struct output_loss lost; /* of the output of programs that have ended here */
+	struct restarts restarts; /* inside of this program */
+	struct output_loss lost;  /* of the output of programs that have ended here */
 	struct err trouble;	  /* why no program can be started here; ERR_NONE: all is well */
 	enum phase phase;
 	int code; /* with which it leaves */

@@ -44,6 +44,12 @@ static const struct job_field loss_fields[] = {
 };
 enum { LOSS_FIELDS = array_length(loss_fields) };
 
+static const struct job_field restart_fields[] = {
+	MESSAGE_FIELD(inner_restarts, "count", count, FIELD_INT64, MESSAGE_AMOUNT_MAX, .min = 1),
+	MESSAGE_FIELD(inner_restarts, "text", text, FIELD_TEXT, INT64_MAX),
+};
+enum { RESTART_FIELDS = array_length(restart_fields) };
+
 static const struct job_field storing_fields[] = {
 	MESSAGE_FIELD(storing, "files", files, FIELD_INT64, MESSAGE_AMOUNT_MAX),
 	MESSAGE_FIELD(storing, "bytes", bytes, FIELD_INT64, MESSAGE_AMOUNT_MAX),
@@ -67,6 +73,15 @@ static void set_loss(json_t *body, const struct lost_output *lost)
 	json_t *object = json_object();
 	job_fields_write(loss_fields, LOSS_FIELDS, lost, object);
 	json_object_set_new(body, "output_lost", object);
+}
+
+static void set_restarts(json_t *body, const struct inner_restarts *restarts)
+{
+	if (restarts->count == 0)
+		return;
+	json_t *object = json_object();
+	job_fields_write(restart_fields, RESTART_FIELDS, restarts, object);
+	json_object_set_new(body, "restarts_inside", object);
 }
 
 static void set_storing(json_t *body, const struct heartbeat *heartbeat)
@@ -97,6 +112,7 @@ char *heartbeat_encode(const struct heartbeat *heartbeat)
 		metrics_set_member(body, &account->metrics);
 	number_list_set_member(body, &account->numbers);
 	set_loss(body, &account->lost);
+	set_restarts(body, &account->restarts);
 	set_use(body, &account->use);
 	json_set_text(body, "checkpoint_trouble", heartbeat->checkpoint_trouble);
 	set_storing(body, heartbeat);
@@ -116,6 +132,7 @@ char *exit_report_encode(const struct exit_report *report)
 	set_use(body, &account->use);
 	number_list_set_member(body, &account->numbers);
 	set_loss(body, &account->lost);
+	set_restarts(body, &account->restarts);
 	job_fields_write(exit_fields + EXIT_FIELDS - 1, 1, report, body);
 	return message_text(body);
 }
@@ -145,9 +162,12 @@ static int read_account(const json_t *body, int attempt, struct program_account 
 	if (metrics_read_member(body, &account->has_metrics, &account->metrics, err) < 0 ||
 	    number_list_read_member(body, &account->numbers, err) < 0 ||
 	    read_object(body, "output_lost", loss_fields, LOSS_FIELDS, &account->lost, err) < 0 ||
+	    read_object(body, "restarts_inside", restart_fields, RESTART_FIELDS, &account->restarts,
+			err) < 0 ||
 	    read_object(body, "used", use_fields, USE_FIELDS, &account->use, err) < 0)
 		return -1;
 	make_shown(&account->lost.text);
+	make_shown(&account->restarts.text);
 	account->lost.attempt = attempt;
 	return 0;
 }
@@ -227,6 +247,7 @@ static void finish_account(struct program_account *account)
 	metrics_finish(&account->metrics);
 	number_list_finish(&account->numbers);
 	free(account->lost.text);
+	free(account->restarts.text);
 }
 
 void heartbeat_finish(struct heartbeat *heartbeat)

@@ -16,6 +16,12 @@ enum activity {
 	ACTIVITY_EXITED,
 };
 
+/* Failures after which a launcher inside of the program went on by itself. */
+struct inner_restarts {
+	int64_t count; /* so far */
+	char *text;    /* of the last one, printable; NULL: there is none */
+};
+
 /* A program's use, its own numbers, and its lost output. */
 struct program_account {
 	bool has_metrics;
@@ -23,6 +29,7 @@ struct program_account {
 	struct number_list numbers;
 	struct lost_output lost; /* by all programs of the container */
 	struct program_use use;	 /* of a program that has ended; 0 ms: not told */
+	struct inner_restarts restarts;
 };
 
 /* Files of the task's directories that the store which keeps these lacks. */

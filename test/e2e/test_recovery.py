@@ -2,6 +2,7 @@
 containers kept, budgets, checkpoints."""
 
 import os
+import re
 import signal
 
 import pytest
@@ -173,6 +174,18 @@ def test_the_same_memory_limit_is_not_met_in_vain(tony):
     assert job.status()["epoch"] == 3, job.events()
     assert any("it met the same memory limit before, and has got no further since" in event.get("text", "")
                for event in job.events())
+
+
+def test_what_is_started_again_inside_of_a_task_is_told(tony):
+    """As torchrun says it."""
+    failed = "E1121 11:50:35.388000 14130 api.py:1002] failed (exitcode: -9) local_rank: 1 (pid: 7) of binary: python3"
+    answer, job = tony.job({"tony.worker.instances": 1}, "--executes",
+                           f"for i in 1 2 3; do echo '{failed}' >&2; echo 'rank 1 begins' >&2; done")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    told = [event["text"] for event in job.events() if "inside of it" in event.get("text", "")]
+    assert told, job.events()
+    assert re.fullmatch(r"worker:0 goes on after \d failures? inside of it, the last: "
+                        r"torchrun: rank 1 here was killed by signal 9 \(SIGKILL\)", told[0]), told
 
 
 def test_the_cause_in_words(tony):

@@ -72,6 +72,14 @@ static void on_used(void *data, size_t task, const struct program_use *use)
 	bed->use = *use;
 }
 
+static void on_restarted_inside(void *data, size_t task, int64_t count, const char *text)
+{
+	struct api_bed *bed = data;
+
+	bed->restarts_told++;
+	bed->restarts = count;
+}
+
 static void on_output_lost(void *data, size_t task, const struct lost_output *lost)
 {
 	struct api_bed *bed = data;
@@ -149,6 +157,7 @@ static void open_api(struct api_bed *bed, struct tls_context *proxy_tls)
 		.am_attempt = 3,
 		.deliver = on_deliver,
 		.output_lost = on_output_lost,
+		.restarted_inside = on_restarted_inside,
 		.used = on_used,
 		.checkpoint_trouble = on_checkpoint_trouble,
 		.numbers = on_numbers,

@@ -23,6 +23,8 @@ struct api_bed {
 	char *directory, *journal_path;
 	size_t losses;		/* of output, told so often */
 	int64_t lost_bytes;	/* ... at last */
+	size_t restarts_told;	/* inside of programs, told so often */
+	int64_t restarts;	/* ... at last */
 	size_t uses;		/* by programs that were stopped, told so often */
 	struct program_use use; /* ... at last */
 	size_t troubles;	/* with checkpoints, told so often */

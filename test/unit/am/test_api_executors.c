@@ -268,6 +268,31 @@ static void test_what_a_stopped_program_used_is_told_once(void **state)
 	api_bed_destroy(bed);
 }
 
+/* A crash loop is told, and does not fill the journal. */
+static void test_restarts_inside_are_told_each_time_that_they_have_doubled(void **state)
+{
+	static const struct {
+		int restart;
+		int64_t count;
+		size_t told;
+	} beats[] = {{0, 1, 1}, {0, 1, 1}, {0, 2, 2}, {0, 3, 2}, {0, 9, 3}, {1, 1, 4}};
+	struct api_bed *bed = api_bed_create("worker=1", beat_fast);
+	struct reply reply;
+
+	bring_in(bed, "worker:0", 4001);
+	for (size_t i = 0; i < array_length(beats); i++) {
+		char *body cleanup_free = mem_printf(
+			"{\"attempt\":1,\"epoch\":1,\"restart\":%d,\"state\":\"running\","
+			"\"restarts_inside\":{\"count\":%lld,\"text\":\"torchrun: rank 1\"}}",
+			beats[i].restart, (long long)beats[i].count);
+		ask(bed, &reply, "POST", BEAT_0, body);
+		reply_finish(&reply);
+		assert_int_equal(bed->restarts_told, beats[i].told);
+	}
+	assert_int_equal(bed->restarts, 1);
+	api_bed_destroy(bed);
+}
+
 static void test_beats_spread_over_the_interval(void **state)
 {
 	enum { TASKS = 100, INTERVAL_MS = 1000, HOLDS = 4 };
@@ -646,6 +671,7 @@ int main(void)
 		cmocka_unit_test(test_messages_before_their_time),
 		cmocka_unit_test(test_closed_beat_is_no_loss),
 		cmocka_unit_test(test_second_beat_takes_over),
+		cmocka_unit_test(test_restarts_inside_are_told_each_time_that_they_have_doubled),
 		cmocka_unit_test(test_exit_is_answered_once_it_is_kept),
 		cmocka_unit_test(test_a_program_starts_once_its_order_is_kept),
 		cmocka_unit_test(test_who_gives_orders_is_answered_once_they_are_kept),

@@ -43,6 +43,9 @@ static const char *const heartbeat_texts[] = {
 	/* Of an executor that tells nothing of its store but the trouble. */
 	"{\"epoch\":1,\"restart\":0,\"state\":\"running\",\"pids\":[],\"checkpoint_trouble\""
 	":\"no space left\",\"attempt\":2,\"seen\":15}",
+	"{\"epoch\":1,\"restart\":0,\"state\":\"running\",\"pids\":[],\"restarts_inside\":{"
+	"\"count\":3,"
+	"\"text\":\"torchrun: rank 1 here exited with code 1\"},\"attempt\":2,\"seen\":15}",
 	"{\"epoch\":1,\"restart\":0,\"state\":\"running\",\"pids\":[],\"attempt\":2,\"seen\":15"
 	",\"tokens\":1795000000000}",
 };
