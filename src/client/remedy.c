@@ -58,6 +58,10 @@ static const struct {
 	{"KeyError: 'LOCAL_RANK'", "pytorch", GIVES_RANKS},
 	{"KeyError: 'TF_CONFIG'", "tensorflow",
 	 "add --framework tensorflow (tony.application.framework)"},
+	{.says = "bdb.BdbQuit",
+	 .remedy = "take breakpoint() out: the program has no terminal; tony shell and tony stacks "
+		   "look "
+		   "into a task that runs"},
 	{"Unexpected keyword arguments: ['", "dask",
 	 "write Client() without arguments: Dask's workers are this job's tasks (--workers N, "
 	 "tony.worker.vcores, tony.worker.memory)",
@@ -68,7 +72,9 @@ static const char *find_by_words(const struct job_view *view)
 {
 	for (size_t i = 0; view->cause.headline && i < array_length(by_words); i++)
 		if (strstr(view->cause.headline, by_words[i].says) &&
-		    str_equal(view->job->framework, by_words[i].framework) == by_words[i].is_named)
+		    (!by_words[i].framework ||
+		     str_equal(view->job->framework, by_words[i].framework) ==
+			     by_words[i].is_named))
 			return by_words[i].remedy;
 	return NULL;
 }

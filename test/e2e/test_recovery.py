@@ -188,6 +188,12 @@ def test_what_is_started_again_inside_of_a_task_is_told(tony):
                         r"torchrun: rank 1 here was killed by signal 9 \(SIGKILL\)", told[0]), told
 
 
+def test_a_breakpoint_has_a_remedy(tony):
+    answer, job = tony.job({"tony.worker.instances": 1}, "--executes", f"{PYTHON} -c 'breakpoint()'")
+    assert answer.returncode == 1
+    assert "take breakpoint() out" in answer.stdout + answer.stderr, answer.stdout + answer.stderr
+
+
 def test_the_cause_in_words(tony):
     job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 1000")
     os.kill(job.wait_task("worker:0")["pids"][0], signal.SIGSEGV)
