@@ -6,6 +6,8 @@
 
 #include "base/mem.h"
 #include "base/proc.h"
+#include "client/input.h"
+#include "client/report.h"
 #include "client/talk.h"
 #include "client/task_channel.h"
 #include "client/verbs.h"
@@ -59,6 +61,9 @@ static int run(const struct exec_options *chosen, const struct verb_call *call,
 				  "in one");
 	if (read_command(chosen, call, count, &command, err) < 0)
 		return -1;
+	if (!chosen->input && input_is_waiting(STDIN_FILENO))
+		report_note("warning: standard input is not given to the command; see --stdin, or "
+			    "write </dev/null");
 	char *task cleanup_free = task_channel_find(&opened, call->operands, count, err);
 	if (!task)
 		return -1;

@@ -226,6 +226,18 @@ def test_the_am_is_killed(tony, request):
     assert wait_until(lambda: execute(tony, job, "echo", "again").stdout, "the next application master") == "again\n"
 
 
+def test_data_that_the_command_does_not_get_is_told(tony):
+    job = submit(tony)
+    warning = "warning: standard input is not given to the command; see --stdin"
+    for option, said, told in [([], "", True), (["-i"], "data", False)]:
+        (tony.directory / "data").write_text("data")
+        with open(tony.directory / "data") as data:
+            answer = tony.run("exec", *option, job.id, "--", "cat", stdin=data)
+        assert answer.returncode == 0 and answer.stdout == said, answer.stderr
+        assert (warning in answer.stderr) == told, answer.stderr
+    assert "warning" not in tony.run("exec", job.id, "--", "true").stderr
+
+
 def test_what_is_refused(tony):
     job = submit(tony, tasks=2)
     for words, text in [(("exec", job.id, "--", "true"), "has several tasks: name one"),
