@@ -38,14 +38,17 @@ static void defaults(const struct framework_shape *shape, struct str_list *pairs
 /* Text of a module, which Dask runs in a scheduler (distributed.scheduler.preload). A scheduler
  * that closes would tell its workers to close, too, while tony ends them: they print tracebacks
  * then. So it waits for the workers that are going. */
-static const char closes_last[] = "from asyncio import sleep\n"
-				  "async def dask_teardown(scheduler):\n"
-				  "    for _ in range(20):\n"
-				  "        if scheduler.workers: await sleep(0.05)\n";
+#define CLOSES_LAST "  # tony: the scheduler closes last"
+static const char closes_last[] =
+	"from asyncio import sleep" CLOSES_LAST "\n"
+	"async def dask_teardown(scheduler):" CLOSES_LAST "\n"
+	"    for _ in range(20):" CLOSES_LAST "\n"
+	"        if scheduler.workers: await sleep(0.05)" CLOSES_LAST "\n";
 
 /* In the driver only a LocalCluster has a scheduler. */
-static const char warns_of_local_cluster[] =
-	"def dask_setup(scheduler): import sys; print(\"tony: warning: LocalCluster starts workers "
+#define WARNS "def dask_setup(scheduler): import sys; print(\"tony: warning: "
+static const char warns_of_local_cluster[] = WARNS
+	"LocalCluster starts workers "
 	"of its own beside the "
 	"program, and this job's workers get nothing to do: write Client() without arguments in "
 	"its "
@@ -93,6 +96,9 @@ static int environment(const struct framework_task *task, struct environment *va
 
 static const char *const identity[] = {"DASK_SCHEDULER_ADDRESS", "CLUSTER_SPEC", NULL};
 
+/* It logs the text of such a module. */
+static const char *const noise[] = {CLOSES_LAST, "Creating preload: " WARNS, NULL};
+
 static const char *const roles[] = {"scheduler", "worker", NULL};
 
 /* clang-format off */
@@ -111,6 +117,7 @@ const struct framework_ops framework_dask = {
 	.fixed = pool_fixed,
 	.lives_through_changes = pool_lives_through_changes,
 	.roles = roles,
+	.noise = noise,
 	.identity = identity,
 	.environment = environment,
 	.failures = failures,

@@ -54,6 +54,7 @@ def test_a_job_that_succeeds_prints_no_traceback(tony):
     assert job.logs("driver:0") == "4950\n"
     for task in ("scheduler:0", "worker:0", "worker:1"):
         assert "Traceback" not in job.logs(task, "stderr"), job.logs(task, "stderr")
+    assert "dask_teardown" not in job.logs("scheduler:0", "stderr")
     assert job.logs("scheduler:0", "stderr").index("Lost all workers") < \
         job.logs("scheduler:0", "stderr").index("Scheduler closing all comms")
 
