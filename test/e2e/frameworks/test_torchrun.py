@@ -43,9 +43,11 @@ def test_a_rank_and_an_agent_are_lost(tony):
                        "--conf", "tony.worker.frozen-timeout=2s", "--conf", "tony.am.retry-delay=10ms")
     reached = wait_epochs(job, 5)
     agents = [agent(job, task) for task in TASKS]
-    # A rank is torchrun's affair: it starts all ranks anew, and tony need not know.
+    # A rank is torchrun's affair: it starts all ranks anew, and tony only tells of it.
     os.kill(wait_until(lambda: children_of(agents[1]), "ranks of worker:1")[0], signal.SIGKILL)
     wait_resumed(job, 1, reached)
+    told = r"worker:1 goes on after 1 failure inside of it, the last: torchrun: rank \d here was killed by signal 9 \(SIGKILL\)"
+    wait_until(lambda: any(re.fullmatch(told, event.get("text", "")) for event in job.events()), "the event of it")
     reached = wait_epochs(job, 5)
     assert [agent(job, task) for task in TASKS] == agents and job.status()["epoch"] == 1
     # An agent takes its ranks along, and worker:0's the store in which all meet.
