@@ -435,12 +435,14 @@ char *headline_of_signal(const struct str_list *listed, const struct str_list *a
 	return text;
 }
 
-/* Of the rank that failed first, without the words of the others, which failed because of that. */
+/* Of the rank that failed first, without the words of the others, which failed because of that, and
+ * of torchrun about ranks that it started again. */
 static void list_rank(const struct str_list *all, const struct launcher_report *report,
 		      struct str_list *lines)
 {
 	for (size_t i = 0; i < report->begin; i++)
-		if (!launcher_is_other_rank(report, all->items[i]))
+		if (!launcher_is_other_rank(report, all->items[i]) &&
+		    !is_of_launcher(all->items[i]))
 			str_list_add(lines, all->items[i]);
 }
 
@@ -454,8 +456,7 @@ static void find_by_report(const struct str_list *all, const struct launcher_rep
 		mem_replace(&headline->text, launcher_recorded(report, all));
 	else if (report->signal > 0 && report->signal != SIGKILL)
 		headline->text = headline_of_signal(&lines, &lines);
-	if (report->signal > 0)
-		headline->signal = report->signal;
+	headline->signal = report->signal;
 	if (report->signal > 0 || !headline->text)
 		headline->child = launcher_report_text(report);
 }

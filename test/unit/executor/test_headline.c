@@ -499,6 +499,10 @@ static void a_rank_says_more_than_the_torchrun_that_started_it(void **state)
 			   "1", "[rank2]: ValueError: no data", "(none)", 0);
 	assert_of_torchrun("the goal was missed\n", "1", "the goal was missed", "(none)", 0);
 	assert_of_torchrun("", "3", "(none)", "its rank 2 exited with code 3", 0);
+	/* Before it was started again, it had another end. */
+	assert_of_torchrun("E1121 11:50:30.388000 14130 api.py:1002] failed (exitcode: -9) "
+			   "local_rank: 0\nERROR: no data\n",
+			   "3", "ERROR: no data", "(none)", 0);
 }
 
 static void of_a_rank_that_a_signal_ended_the_report_tells(void **state)
