@@ -11,9 +11,9 @@
 struct log_source *log_of_aggregated(const struct aggregated_container *container, const char *name,
 				     struct err *err);
 
-/* The same out of what a NodeManager has; all of it is fetched now, into files that nobody else
- * sees. */
+/* The same out of what a NodeManager has; all of it is fetched now, to the end of the file `spool`,
+ * which many logs share and which is to outlive them. */
 struct log_source *log_of_node(const struct node_log_question *question, const char *name,
-			       struct err *err);
+			       int spool, struct err *err);
 
 #endif

@@ -1,9 +1,7 @@
 /* A log of a container out of what its NodeManager still has. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -12,22 +10,24 @@
 
 struct node_log {
 	struct log_parts base;
-	FILE *(*files)[2]; /* of each part, and of the index beside it (NULL: none) */
+	int spool; /* borrowed */
+	/* Of each part, and of the index beside it. */
+	struct piece {
+		int64_t start, length; /* in the spool */
+	} (*pieces)[2];
 };
 
-static int fetch(const struct node_log_question *question, const char *name, FILE **file,
-		 int64_t *length, struct err *err)
+static int fetch(const struct node_log *log, const struct node_log_question *question,
+		 const char *name, struct piece *piece, struct err *err)
 {
-	struct stat info;
+	int64_t start = lseek(log->spool, 0, SEEK_END);
 
-	*file = tmpfile();
-	if (!*file)
+	if (start < 0 || node_log_fetch(question, name, log->spool, err) < 0)
+		return start < 0 ? err_set_errno(err, "a temporary file for %s", name) : -1;
+	int64_t end = lseek(log->spool, 0, SEEK_END);
+	if (end < start)
 		return err_set_errno(err, "a temporary file for %s", name);
-	if (node_log_fetch(question, name, fileno(*file), err) < 0)
-		return -1;
-	if (fstat(fileno(*file), &info) < 0)
-		return err_set_errno(err, "a temporary file for %s", name);
-	*length = info.st_size;
+	*piece = (struct piece){.start = start, .length = end - start};
 	return 0;
 }
 
@@ -39,29 +39,35 @@ static int add_part(struct node_log *log, const struct node_log_question *questi
 {
 	struct err problem cleanup_err = {0};
 	char *index cleanup_free = mem_printf("%s.times", name);
-	FILE **files = log->files[log->base.count];
+	struct piece *pieces = log->pieces[log->base.count];
 	struct log_parts_item *part = &log->base.items[log->base.count];
-	int64_t length;
 
 	log->base.count++;
-	if (fetch(question, name, &files[0], &part->length, &problem) < 0) {
+	if (fetch(log, question, name, &pieces[0], &problem) < 0) {
 		if (problem.kind == ERR_NOT_FOUND && !str_equal(name, log_name))
 			return 0;
 		return err_copy(err, &problem);
 	}
+	part->length = pieces[0].length;
 	part->has_times =
-		str_list_has(names, index) && fetch(question, index, &files[1], &length, NULL) == 0;
+		str_list_has(names, index) && fetch(log, question, index, &pieces[1], NULL) == 0;
 	return 0;
 }
 
 static ssize_t read_node(struct log_parts *base, size_t part, bool times, int64_t offset,
 			 void *bytes, size_t length, struct err *err)
 {
-	FILE *file = ((struct node_log *)base)->files[part][times];
+	const struct node_log *log = (const struct node_log *)base;
+	const struct piece *piece = &log->pieces[part][times];
+	int64_t left = piece->length - offset;
 	ssize_t got;
 
+	if (left <= 0)
+		return 0;
+	if ((int64_t)length > left)
+		length = (size_t)left;
 	do
-		got = pread(fileno(file), bytes, length, offset);
+		got = pread(log->spool, bytes, length, piece->start + offset);
 	while (got < 0 && errno == EINTR);
 	return got < 0 ? err_set_errno(err, "a temporary file") : got;
 }
@@ -70,11 +76,7 @@ static void destroy_node(struct log_parts *base)
 {
 	struct node_log *log = (struct node_log *)base;
 
-	for (size_t i = 0; i < base->count; i++) {
-		mem_cleanup_file(&log->files[i][0]);
-		mem_cleanup_file(&log->files[i][1]);
-	}
-	free(log->files);
+	free(log->pieces);
 	free(base->items);
 	free(log);
 }
@@ -89,7 +91,7 @@ static int add_parts(struct node_log *log, const struct node_log_question *quest
 	if (node_log_list(question, &names, err) < 0)
 		return -1;
 	size_t count = log_parts_find(&names, name, &parts);
-	log->files = mem_alloc_array(count, sizeof(*log->files));
+	log->pieces = mem_alloc_array(count, sizeof(*log->pieces));
 	log->base.items = mem_alloc_array(count, sizeof(*log->base.items));
 	for (size_t i = 0; i < count && result == 0; i++)
 		result = add_part(log, question, &names, name, names.items[parts[i]], err);
@@ -100,12 +102,13 @@ static int add_parts(struct node_log *log, const struct node_log_question *quest
 }
 
 struct log_source *log_of_node(const struct node_log_question *question, const char *name,
-			       struct err *err)
+			       int spool, struct err *err)
 {
 	static const struct log_parts_ops ops = {.read = read_node, .destroy = destroy_node};
 	struct node_log *log = mem_alloc(sizeof(*log));
 
 	log->base.ops = &ops;
+	log->spool = spool;
 	log_parts_init(&log->base);
 	if (add_parts(log, question, name, err) == 0)
 		return &log->base.base;

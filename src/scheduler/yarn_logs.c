@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <protobuf-c/protobuf-c.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ struct yarn_logs {
 	ProtobufCMessage *nodes;	    /* NULL: not asked for so far */
 	struct tls_context *tls;	    /* to NodeManagers; NULL: not needed (so far) */
 	struct http_negotiator *negotiator; /* likewise */
+	FILE *spool;			    /* what nodes have sent; NULL: nothing so far */
 	const struct job_door *door;	    /* NULL: aggregated ones only, and in HDFS */
 	bool is_of_tony;		    /* TonY's executor wrote them */
 	bool is_settled;     /* nothing more will be uploaded, or it is not waited for */
@@ -183,7 +185,13 @@ static struct log_source *open_at_node(struct yarn_logs *logs, const char *conta
 		.tls = logs->tls,
 		.negotiator = logs->negotiator,
 	};
-	return question.site.address ? log_of_node(&question, name, err) : NULL;
+	if (!question.site.address)
+		return NULL;
+	if (!logs->spool && !(logs->spool = tmpfile())) {
+		err_set_errno(err, "a temporary file for %s", name);
+		return NULL;
+	}
+	return log_of_node(&question, name, fileno(logs->spool), err);
 }
 
 /* ---- both --------------------------------------------------------------------------------- */
@@ -394,6 +402,7 @@ static void destroy(struct job_logs *base)
 	hadoop_cluster_destroy(logs->cluster);
 	tls_context_destroy(logs->tls);
 	http_negotiator_destroy(logs->negotiator);
+	mem_cleanup_file(&logs->spool);
 	free(logs->application);
 	free(logs->owner);
 	free(logs);

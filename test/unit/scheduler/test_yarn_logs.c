@@ -208,19 +208,20 @@ static void node_stop(struct node *node)
 static void parts_of_a_node_managers_log(void **state)
 {
 	struct err err cleanup_err = {0};
+	FILE *spool cleanup_file = tmpfile();
 	struct node node;
 
 	node_start(&node);
 	const struct node_log_question question = {
 		.site.address = node.address, .container = CONTAINER, .user = "alice"};
-	struct log_source *source = log_of_node(&question, "stdout", &err);
+	struct log_source *source = log_of_node(&question, "stdout", fileno(spool), &err);
 	struct log_parts *log = (struct log_parts *)source;
 	if (!log)
 		fail_msg("%s", err_message(&err));
-	assert_null(log_of_node(&question, "stderr", &err));
+	assert_null(log_of_node(&question, "stderr", fileno(spool), &err));
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
 	err_finish(&err);
-	assert_null(log_of_node(&question, "executor.log", &err));
+	assert_null(log_of_node(&question, "executor.log", fileno(spool), &err));
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
 	node_stop(&node);
 	assert_int_equal(log->count, 3);
