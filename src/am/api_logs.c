@@ -276,6 +276,8 @@ static bool is_cut(const struct api_log_follower *follower)
 {
 	const struct log_question *question = &follower->question;
 
+	if (follower->reader && follower->reader->problem)
+		return question->left > 0;
 	if (question->left == 0 || follower->reader || follower->knows_end)
 		return false;
 	return !question->follows || (question->search.text && follower->taker.asks);
@@ -296,6 +298,14 @@ static bool is_its_turn(const struct api_log_follower *follower)
 	       follower->question.attempt == task_of(follower)->attempt;
 }
 
+/* For lack of descriptors, say: who follows waits until it can be read again. */
+static void drop_reader(struct api_log_follower *follower)
+{
+	log_source_tell(follower->reader, follower->question.from);
+	log_source_destroy(mem_steal(&follower->reader));
+	mem_replace(&follower->path, NULL);
+}
+
 /* Nothing is at hand. */
 enum outlook {
 	OUTLOOK_MORE,  /* bytes come from a file that was not read yet, or an executor was asked */
@@ -307,6 +317,12 @@ static enum outlook look_for_more(struct api_log_follower *follower)
 {
 	if (follower->question.left == 0)
 		return OUTLOOK_NONE;
+	if (follower->reader && follower->reader->problem) {
+		if (!follower->question.follows)
+			return OUTLOOK_NONE;
+		drop_reader(follower);
+		return OUTLOOK_LATER;
+	}
 	char *path cleanup_free = is_its_turn(follower) ? path_of(follower) : NULL;
 	if (path && open_file(follower, path))
 		return OUTLOOK_MORE;

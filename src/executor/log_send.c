@@ -165,6 +165,13 @@ static bool try_to_send(struct log_send *sender, struct wanted *wanted)
 		return false;
 	wanted->reader->takes_begun |= sender->is_ending;
 	bool met_end = read_piece(wanted, &frames) && !wanted->reader->is_busy;
+	if (wanted->reader->problem && frames.length == 0 && !sender->is_ending) {
+		/* For lack of descriptors, say: what cannot be read now is no end of the log. */
+		log_source_destroy(mem_steal(&wanted->reader));
+		wanted->is_placed = false;
+		return false;
+	}
+	met_end &= !wanted->reader->problem || sender->is_ending;
 	log_source_tell(wanted->reader, after);
 	if (frames.length == 0 &&
 	    (wanted->reader->is_busy || (wanted->waits && !sender->is_ending)))

@@ -74,7 +74,7 @@ static int copy_end(const struct packing *packing, const struct log *log, int to
 			return -1;
 		position += (int64_t)span.length;
 	}
-	return 0;
+	return log->source->problem ? err_set(packing->err, ERR_IO, "%s", log->source->problem) : 0;
 }
 
 static int make_directory(const struct packing *packing, const struct log *log, char **directory)

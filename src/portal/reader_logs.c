@@ -92,11 +92,12 @@ static bool is_collected(const struct job_logs *logs)
 	return !logs->are_here && !logs->has_ends;
 }
 
-static void add_log(struct job_logs *logs, const struct log_place *place, const char *name,
-		    json_t *list)
+static int add_log(struct job_logs *logs, const struct log_place *place, const char *name,
+		   json_t *list, struct err *err)
 {
 	char *file cleanup_free = log_file_name(name);
-	struct log_source *log = file ? logs->ops->open(logs, place, file, NULL) : NULL;
+	struct err problem cleanup_err = {0};
+	struct log_source *log = file ? logs->ops->open(logs, place, file, &problem) : NULL;
 	int64_t length = log ? log_source_length(log) : 0;
 	int64_t shown =
 		is_collected(logs) && length > (int64_t)KEPT_CAP ? (int64_t)KEPT_CAP : length;
@@ -104,6 +105,7 @@ static void add_log(struct job_logs *logs, const struct log_place *place, const 
 	if (log && length <= LOG_CAP)
 		log_list_add(list, name, log->attempt, shown, log->cut + length - shown);
 	log_source_destroy(log);
+	return problem.kind == ERR_IO ? err_copy(err, &problem) : 0;
 }
 
 /* 1: what this place has is all. */
@@ -122,8 +124,8 @@ static int list_place(struct reader *reader, int number, size_t task, json_t *li
 			log_names_add(&names, NULL, reader->job->types[row->type].processes);
 			str_list_add(&names, "executor");
 		}
-		for (size_t i = 0; i < names.count; i++)
-			add_log(logs, &place, names.items[i], list);
+		for (size_t i = 0; i < names.count && result == 0; i++)
+			result = add_log(logs, &place, names.items[i], list, err);
 		if (result == 0 && (logs->are_here || json_array_size(list) > 0))
 			result = 1;
 	}
