@@ -21,26 +21,45 @@ struct stored_logs {
 struct stored_log {
 	struct log_parts base;
 	struct log_parts_item item; /* the only one */
-	int fd, times;		    /* times: -1: none */
 	int64_t start;		    /* behind the head */
+	const struct stored_logs *logs;
+	char *files[2]; /* in the history: the log, and its index */
+	int fds[2];	/* -1: none, or it rests */
 };
+
+static int open_stored(struct stored_log *log, bool times, struct err *err)
+{
+	log->fds[times] = history_store_open_file(log->logs->store, &log->logs->record,
+						  log->files[times], HISTORY_FILE_CAP, err);
+	return log->fds[times] < 0 ? -1 : 0;
+}
 
 static ssize_t read_log(struct log_parts *base, size_t part, bool times, int64_t offset,
 			void *bytes, size_t length, struct err *err)
 {
-	const struct stored_log *log = (const struct stored_log *)base;
-	ssize_t got = times ? pread(log->times, bytes, length, offset)
-			    : pread(log->fd, bytes, length, offset + log->start);
+	struct stored_log *log = (struct stored_log *)base;
 
+	if (log->fds[times] < 0 && open_stored(log, times, err) < 0)
+		return -1;
+	ssize_t got = pread(log->fds[times], bytes, length, offset + (times ? 0 : log->start));
 	return got < 0 ? err_set_errno(err, "a kept log") : got;
+}
+
+static void rest_log(struct log_parts *base)
+{
+	struct stored_log *log = (struct stored_log *)base;
+
+	mem_cleanup_close(&log->fds[0]);
+	mem_cleanup_close(&log->fds[1]);
 }
 
 static void destroy_log(struct log_parts *base)
 {
 	struct stored_log *log = (struct stored_log *)base;
 
-	mem_cleanup_close(&log->fd);
-	mem_cleanup_close(&log->times);
+	rest_log(base);
+	free(log->files[0]);
+	free(log->files[1]);
 	free(log);
 }
 
@@ -50,15 +69,15 @@ static int read_head(struct stored_log *log, int attempt, const char *name, stru
 	struct history_log_head head = {0};
 	char bytes[HISTORY_HEAD_CAP];
 	struct stat status;
-	ssize_t got = pread(log->fd, bytes, sizeof(bytes), 0);
+	ssize_t got = pread(log->fds[0], bytes, sizeof(bytes), 0);
 
-	if (got < 0 || fstat(log->fd, &status) < 0)
+	if (got < 0 || fstat(log->fds[0], &status) < 0)
 		return err_set_errno(err, "%s", name);
 	log->start = (int64_t)history_log_head_read(bytes, (size_t)got, &head);
 	log->base.base.attempt = head.attempt;
 	log->base.base.cut = head.from;
 	log->item = (struct log_parts_item){.length = status.st_size - log->start,
-					    .has_times = log->times >= 0};
+					    .has_times = log->fds[1] >= 0};
 	history_log_head_finish(&head);
 	if (attempt > 0 && log->base.base.attempt != attempt)
 		return err_set(err, ERR_NOT_FOUND, "attempt %d alone is kept",
@@ -77,25 +96,30 @@ static char *directory_of(const struct log_place *place)
 static struct log_source *open_log(struct job_logs *base, const struct log_place *place,
 				   const char *name, struct err *err)
 {
-	static const struct log_parts_ops ops = {.read = read_log, .destroy = destroy_log};
+	static const struct log_parts_ops ops = {
+		.read = read_log, .rest = rest_log, .destroy = destroy_log};
 	const struct stored_logs *logs = (const struct stored_logs *)base;
 	/* In a history a log has the name by which it is asked for. */
 	char *log_name cleanup_free = log_name_of_file(name);
 	char *directory cleanup_free = directory_of(place);
-	char *file cleanup_free = mem_printf("%s/%s", directory, log_name ? log_name : name);
-	char *index cleanup_free = mem_printf("%s.times", file);
 	struct stored_log *log = mem_alloc(sizeof(*log));
+	struct err no_times cleanup_err = {0};
 
 	log->base = (struct log_parts){.ops = &ops, .items = &log->item, .count = 1};
 	log_parts_init(&log->base);
-	log->times = -1;
-	log->fd = history_store_open_file(logs->store, &logs->record, file, HISTORY_FILE_CAP, err);
-	if (log->fd >= 0)
-		log->times = history_store_open_file(logs->store, &logs->record, index,
-						     HISTORY_FILE_CAP, NULL);
-	if (log->fd >= 0 && read_head(log, place->attempt, name, err) == 0)
+	log->logs = logs;
+	log->files[0] = mem_printf("%s/%s", directory, log_name ? log_name : name);
+	log->files[1] = mem_printf("%s.times", log->files[0]);
+	log->fds[0] = log->fds[1] = -1;
+	bool is_there = open_stored(log, false, err) == 0;
+	/* Lines without a time are better than none, where the index cannot be had. */
+	if (is_there && open_stored(log, true, &no_times) < 0 && no_times.kind == ERR_IO) {
+		err_copy(err, &no_times);
+		is_there = false;
+	}
+	if (is_there && read_head(log, place->attempt, name, err) == 0)
 		return &log->base.base;
-	if (log->fd < 0 && err && err->kind == ERR_NOT_FOUND) {
+	if (!is_there && err && err->kind == ERR_NOT_FOUND) {
 		err_finish(err);
 		err_set(err, ERR_NOT_FOUND, "the history keeps none");
 	}

@@ -1,5 +1,6 @@
 #include "logs/file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,17 +16,19 @@
 
 struct opened_part {
 	uint64_t id;
-	int fd, times; /* times: its index; -1: none */
+	int fd, times; /* times: its index; -1: none, or it rests, as the part does */
 };
 
 struct log_file {
 	struct log_source base;
 	char *path;
 	struct log_position wanted;
-	bool is_wanted;		   /* it was not found yet */
-	struct log_tail tail;	   /* where it is looked for, if `opened` is a part */
-	struct opened_part opened; /* the part being read */
-	struct log_part part;	   /* its bytes */
+	bool is_wanted;	      /* it was not found yet */
+	struct log_tail tail; /* where it is looked for, if `opened` is a part */
+	bool has_begun;	      /* a part is read: */
+	struct opened_part opened;
+	bool lacks_times;     /* it has bytes, and no index */
+	struct log_part part; /* its bytes */
 };
 
 /* ---- parts -------------------------------------------------------------------------------- */
@@ -57,14 +60,32 @@ static bool part_id(const struct log_file *file, int number, uint64_t *id)
 	return identify(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, id);
 }
 
-static bool open_regular(const char *path, int *fd)
+/* Bytes that cannot be read are missing, and that is to be told. */
+static void note_problem(struct log_file *file, const char *path)
+{
+	struct err err cleanup_err = {0};
+
+	if (file->base.problem)
+		return;
+	err_set_errno(&err, "%s", path);
+	file->base.problem = mem_steal(&err.message);
+}
+
+/* The program may have put something else at the path: a FIFO there must block nobody, and a link
+ * would show another file as its log. -1: nothing, or no file; errno: why there is no telling. */
+static int open_regular(const char *path)
 {
 	struct stat info;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 
-	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-	if (*fd >= 0 && (fstat(*fd, &info) < 0 || !S_ISREG(info.st_mode)))
-		mem_cleanup_close(fd);
-	return *fd >= 0;
+	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+		return fd;
+	bool is_known = fd >= 0 || errno == ENOENT || errno == ENOTDIR || errno == ELOOP ||
+			errno == ENXIO; /* a socket */
+	int error = errno;
+	mem_cleanup_close(&fd);
+	errno = is_known ? 0 : error;
+	return -1;
 }
 
 static void close_part(struct opened_part *part)
@@ -73,49 +94,81 @@ static void close_part(struct opened_part *part)
 	mem_cleanup_close(&part->times);
 }
 
-/* The program may have put something else at the path: a FIFO there must block nobody, and a link
- * would show another file as its log. */
-static bool open_part(const struct log_file *file, int number, struct opened_part *part)
+static bool is_at(const struct log_file *file, int number, uint64_t id)
+{
+	uint64_t found;
+
+	return part_id(file, number, &found) && found == id;
+}
+
+/* Lines without a time are better than none; but where descriptors lack, it is there. The part is
+ * still at that number afterwards, or the index was that of another one. */
+static void open_times(struct log_file *file, int number, struct opened_part *part)
 {
 	char *path cleanup_free = part_path(file, number);
 	char *times cleanup_free = mem_printf("%s.times", path);
 
-	*part = (struct opened_part){.fd = -1, .times = -1};
-	if (!open_regular(path, &part->fd))
+	part->times = open_regular(times);
+	if (part->times < 0 && (errno == EMFILE || errno == ENFILE))
+		note_problem(file, times);
+	if (part->times >= 0 && !is_at(file, number, part->id))
+		mem_cleanup_close(&part->times);
+}
+
+static bool open_part(struct log_file *file, int number, struct opened_part *part)
+{
+	char *path cleanup_free = part_path(file, number);
+
+	*part = (struct opened_part){.fd = open_regular(path), .times = -1};
+	if (part->fd < 0) {
+		if (errno)
+			note_problem(file, path);
 		return false;
+	}
 	if (!identify(part->fd, "", AT_EMPTY_PATH, &part->id)) {
+		note_problem(file, path);
 		close_part(part);
 		return false;
 	}
-	open_regular(times, &part->times);
+	open_times(file, number, part);
 	return true;
 }
 
 static ssize_t read_bytes(void *data, int64_t offset, void *bytes, size_t length)
 {
-	return pread(((const struct opened_part *)data)->fd, bytes, length, offset);
+	struct log_file *file = data;
+	ssize_t got = pread(file->opened.fd, bytes, length, offset);
+
+	if (got < 0)
+		note_problem(file, file->path);
+	return got;
 }
 
 static ssize_t read_times(void *data, int64_t offset, void *bytes, size_t length)
 {
-	return pread(((const struct opened_part *)data)->times, bytes, length, offset);
+	return pread(((const struct log_file *)data)->opened.times, bytes, length, offset);
+}
+
+static void set_opened(struct log_file *file, const struct opened_part *part)
+{
+	close_part(&file->opened);
+	file->opened = *part;
+	file->part.read_times = part->times >= 0 ? read_times : NULL;
 }
 
 /* Goes on with this part (taken) from `offset` on. */
 static void take_part(struct log_file *file, const struct opened_part *part, int64_t offset)
 {
-	close_part(&file->opened);
-	file->opened = *part;
-	file->part.read_times = part->times >= 0 ? read_times : NULL;
+	set_opened(file, part);
+	file->has_begun = true;
+	file->lacks_times = false;
 	log_part_begin(&file->part, part->id, offset);
 	file->is_wanted = false;
 }
 
 static bool is_newest(const struct log_file *file)
 {
-	uint64_t id;
-
-	return part_id(file, 0, &id) && id == file->opened.id;
+	return is_at(file, 0, file->opened.id);
 }
 
 /* The number that the part being read has now; -1: none is read, or it was deleted. `oldest` is the
@@ -132,15 +185,14 @@ static int find_part(const struct log_file *file, int *oldest)
 		if (!part_id(file, number, &id))
 			continue;
 		*oldest = number;
-		if (file->opened.fd >= 0 && id == file->opened.id)
+		if (file->has_begun && id == file->opened.id)
 			found = number;
 	}
 	return found;
 }
 
 /* The part begun after that with the number `present` (-1: the oldest); its number, -1: none. */
-static int open_after(const struct log_file *file, int present, int oldest,
-		      struct opened_part *part)
+static int open_after(struct log_file *file, int present, int oldest, struct opened_part *part)
 {
 	int number = present < 0 ? oldest : present - 1;
 
@@ -164,6 +216,22 @@ static bool is_still_next(const struct log_file *file, int present, int number)
 	return find_part(file, &oldest) == present;
 }
 
+/* A rotation meanwhile gives parts higher numbers: they are looked at in that order. */
+static bool open_by_id(struct log_file *file, uint64_t id, struct opened_part *part)
+{
+	int oldest;
+
+	find_part(file, &oldest);
+	for (int number = 0; number <= oldest + 1; number++) {
+		if (!open_part(file, number, part))
+			continue;
+		if (part->id == id)
+			return true;
+		close_part(part);
+	}
+	return false;
+}
+
 /* Goes on to the part that was begun after this one; false: there is none yet. */
 static bool go_to_next_part(struct log_file *file)
 {
@@ -175,6 +243,10 @@ static bool go_to_next_part(struct log_file *file)
 		int number = open_after(file, present, oldest, &next);
 		if (number < 0)
 			return false;
+		if (file->base.problem) {
+			close_part(&next);
+			return false;
+		}
 		if (tries == TRIES_MAX || is_still_next(file, present, number)) {
 			take_part(file, &next, 0);
 			return true;
@@ -198,7 +270,7 @@ static bool go_back_a_part(struct log_file *file)
 {
 	struct opened_part part;
 	int oldest;
-	bool has_begun = file->opened.fd >= 0;
+	bool has_begun = file->has_begun;
 	int present = find_part(file, &oldest);
 
 	if (has_begun && present < 0)
@@ -223,13 +295,13 @@ static void seek_from_end(struct log_file *file)
 	struct log_tail *tail = &file->tail;
 	const int64_t most = file->base.takes_turns ? LOG_TURN : INT64_MAX;
 
-	if (file->opened.fd < 0) {
+	if (!file->has_begun) {
 		log_tail_begin(tail, &file->wanted);
 		if (!go_back_a_part(file))
 			return;
 	}
 	do {
-		bool is_found = log_tail_find(tail, read_bytes, &file->opened, most);
+		bool is_found = log_tail_find(tail, read_bytes, file, most);
 		if (is_found)
 			log_part_begin(&file->part, file->opened.id, tail->position);
 		file->is_wanted = !is_found || (tail->missing > 0 && go_back_a_part(file));
@@ -252,20 +324,11 @@ static void seek_offset(struct log_file *file, int64_t offset)
 static void seek_part(struct log_file *file, uint64_t id, int64_t offset)
 {
 	struct opened_part part;
-	int oldest;
 
-	find_part(file, &oldest);
-	/* A rotation meanwhile gives parts higher numbers: they are looked at in that order. */
-	for (int number = 0; number <= oldest + 1; number++) {
-		if (!open_part(file, number, &part))
-			continue;
-		if (part.id == id) {
-			take_part(file, &part, offset);
-			return;
-		}
-		close_part(&part);
-	}
-	go_to_next_part(file);
+	if (open_by_id(file, id, &part))
+		take_part(file, &part, offset);
+	else if (!file->base.problem)
+		go_to_next_part(file);
 }
 
 /* Tries to get to what is wanted. */
@@ -290,16 +353,80 @@ static void find_wanted(struct log_file *file)
 	}
 }
 
+static void forget(struct log_file *file)
+{
+	log_part_forget(&file->part);
+	file->base.held = 0;
+}
+
 static void go(struct log_source *base, const struct log_position *position)
 {
 	struct log_file *file = (struct log_file *)base;
 
 	close_part(&file->opened);
-	file->part.start = file->part.end = 0;
+	file->has_begun = false;
+	forget(file);
 	file->wanted = *position;
 	file->is_wanted = true;
 	file->base.is_busy = false;
-	find_wanted(file);
+	/* Ends are those of now; a place stays what it is. */
+	if (position->kind != LOG_AT_PART && position->kind != LOG_AT_OLDEST)
+		find_wanted(file);
+}
+
+/* ---- rest --------------------------------------------------------------------------------- */
+
+static void rest(struct log_source *base)
+{
+	close_part(&((struct log_file *)base)->opened);
+}
+
+static bool is_resting(const struct log_file *file)
+{
+	return file->has_begun && file->opened.fd < 0;
+}
+
+/* Most logs that rest are asked in vain: one look at the file tells. */
+static bool has_nothing_new(const struct log_file *file)
+{
+	struct stat info;
+
+	return file->part.start == file->part.end && is_newest(file) &&
+	       lstat(file->path, &info) == 0 && info.st_size == file->part.offset;
+}
+
+/* False: the part was deleted meanwhile, or cannot be opened. */
+static bool wake(struct log_file *file)
+{
+	struct opened_part part;
+
+	if (!open_by_id(file, file->opened.id, &part))
+		return false;
+	set_opened(file, &part);
+	return true;
+}
+
+/* The executor makes the index right after the file, which may have been opened in between. */
+static void find_times(struct log_file *file)
+{
+	int oldest;
+	int number = find_part(file, &oldest);
+
+	if (number < 0)
+		return;
+	open_times(file, number, &file->opened);
+	file->lacks_times = file->opened.times < 0;
+	file->part.read_times = file->lacks_times ? NULL : read_times;
+}
+
+static bool fill(struct log_file *file)
+{
+	const bool got = log_part_fill(&file->part);
+
+	file->base.held = file->part.size;
+	if (got && file->opened.times < 0 && !file->lacks_times)
+		find_times(file);
+	return got;
 }
 
 static void tell(const struct log_source *base, char *text)
@@ -325,15 +452,17 @@ static bool fetch(struct log_file *file)
 	file->base.is_busy = false;
 	if (file->is_wanted)
 		find_wanted(file);
-	if (file->opened.fd < 0 || file->is_wanted)
+	if (!file->has_begun || file->is_wanted || file->base.problem)
 		return false;
-	while (!log_part_fill(&file->part)) {
+	while (!fill(file)) {
+		if (file->base.problem)
+			return false;
 		if (is_newest(file)) {
 			go_back_if_cut(file);
-			return log_part_fill(&file->part);
+			return fill(file);
 		}
 		/* It may have grown between the last read and its rotation. */
-		if (log_part_fill(&file->part))
+		if (fill(file))
 			break;
 		if (!go_to_next_part(file))
 			return false;
@@ -345,8 +474,17 @@ static bool next(struct log_source *base, size_t most, struct log_span *span)
 {
 	struct log_file *file = (struct log_file *)base;
 
-	return log_part_take(&file->part, most, span) ||
-	       (fetch(file) && log_part_take(&file->part, most, span));
+	if (is_resting(file) && has_nothing_new(file))
+		return false;
+	/* Of a part that was deleted, memory may have some bytes, without their times. */
+	if (is_resting(file) && !wake(file) && file->part.start == file->part.end &&
+	    (base->problem || !go_to_next_part(file)))
+		return false;
+	if (log_part_take(&file->part, most, span) ||
+	    (fetch(file) && log_part_take(&file->part, most, span)))
+		return true;
+	forget(file);
+	return false;
 }
 
 static int64_t measure(struct log_source *base)
@@ -380,6 +518,7 @@ struct log_source *log_file_open(const char *path)
 	static const struct log_source_ops ops = {.grows = true,
 						  .next = next,
 						  .go = go,
+						  .rest = rest,
 						  .tell = tell,
 						  .length = measure,
 						  .destroy = destroy};
@@ -389,7 +528,7 @@ struct log_source *log_file_open(const char *path)
 	file->path = mem_strdup(path);
 	file->opened = (struct opened_part){.fd = -1, .times = -1};
 	file->part.read = read_bytes;
-	file->part.data = &file->opened;
+	file->part.data = file;
 	file->is_wanted = true; /* the oldest part */
 	return &file->base;
 }

@@ -7,9 +7,9 @@
 
 struct log_lines {
 	struct log_source *source;
-	struct log_span span; /* its bytes are taken from the front */
-	char *line;	      /* begun, not yet ended: of LOG_LINE_CAP bytes; NULL: none ever was */
-	size_t length;
+	struct log_span span;  /* its bytes are taken from the front */
+	char *line;	       /* begun, not yet ended */
+	size_t length, size;   /* of it; of its memory: at most LOG_LINE_CAP */
 	struct log_span first; /* without bytes: the span of its first byte, from there on */
 	bool was_told;	       /* the line was returned: it is over */
 };
@@ -46,11 +46,19 @@ static bool tell_open(struct log_lines *lines, struct log_line *line)
 	return true;
 }
 
+/* Of thousands of logs most have short lines. */
+static void make_room(struct log_lines *lines, size_t length)
+{
+	if (length <= lines->size)
+		return;
+	lines->size = length > LOG_LINE_CAP / 2 ? LOG_LINE_CAP + 1 : length * 2;
+	lines->line = mem_realloc_array(lines->line, lines->size, 1);
+}
+
 /* Adds bytes to the line that was begun. */
 static void add_bytes(struct log_lines *lines, size_t length)
 {
-	if (!lines->line)
-		lines->line = mem_alloc(LOG_LINE_CAP);
+	make_room(lines, lines->length + length + 1);
 	memcpy(lines->line + lines->length, lines->span.bytes, length);
 	lines->length += length;
 	take_bytes(lines, length);
@@ -127,6 +135,29 @@ void log_lines_tell(const struct log_lines *lines, char *position)
 		log_position_format(&at, position);
 	else
 		log_source_tell(lines->source, position);
+}
+
+bool log_lines_rest(struct log_lines *lines, const struct log_line *told)
+{
+	struct log_source *source = lines->source;
+	const bool has_begun = lines->length > 0 && !lines->was_told;
+	const bool is_small = lines->size + source->held <= LOG_REST_BYTES;
+	struct log_position at = {
+		.kind = LOG_AT_PART, .part = lines->span.part, .number = lines->span.offset};
+
+	if (told || has_begun) {
+		at.part = told ? told->part : lines->first.part;
+		at.number = told ? told->offset : lines->first.offset;
+	}
+	const bool forgets =
+		source->ops->rest && !is_small && (told || has_begun || lines->span.length > 0);
+	if (forgets) {
+		log_lines_go(lines, &at);
+		free(mem_steal(&lines->line));
+		lines->size = 0;
+	}
+	log_source_rest(source);
+	return forgets && told;
 }
 
 void log_lines_go(struct log_lines *lines, const struct log_position *position)

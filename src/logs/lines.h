@@ -6,6 +6,9 @@
 
 #define LOG_LINE_CAP 65536 /* a longer line is told in pieces */
 
+/* Of the memory of a log that rests, at most. */
+#define LOG_REST_BYTES 5120
+
 struct log_line {
 	/* Without newline, which stands behind it if there is one; not NUL-terminated; valid until
 	 * the next call. */
@@ -29,6 +32,11 @@ bool log_lines_next(struct log_lines *lines, bool to_the_end, struct log_line *l
 /* The line that was begun and has no newline yet, after log_lines_next() has returned false; false:
  * there is none. */
 bool log_lines_begun(const struct log_lines *lines, struct log_line *line);
+
+/* Closes what the log holds open, until the next call. `told`: the line that was told last, and is
+ * to stay valid; NULL: none is. True: the line and what else took much memory was forgotten, and
+ * that line comes next. */
+bool log_lines_rest(struct log_lines *lines, const struct log_line *told);
 
 /* The position behind the last line that was told, in a buffer of LOG_POSITION_SIZE. */
 void log_lines_tell(const struct log_lines *lines, char *position);

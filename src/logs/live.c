@@ -13,6 +13,7 @@
 
 #define BUFFERED	   (64 << 10)  /* bytes of a followed log that wait to be read */
 #define PIECE_LIMIT	   (256 << 10) /* bytes of one answer about what is there now */
+#define AGAIN_LIMIT	   (16 << 10)  /* of one that was forgotten: there are thousands of logs */
 #define PRESENT_TIMEOUT_MS 30000
 #define SEARCH_TIMEOUT_MS  600000 /* of a search, which may have to read a log of many GB */
 #define PATIENCE_MS	   1000 /* with a followed log that says nothing: others are not held up */
@@ -32,6 +33,7 @@ struct live_source {
 	bool has_ended;		      /* nothing more comes */
 	bool is_missed;		      /* nothing came of its container, and nobody was told */
 	int missed_attempt;	      /* that one; 0: of none */
+	int limit;		      /* bytes of the next answer about what is there now */
 	struct log_position from;     /* behind the piece that was read last */
 	struct str frames;	      /* what is read; it stays where it is until all of it was */
 	size_t used;		      /* bytes of it that were read */
@@ -68,7 +70,7 @@ static char *make_path(const struct live_source *source)
 	if (source->live)
 		str_append(&path, "&follow=1");
 	else
-		str_append_format(&path, "&limit=%d", PIECE_LIMIT);
+		str_append_format(&path, "&limit=%d", source->limit);
 	return str_steal(&path);
 }
 
@@ -133,6 +135,8 @@ static void ask_present(struct live_source *source)
 	} else if (source->frames.length == 0) {
 		source->has_ended = true;
 	}
+	source->limit = source->limit < PIECE_LIMIT ? source->limit * 2 : PIECE_LIMIT;
+	source->base.held = source->frames.length;
 }
 
 /* ---- pieces ------------------------------------------------------------------------------- */
@@ -243,7 +247,20 @@ static bool next(struct log_source *base, size_t most, struct log_span *span)
 
 static void go(struct log_source *base, const struct log_position *position)
 {
-	((struct live_source *)base)->from = *position;
+	struct live_source *source = (struct live_source *)base;
+
+	source->from = *position;
+	if (source->live)
+		return;
+	source->limit = base->held > 0 ? AGAIN_LIMIT : PIECE_LIMIT;
+	str_finish(&source->frames);
+	source->used = source->span.length = base->held = 0;
+	source->has_ended = false;
+}
+
+/* Between two answers it has no connection; what it holds is memory. */
+static void rest(struct log_source *base)
+{
 }
 
 static void destroy(struct log_source *base)
@@ -265,14 +282,12 @@ static void destroy(struct log_source *base)
 	free(source);
 }
 
-static struct live_source *create(const char *task, const char *log,
-				  const struct log_search *search)
+static struct live_source *create(const struct log_source_ops *ops, const char *task,
+				  const char *log, const struct log_search *search)
 {
-	static const struct log_source_ops ops = {
-		.grows = true, .next = next, .go = go, .destroy = destroy};
 	struct live_source *source = mem_alloc(sizeof(*source));
 
-	source->base.ops = &ops;
+	source->base.ops = ops;
 	source->task = mem_strdup(task);
 	source->log = mem_strdup(log);
 	source->search = log_search_copy(search);
@@ -282,9 +297,12 @@ static struct live_source *create(const char *task, const char *log,
 struct log_source *log_live_present(const struct http_target *am, const char *task, int attempt,
 				    const char *log, const struct log_search *search)
 {
-	struct live_source *source = create(task, log, search);
+	static const struct log_source_ops ops = {
+		.grows = true, .next = next, .go = go, .rest = rest, .destroy = destroy};
+	struct live_source *source = create(&ops, task, log, search);
 
 	source->am = am;
+	source->limit = PIECE_LIMIT;
 	source->attempt = attempt;
 	return &source->base;
 }
@@ -414,7 +432,9 @@ void log_live_give_up(struct log_live *live)
 struct log_source *log_live_follow(struct log_live *live, const char *task, const char *log,
 				   const struct log_search *search)
 {
-	struct live_source *source = create(task, log, search);
+	static const struct log_source_ops ops = {
+		.grows = true, .next = next, .go = go, .destroy = destroy};
+	struct live_source *source = create(&ops, task, log, search);
 
 	source->live = live;
 	source->next = live->sources;

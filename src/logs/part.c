@@ -7,6 +7,7 @@
 #include "base/str.h"
 
 #define INDEX_STEP 16384 /* bytes of an index that are read one after the other */
+#define FIRST_SIZE 4096	 /* bytes of a part that are read at first: there may be thousands */
 
 /* ---- times -------------------------------------------------------------------------------- */
 
@@ -135,11 +136,29 @@ void log_part_begin(struct log_part *part, uint64_t id, int64_t offset)
 		(struct log_index){.time = part->index.time, .next = INT64_MAX, .may_grow = true};
 }
 
+void log_part_forget(struct log_part *part)
+{
+	free(mem_steal(&part->buffer));
+	part->size = part->start = part->end = 0;
+}
+
+/* Where the first bytes were not all, there may be many. */
+static void grow_buffer(struct log_part *part)
+{
+	const size_t size = part->size == 0 ? FIRST_SIZE : LOG_SPAN_MAX;
+
+	if (size == part->size || (part->size > 0 && part->end < part->size))
+		return;
+	free(part->buffer);
+	part->buffer = mem_alloc(size);
+	part->size = size;
+}
+
 bool log_part_fill(struct log_part *part)
 {
-	if (!part->buffer)
-		part->buffer = mem_alloc(LOG_SPAN_MAX);
-	ssize_t got = part->read(part->data, part->offset, part->buffer, LOG_SPAN_MAX);
+	grow_buffer(part);
+	const size_t before = part->size < LOG_SPAN_MAX ? 0 : (size_t)(part->offset % LOG_SPAN_MAX);
+	ssize_t got = part->read(part->data, part->offset, part->buffer, part->size - before);
 	part->start = 0;
 	part->end = got > 0 ? (size_t)got : 0;
 	part->index.may_grow |= got > 0;

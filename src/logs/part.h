@@ -14,7 +14,8 @@ struct log_part {
 	void *data;			/* of both */
 	uint64_t id;
 	int64_t offset; /* of buffer[start] in the part */
-	char *buffer;	/* of LOG_SPAN_MAX; NULL until there is something to read */
+	char *buffer;	/* NULL until there is something to read */
+	size_t size;	/* of it: LOG_SPAN_MAX where there is much to read */
 	size_t start, end;
 	struct log_index {
 		char bytes[256]; /* what was read of it and is no whole line yet */
@@ -30,6 +31,9 @@ void log_part_finish(struct log_part *part);
 
 /* Goes on with another part, or elsewhere in this one. `part` has read, read_times and data. */
 void log_part_begin(struct log_part *part, uint64_t id, int64_t offset);
+
+/* Gives the memory of what was read back. */
+void log_part_forget(struct log_part *part);
 
 /* Reads on. False: no more for now. */
 bool log_part_fill(struct log_part *part);

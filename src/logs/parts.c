@@ -62,6 +62,21 @@ static void seek_end(struct log_parts *log)
 	log->base.is_busy = log->seeks_end;
 }
 
+static void forget(struct log_parts *log)
+{
+	log_part_forget(&log->part);
+	log->base.held = 0;
+}
+
+/* At its end nothing is opened again. */
+static bool fill(struct log_parts *log)
+{
+	bool got = log->part.offset < log->items[log->number].length && log_part_fill(&log->part);
+
+	log->base.held = log->part.size;
+	return got;
+}
+
 static bool next(struct log_source *base, size_t most, struct log_span *span)
 {
 	struct log_parts *log = (struct log_parts *)base;
@@ -76,10 +91,12 @@ static bool next(struct log_source *base, size_t most, struct log_span *span)
 	if (log->seeks_end)
 		return false;
 	while (!log_part_take(&log->part, most, span)) {
-		if (log_part_fill(&log->part))
+		if (fill(log))
 			continue;
-		if (base->problem || log->number + 1 >= log->count)
+		if (base->problem || log->number + 1 >= log->count) {
+			forget(log);
 			return false;
+		}
 		begin_part(log, log->number + 1, 0);
 	}
 	return true;
@@ -104,6 +121,7 @@ static void go(struct log_source *base, const struct log_position *position)
 
 	if (log->count == 0)
 		return;
+	forget(log);
 	const size_t last = log->count - 1;
 	const int64_t length = log->items[last].length;
 	switch (position->kind) {
@@ -130,6 +148,14 @@ static void go(struct log_source *base, const struct log_position *position)
 	}
 }
 
+static void rest(struct log_source *base)
+{
+	struct log_parts *log = (struct log_parts *)base;
+
+	if (log->ops->rest)
+		log->ops->rest(log);
+}
+
 static void destroy(struct log_source *base)
 {
 	struct log_parts *log = (struct log_parts *)base;
@@ -141,7 +167,7 @@ static void destroy(struct log_source *base)
 void log_parts_init(struct log_parts *log)
 {
 	static const struct log_source_ops ops = {
-		.next = next, .go = go, .length = measure, .destroy = destroy};
+		.next = next, .go = go, .rest = rest, .length = measure, .destroy = destroy};
 
 	log->base.ops = &ops;
 	log->part.read = read_bytes;

@@ -31,6 +31,8 @@ struct log_parts_ops {
 	 * Going on where the last read ended costs nothing, anything else may. */
 	ssize_t (*read)(struct log_parts *log, size_t part, bool times, int64_t offset, void *bytes,
 			size_t length, struct err *err);
+	/* As log_source_rest(). NULL: it holds nothing. */
+	void (*rest)(struct log_parts *log);
 	void (*destroy)(struct log_parts *log); /* frees the struct, and `items` */
 };
 

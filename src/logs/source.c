@@ -15,6 +15,12 @@ bool log_source_next(struct log_source *source, size_t most, struct log_span *sp
 	return source->ops->next(source, most, span);
 }
 
+void log_source_rest(struct log_source *source)
+{
+	if (source->ops->rest)
+		source->ops->rest(source);
+}
+
 void log_source_go(struct log_source *source, const struct log_position *position)
 {
 	source->ops->go(source, position);

@@ -33,6 +33,7 @@ struct log_source {
 	int attempt;	  /* of the task, whose log it is; 0: not known */
 	int64_t cut;	  /* bytes that stood before these, and were not kept */
 	char *problem;	  /* why it could not be read on; NULL: none. Owned */
+	size_t held;	  /* bytes of memory that it has read ahead */
 	bool is_away;	  /* since the AM that has the log does not answer */
 	bool takes_turns; /* set by its reader, an event loop, which looks at this: */
 	bool is_busy;	  /* nothing came, but there may be more now: it has had its turn */
@@ -48,6 +49,8 @@ struct log_source_ops {
 	/* As log_source_next() and log_source_go(). */
 	bool (*next)(struct log_source *source, size_t most, struct log_span *span);
 	void (*go)(struct log_source *source, const struct log_position *position);
+	/* As log_source_rest(). NULL: it holds nothing, or cannot. */
+	void (*rest)(struct log_source *source);
 	/* NULL: it is not known. */
 	void (*tell)(const struct log_source *source, char *position);
 	/* NULL: it is known elsewhere only. */
@@ -59,6 +62,10 @@ void log_source_destroy(struct log_source *source); /* NULL is fine */
 
 /* At most `most` bytes (not 0). False: nothing more now. */
 bool log_source_next(struct log_source *source, size_t most, struct log_span *span);
+
+/* Closes what it holds open, until the next call, which opens it again: descriptors are few, and
+ * thousands of logs may be read side by side. Bytes that it has told stay valid. */
+void log_source_rest(struct log_source *source);
 
 /* Ends and tails are those of now, or of when the log appears. A position in a part that is gone
  * means the oldest one there is. Without it reading begins at the oldest part. */

@@ -73,12 +73,19 @@ static ssize_t read_kept(struct log_parts *log, size_t part, bool times, int64_t
 	return got;
 }
 
-static void destroy_kept(struct log_parts *log)
+static void rest_kept(struct log_parts *log)
 {
 	struct aggregated_log *kept = (struct aggregated_log *)log;
 
 	for (size_t i = 0; i < array_length(kept->streams); i++)
-		container_log_close(kept->streams[i].log);
+		container_log_close(mem_steal(&kept->streams[i].log));
+}
+
+static void destroy_kept(struct log_parts *log)
+{
+	struct aggregated_log *kept = (struct aggregated_log *)log;
+
+	rest_kept(log);
 	free(kept->places);
 	free(log->items);
 	free(kept);
@@ -87,7 +94,8 @@ static void destroy_kept(struct log_parts *log)
 struct log_source *log_of_aggregated(const struct aggregated_container *container, const char *name,
 				     struct err *err)
 {
-	static const struct log_parts_ops ops = {.read = read_kept, .destroy = destroy_kept};
+	static const struct log_parts_ops ops = {
+		.read = read_kept, .rest = rest_kept, .destroy = destroy_kept};
 	struct aggregated_log *kept = mem_alloc(sizeof(*kept));
 
 	kept->base.ops = &ops;

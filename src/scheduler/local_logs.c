@@ -1,6 +1,7 @@
 #include "scheduler/local_logs.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,19 +31,22 @@ static char *find_directory(const struct job_logs *base, const struct log_place 
 		     : fs_join(logs->job_dir, "containers");
 }
 
-static bool is_file(const char *path)
+/* A place that cannot be looked at is an error (-1) other than ERR_NOT_FOUND. */
+static int find_file(const char *path, struct err *err)
 {
 	struct stat info;
 
-	return lstat(path, &info) == 0 && S_ISREG(info.st_mode);
+	if (lstat(path, &info) < 0 && errno != ENOENT && errno != ENOTDIR)
+		return err_set_errno(err, "%s", path);
+	if (lstat(path, &info) < 0 || !S_ISREG(info.st_mode))
+		return err_set(err, ERR_NOT_FOUND, "there is no %s", path);
+	return 0;
 }
 
 static struct log_source *open_file(const char *path, int attempt, struct err *err)
 {
-	if (!is_file(path)) {
-		err_set(err, ERR_NOT_FOUND, "there is no %s", path);
+	if (find_file(path, err) < 0)
 		return NULL;
-	}
 	struct log_source *log = log_file_open(path);
 	log->attempt = attempt;
 	return log;
@@ -79,7 +83,7 @@ static int list_logs(struct job_logs *logs, const struct log_place *place, struc
 	while ((entry = readdir(directory))) {
 		char *file cleanup_free = fs_join(path, entry->d_name);
 		char *log = log_name_of_file(entry->d_name);
-		if (log && is_file(file))
+		if (log && find_file(file, NULL) == 0)
 			str_list_take(names, log);
 		else
 			free(log);

@@ -113,6 +113,16 @@ def test_logs(tony, running):
     assert "hello from 0" in tony.run("logs", running.id).stdout, "also after the end"
 
 
+def test_logs_of_many_tasks_need_few_descriptors(tony):
+    answer, job = tony.job({"tony.worker.instances": 20, "tony.worker.memory": "16m"}, "--executes",
+                           "for i in 1 2 3; do echo $TASK_INDEX-$i; echo $TASK_INDEX-$i >&2; done")
+    assert answer.returncode == 0, answer.stderr
+    lines = sorted(f"worker:{task}{stream}| {task}-{i}" for task in range(20) for i in (1, 2, 3) for stream in ("", " stderr"))
+    tony.enter = ["prlimit", "--nofile=32:32"]
+    told = tony.run("logs", job.id)
+    assert (told.returncode, sorted(told.stdout.splitlines()), told.stderr) == (0, lines, "")
+
+
 def test_logs_as_json_say_task_log_and_time(tony):
     answer, job = tony.job({"tony.worker.instances": 2}, "--executes",
                            "printf 'a\\000b\\377\\n'; echo trouble $TASK_INDEX >&2")

@@ -463,6 +463,68 @@ static void the_line_that_was_begun_last_can_be_seen(void **state)
 	log_merge_destroy(merge);
 }
 
+/* Of the descriptors that are open now, and so many more. */
+static struct rlimit take_descriptors(rlim_t more)
+{
+	struct rlimit before, few;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	int next cleanup_close = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	few = before;
+	few.rlim_cur = (rlim_t)next + more;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	return before;
+}
+
+/* One line of each log after the other: every fifth is too long to be kept while its log rests. */
+static void many_logs_need_few_descriptors(void **state)
+{
+	enum { LOGS = 300, LINES = 12, LONG = 9000 };
+	const struct rlimit before = take_descriptors(4);
+	struct log_merge *merge = log_merge_create();
+	struct log_line line;
+	const void *label;
+
+	for (int log = 0; log < LOGS; log++) {
+		struct str text cleanup_str = {0}, times cleanup_str = {0};
+		char *name cleanup_free = mem_printf("%d", log);
+		char *index cleanup_free = mem_printf("%d.times", log);
+		for (int i = 0; i < LINES; i++) {
+			str_append_format(&times, "%d %zu\n", 1000 * (i + 1) + log, text.length);
+			str_append_format(&text, "%0*d\n", i % 5 ? 70 : LONG, i * LOGS + log);
+		}
+		scratch_write(state, name, text.text, 0600);
+		scratch_write(state, index, times.text, 0600);
+		log_merge_add(merge, log_file_open(scratch_path(state, name)), "", -1);
+	}
+	for (int i = 0; i < LOGS * LINES; i++) {
+		assert_true(log_merge_next(merge, false, &line, &label));
+		assert_int_equal(line.length, i / LOGS % 5 ? 70 : LONG);
+		assert_int_equal(strtol(line.text, NULL, 10), i);
+	}
+	assert_false(log_merge_next(merge, false, &line, &label));
+	assert_null(log_merge_problem(merge));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	log_merge_destroy(merge);
+}
+
+/* Bytes that nobody can read are not bytes that are not there. */
+static void a_log_without_a_descriptor_is_no_empty_log(void **state)
+{
+	struct log_merge *merge = log_merge_create();
+	struct log_line line;
+	const void *label;
+
+	scratch_write(state, "a", "1\n", 0600);
+	log_merge_add(merge, log_file_open(scratch_path(state, "a")), "", -1);
+	log_merge_add(merge, log_file_open(scratch_path(state, "not there")), "", -1);
+	const struct rlimit before = take_descriptors(0);
+	assert_false(log_merge_next(merge, true, &line, &label));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_non_null(strstr(log_merge_problem(merge), "Too many open files"));
+	log_merge_destroy(merge);
+}
+
 static void a_merge_goes_on_when_files_grow(void **state)
 {
 	struct log_merge *merge = log_merge_create();
@@ -503,6 +565,8 @@ int main(void)
 		scratch_test(a_fast_writer_is_followed_line_by_line),
 		scratch_test(files_are_merged_by_time),
 		scratch_test(at_the_same_time_files_keep_their_order),
+		scratch_test(many_logs_need_few_descriptors),
+		scratch_test(a_log_without_a_descriptor_is_no_empty_log),
 		scratch_test(a_merge_goes_on_when_files_grow),
 		scratch_test(the_line_that_was_begun_last_can_be_seen),
 	};

@@ -243,6 +243,7 @@ static void a_log_that_cannot_be_read_on_is_told(void **state)
 	const void *label;
 
 	fake->broken_at = 4;
+	fake->base.items[1].length = 5;
 	log_merge_add(merge, &fake->base.base, "worker:0| ", -1);
 	assert_null(log_merge_problem(merge));
 	for (int i = 0; i < 3; i++) {
@@ -264,6 +265,7 @@ static void a_search_in_it_tells_too(void **state)
 	struct log_span span;
 
 	fake->broken_at = 4;
+	fake->base.items[1].length = 5;
 	for (int i = 0; i < 2; i++) {
 		assert_true(log_source_next(found, 10, &span));
 		assert_null(found->problem);
