@@ -516,6 +516,7 @@ static void destroy(struct log_source *base)
 struct log_source *log_file_open(const char *path)
 {
 	static const struct log_source_ops ops = {.grows = true,
+						  .joins_parts = true,
 						  .next = next,
 						  .go = go,
 						  .rest = rest,

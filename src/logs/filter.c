@@ -50,11 +50,11 @@ static bool end_turn(struct filter *filter, bool is_busy)
 static bool is_found(struct filter *filter, const struct log_line *line)
 {
 	const struct log_position *from = &filter->from;
-	bool goes_on =
-		filter->is_within && line->part == from->part && line->offset == from->number;
+	bool is_rest =
+		filter->is_within && line->part == from->part && line->offset <= from->number;
 
 	filter->is_within = false;
-	return goes_on || log_search_finds(&filter->search, line->text, line->length);
+	return is_rest || log_search_finds(&filter->search, line->text, line->length);
 }
 
 /* False: none of it is to be told. */
@@ -62,11 +62,13 @@ static bool take_if_found(struct filter *filter, const struct log_line *line)
 {
 	const struct log_position *from = &filter->from;
 	bool found = is_found(filter, line);
-	int64_t before = line->part == from->part && line->offset == filter->start
-				 ? from->number - filter->start
-				 : 0;
+	/* It may begin some bytes before, within a character. */
+	int64_t before =
+		filter->start != NOWHERE && line->part == from->part && line->offset < from->number
+			? from->number - line->offset
+			: 0;
 
-	filter->start = NOWHERE;
+	filter->start = before > (int64_t)line->length + line->has_newline ? line->offset : NOWHERE;
 	filter->has_ended = line->is_open;
 	filter->begun = (struct log_position){
 		.kind = LOG_AT_PART, .part = line->part, .number = line->offset + before};

@@ -203,36 +203,52 @@ static void look_at_idle(struct log_merge *merge, bool to_the_end)
 	merge->idle_count = merge->looked = idle;
 }
 
-/* The log that was told last goes on. */
-static void put_back(struct log_merge *merge, bool to_the_end)
+static bool tell(struct log_merge *merge, struct entry *entry, struct log_line *line,
+		 const void **label)
 {
-	struct entry *told = mem_steal(&merge->told);
+	merge->told = entry;
+	entry->has_line = false;
+	*line = entry->line;
+	*label = entry->label;
+	return true;
+}
+
+static void add_idle(struct log_merge *merge, struct entry *entry)
+{
+	merge->looked += merge->looked == merge->idle_count;
+	merge->idle[merge->idle_count++] = entry;
+}
+
+/* The log that was told last goes on. True: with the rest of its line, before all others. */
+static bool take_rest(struct log_merge *merge, bool to_the_end)
+{
+	struct entry *told = merge->told;
+	const bool goes_on = told && told->line.goes_on;
 
 	if (!told)
-		return;
+		return false;
 	if (fetch(merge, told, to_the_end)) {
+		if (goes_on)
+			return true;
 		push_heap(merge, told);
-		return;
+	} else {
+		add_idle(merge, told);
 	}
-	merge->looked += merge->looked == merge->idle_count;
-	merge->idle[merge->idle_count++] = told;
+	merge->told = NULL;
+	return false;
 }
 
 bool log_merge_next(struct log_merge *merge, bool to_the_end, struct log_line *line,
 		    const void **label)
 {
-	put_back(merge, to_the_end);
+	if (take_rest(merge, to_the_end))
+		return tell(merge, merge->told, line, label);
 	look_at_idle(merge, to_the_end);
 	while (merge->heap_count > 0) {
 		struct entry *first = pop_heap(merge);
-		merge->told = first;
-		if (!first->is_forgotten || fetch(merge, first, to_the_end)) {
-			first->has_line = false;
-			*line = first->line;
-			*label = first->label;
-			return true;
-		}
-		put_back(merge, to_the_end); /* its part was deleted meanwhile */
+		if (!first->is_forgotten || fetch(merge, first, to_the_end))
+			return tell(merge, first, line, label);
+		add_idle(merge, first); /* its part was deleted meanwhile */
 	}
 	merge->looked = 0;
 	return false;

@@ -166,8 +166,12 @@ static void destroy(struct log_source *base)
 
 void log_parts_init(struct log_parts *log)
 {
-	static const struct log_source_ops ops = {
-		.next = next, .go = go, .rest = rest, .length = measure, .destroy = destroy};
+	static const struct log_source_ops ops = {.joins_parts = true,
+						  .next = next,
+						  .go = go,
+						  .rest = rest,
+						  .length = measure,
+						  .destroy = destroy};
 
 	log->base.ops = &ops;
 	log->part.read = read_bytes;

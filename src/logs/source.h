@@ -45,7 +45,8 @@ struct log_source {
 };
 
 struct log_source_ops {
-	bool grows; /* what is there is not all: more may come */
+	bool grows;	  /* what is there is not all: more may come */
+	bool joins_parts; /* a part goes on where the one before it ended, within a line maybe */
 	/* As log_source_next() and log_source_go(). */
 	bool (*next)(struct log_source *source, size_t most, struct log_span *span);
 	void (*go)(struct log_source *source, const struct log_position *position);

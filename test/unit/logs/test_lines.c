@@ -172,6 +172,119 @@ static void a_line_over_the_cap_comes_in_pieces(void **state)
 	log_lines_destroy(lines);
 }
 
+/* "x", and so many characters of two bytes. */
+static void append_long(struct str *text, int count)
+{
+	str_append(text, "x");
+	for (int i = 0; i < count; i++)
+		str_append(text, "é");
+}
+
+/* All pieces of one line, "<" where one continues, ">" where it goes on; as they stand in `whole`.
+ */
+static char *read_pieces(struct log_lines *lines, const struct str *whole)
+{
+	struct str shape = {0};
+	struct log_line line;
+	size_t length = 0;
+
+	while (log_lines_next(lines, true, &line)) {
+		assert_true(str_is_utf8(line.text, line.length));
+		assert_true(length + line.length <= whole->length);
+		assert_memory_equal(line.text, whole->text + length, line.length);
+		length += line.length + line.has_newline;
+		str_append_format(&shape, "%s%zu%s", line.continues ? "<" : "", line.length,
+				  line.goes_on ? ">" : " ");
+	}
+	assert_int_equal(length, whole->length);
+	return str_steal(&shape);
+}
+
+static void a_long_line_is_cut_between_characters(void **state)
+{
+	struct str text cleanup_str = {0};
+	struct log_lines *lines = open_lines(state);
+
+	append_long(&text, 100000);
+	str_append(&text, "\nend\n");
+	scratch_write(state, "stdout", text.text, 0600);
+	assert_text_freed(read_pieces(lines, &text), "65535><65536><65536><3394 3 ");
+	log_lines_destroy(lines);
+}
+
+static void a_line_of_just_the_cap_is_whole(void **state)
+{
+	struct str text cleanup_str = {0};
+	struct log_lines *lines = open_lines(state);
+
+	for (int i = 0; i < LOG_LINE_CAP; i++)
+		str_append(&text, "x");
+	str_append(&text, "\n");
+	scratch_write(state, "stdout", text.text, 0600);
+	assert_text_freed(read_pieces(lines, &text), "65536 ");
+	log_lines_destroy(lines);
+}
+
+/* Files change within a line that is longer than what an executor reads at a time. */
+static void a_line_goes_on_in_the_next_part(void **state)
+{
+	struct log_lines *lines = open_lines(state);
+	struct log_line line;
+
+	scratch_write(state, "stdout.1", "a\nbe", 0600);
+	scratch_write(state, "stdout", "gun\n", 0600);
+	assert_true(log_lines_next(lines, false, &line));
+	assert_true(log_lines_next(lines, false, &line));
+	assert_true(line.length == 2 && line.goes_on && !line.continues);
+	assert_true(log_lines_next(lines, false, &line));
+	assert_true(line.length == 3 && line.continues && line.has_newline && !line.goes_on);
+	log_lines_destroy(lines);
+}
+
+/* No memory for all of it, whatever stands in it. */
+static void a_line_may_have_any_length(void **state)
+{
+	struct log_lines *lines = open_lines(state);
+	const int64_t length = INT64_C(1) << 28;
+	struct rusage before, after;
+	struct log_line line;
+	int64_t told = 0;
+
+	scratch_write(state, "stdout", "", 0600);
+	assert_int_equal(truncate(scratch_path(state, "stdout"), length), 0);
+	scratch_append(state, "stdout", "\n");
+	getrusage(RUSAGE_SELF, &before);
+	do {
+		assert_true(log_lines_next(lines, false, &line));
+		told += (int64_t)line.length;
+	} while (line.goes_on);
+	getrusage(RUSAGE_SELF, &after);
+	assert_true(told == length && line.has_newline);
+	assert_true(after.ru_maxrss - before.ru_maxrss < 1024); /* KiB */
+	log_lines_destroy(lines);
+}
+
+static void what_is_unfinished_may_be_told_as_a_piece(void **state)
+{
+	struct log_lines *lines = open_lines(state);
+	struct log_line line;
+
+	assert_false(log_lines_take_begun(lines, &line));
+	scratch_write(state, "stdout", "50%\xc3", 0600);
+	assert_false(log_lines_next(lines, false, &line));
+	assert_true(log_lines_take_begun(lines, &line));
+	assert_true(line.length == 3 && line.goes_on && !line.continues);
+	assert_false(log_lines_next(lines, false, &line));
+	assert_false(log_lines_take_begun(lines, &line));
+	scratch_append(state, "stdout", "\xa9.\nend\n");
+	assert_true(log_lines_next(lines, false, &line));
+	assert_true(line.length == 3 && line.continues && line.has_newline);
+	assert_memory_equal(line.text, "é.", 3);
+	assert_true(log_lines_next(lines, false, &line));
+	assert_false(line.continues);
+	log_lines_destroy(lines);
+}
+
 static void bytes_may_be_anything(void **state)
 {
 	struct log_lines *lines = open_lines(state);
@@ -477,6 +590,27 @@ static struct rlimit take_descriptors(rlim_t more)
 }
 
 /* One line of each log after the other: every fifth is too long to be kept while its log rests. */
+static void the_pieces_of_a_line_stay_together(void **state)
+{
+	struct log_merge *merge = log_merge_create();
+	struct str text cleanup_str = {0}, expected cleanup_str = {0};
+	struct log_line line;
+	const void *label;
+
+	append_long(&text, 50000);
+	str_append(&text, "\n");
+	scratch_write(state, "a", text.text, 0600);
+	scratch_write(state, "a.times", "100 0\n300 70000\n", 0600);
+	scratch_write(state, "b", "1\n2\n", 0600);
+	scratch_write(state, "b.times", "200 0\n", 0600);
+	log_merge_add(merge, log_file_open(scratch_path(state, "a")), "a", -1);
+	log_merge_add(merge, log_file_open(scratch_path(state, "b")), "b", -1);
+	while (log_merge_next(merge, false, &line, &label))
+		str_append(&expected, label);
+	assert_string_equal(expected.text, "aabb");
+	log_merge_destroy(merge);
+}
+
 static void many_logs_need_few_descriptors(void **state)
 {
 	enum { LOGS = 300, LINES = 12, LONG = 9000 };
@@ -552,6 +686,11 @@ int main(void)
 		scratch_test(a_part_that_refuses_to_be_opened_does_not_stop_the_others),
 		scratch_test(after_a_deleted_part_the_oldest_is_next),
 		scratch_test(a_line_over_the_cap_comes_in_pieces),
+		scratch_test(a_long_line_is_cut_between_characters),
+		scratch_test(a_line_of_just_the_cap_is_whole),
+		scratch_test(a_line_goes_on_in_the_next_part),
+		scratch_test(a_line_may_have_any_length),
+		scratch_test(what_is_unfinished_may_be_told_as_a_piece),
 		scratch_test(bytes_may_be_anything),
 		scratch_test(memory_does_not_grow_with_the_file),
 		scratch_test(lines_have_the_time_of_the_entry_before_them),
@@ -565,6 +704,7 @@ int main(void)
 		scratch_test(a_fast_writer_is_followed_line_by_line),
 		scratch_test(files_are_merged_by_time),
 		scratch_test(at_the_same_time_files_keep_their_order),
+		scratch_test(the_pieces_of_a_line_stay_together),
 		scratch_test(many_logs_need_few_descriptors),
 		scratch_test(a_log_without_a_descriptor_is_no_empty_log),
 		scratch_test(a_merge_goes_on_when_files_grow),

@@ -217,6 +217,30 @@ static void the_rest_of_a_long_line_is_no_line_that_was_found(void **state)
 	log_source_destroy(found);
 }
 
+/* An answer may break off within a character, where no piece begins. */
+static void the_rest_of_a_long_line_begins_at_any_byte(void **state)
+{
+	struct log_source *found = open_found(state, "needle");
+	struct str text cleanup_str = {0};
+
+	str_append(&text, "x");
+	while (text.length < LOG_LINE_CAP + 5)
+		str_append(&text, "é");
+	str_append(&text, "\nneedle\n");
+	scratch_write(state, "stdout", text.text, 0600);
+	const uint64_t part = part_of(state, "x");
+	for (int64_t from = LOG_LINE_CAP - 3; from < LOG_LINE_CAP + 3; from++)
+		assert_found_from(found, part, from, "65542:needle\n");
+	log_source_destroy(found);
+	found = open_found(state, "é");
+	for (int64_t from = LOG_LINE_CAP; from < LOG_LINE_CAP + 2; from++) {
+		char *expected cleanup_free = mem_printf("%d:%s", (int)from, text.text + from);
+		expected[strlen(expected) - strlen("needle\n")] = '\0';
+		assert_found_from(found, part, from, expected);
+	}
+	log_source_destroy(found);
+}
+
 static void the_first_line_of_a_part_is_not_the_rest_of_one_before(void **state)
 {
 	struct log_source *found = open_found(state, "needle");
@@ -334,6 +358,7 @@ int main(void)
 		scratch_test(a_line_that_is_not_whole_ends_a_search),
 		scratch_test(the_rest_of_a_line_is_told_if_the_line_is_found),
 		scratch_test(the_rest_of_a_long_line_is_no_line_that_was_found),
+		scratch_test(the_rest_of_a_long_line_begins_at_any_byte),
 		scratch_test(the_first_line_of_a_part_is_not_the_rest_of_one_before),
 		scratch_test(a_search_that_began_within_a_line_goes_on_there),
 		scratch_test(a_search_gives_others_their_turn),
