@@ -56,11 +56,13 @@ class Lines(Generic[T]):
     """A command of `tony` that prints a JSON object for each item, maybe for as long as the job runs."""
 
     arguments: List[str]
-    parse: Callable[[Dict[str, Any]], T]
+    parse: Callable[[Dict[str, Any]], Optional[T]]
     answers: FrozenSet[int] = frozenset({0})
 
-    def item(self, line: bytes) -> T:
-        return self.parse(json.loads(line.decode("utf-8", "replace")))
+    def items(self, line: bytes) -> List[T]:
+        """None, where the line tells a part of one and more follows, or one."""
+        item = self.parse(json.loads(line.decode("utf-8", "replace")))
+        return [] if item is None else [item]
 
     def finish(self, code: int, err: IO[bytes]) -> None:
         words = _read(err)
@@ -245,7 +247,7 @@ class Stream(Generic[T]):
         if not piece:
             self.ended = True
             self._lines.finish(self._process.wait(), self._err)
-        return [self._lines.item(line) for line in whole]
+        return [item for line in whole for item in self._lines.items(line)]
 
     def close(self) -> None:
         _end(self._process)
@@ -286,7 +288,8 @@ async def iterate_async(lines: Lines[T]) -> AsyncGenerator[T, None]:
         assert process.stdout
         try:
             async for line in process.stdout:
-                yield lines.item(line)
+                for item in lines.items(line):
+                    yield item
             code = await process.wait()
         finally:
             await _end_async(process)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -62,11 +63,31 @@ def check(status: Status) -> Status:
     raise kind(f"{status.name} {status.state}: {status.message or status.state}{hint}", status)
 
 
+class _WholeLines:
+    """Joins the parts of which tony tells long lines, and those that are not finished yet."""
+
+    def __init__(self) -> None:
+        self._parts: Dict[Tuple[Optional[str], str], List[LogLine]] = {}
+
+    def read(self, raw: Dict[str, Any]) -> Optional[LogLine]:
+        part = LogLine.read(raw)
+        parts = self._parts.setdefault((part.task, part.log), [])
+        parts.append(part)
+        if raw.get("goes_on"):
+            return None
+        del self._parts[(part.task, part.log)]
+        if len(parts) == 1:
+            return part
+        # As tony tells a line that a progress bar wrote over itself.
+        text = "".join(part.text for part in parts).rstrip("\r").rsplit("\r", 1)[-1]
+        return replace(parts[0], text=text)
+
+
 def logs(job: str, task: Names, stream: Optional[str], follow: bool, tail: Optional[int], grep: Names) -> Lines[LogLine]:
     options = [*_each("--task", task), *_each("--stream", stream), *_each("--grep", grep), *["--follow"] * follow]
     last = [] if tail is None else ["--tail", str(tail)]
     # With --grep 1 says that no line matches.
-    return Lines(["logs", "--json", *options, *last, "--", job], LogLine.read, frozenset({0, 1} if grep else {0}))
+    return Lines(["logs", "--json", *options, *last, "--", job], _WholeLines().read, frozenset({0, 1} if grep else {0}))
 
 
 def events(job: str, follow: bool, since: int) -> Lines[Event]:

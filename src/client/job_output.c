@@ -20,7 +20,8 @@
 struct label {
 	char *text, *task, *log;
 	bool is_error;
-	bool is_alone; /* as of struct job_output_line */
+	bool is_alone, is_only_stream; /* as of struct job_output_line */
+	struct job_output_mark mark;
 };
 
 struct job_output {
@@ -45,11 +46,12 @@ struct job_output {
 		size_t containers;   /* of which nothing is left */
 	} losses;
 	size_t found;
-	int64_t tail;	  /* as chosen, then -1: files that come later are told in full */
-	bool names_tasks; /* there is more than one */
-	bool is_alone;	  /* of all programs there is one */
-	bool has_files;	  /* add_files() was called */
-	bool lacks_am;	  /* which alone has some of the logs, and is being replaced */
+	int64_t tail;	     /* as chosen, then -1: files that come later are told in full */
+	bool names_tasks;    /* there is more than one */
+	bool is_alone;	     /* of all programs there is one */
+	bool is_only_stream; /* one stream of one task is asked for */
+	bool has_files;	     /* add_files() was called */
+	bool lacks_am;	     /* which alone has some of the logs, and is being replaced */
 };
 
 /* ---- what is asked for -------------------------------------------------------------------- */
@@ -116,14 +118,28 @@ static bool is_one_program(const struct job_output *output)
 	       view->job->types[view->tasks[0].type].processes == 1;
 }
 
+/* Its lines need no label, and may be told byte for byte. */
+static bool is_one_stream(const struct job_output *output)
+{
+	const struct job_output_choice *choice = output->choice;
+	const struct job_view *view = output->opened->view;
+
+	if (!is_one_task(output) || !choice->stream || str_equal(choice->stream, "both"))
+		return false;
+	int64_t task = view->task_count == 1 ? 0 : job_find_task(view->job, choice->tasks.items[0]);
+
+	return task >= 0 && view->job->types[view->tasks[task].type].processes == 1;
+}
+
 /* ---- labels ------------------------------------------------------------------------------- */
 
 /* `log` is NULL for the AM's, which has no other. */
 static struct label *label_create(const struct job_output *output, const char *log,
 				  const char *task)
 {
-	bool says_log = log && (wants_own(output->choice) ? output->names_tasks
-							  : !str_equal(log, "stdout"));
+	bool says_log =
+		log && !output->is_only_stream &&
+		(wants_own(output->choice) ? output->names_tasks : !str_equal(log, "stdout"));
 	struct label *label = mem_alloc(sizeof(*label));
 	struct str text = {0};
 
@@ -138,6 +154,7 @@ static struct label *label_create(const struct job_output *output, const char *l
 	label->log = mem_strdup(log ? log : task);
 	label->is_error = log && str_starts_with(log, "stderr");
 	label->is_alone = output->is_alone;
+	label->is_only_stream = output->is_only_stream;
 	return label;
 }
 
@@ -441,7 +458,7 @@ static void skip_overwritten(struct log_line *line)
 	line->text = last + 1;
 }
 
-static struct job_output_line describe(struct log_line line, const struct label *label)
+static struct job_output_line describe(struct log_line line, struct label *label)
 {
 	struct job_output_line told = {.label = label->text,
 				       .task = label->task,
@@ -449,9 +466,12 @@ static struct job_output_line describe(struct log_line line, const struct label 
 				       .as_written = line,
 				       .time_ms = line.time_ms,
 				       .is_error = label->is_error,
-				       .is_alone = label->is_alone};
+				       .is_alone = label->is_alone,
+				       .is_only_stream = label->is_only_stream,
+				       .mark = &label->mark};
 
 	skip_overwritten(&line);
+	told.has_overwritten = line.text != told.as_written.text;
 	told.text = line.text;
 	told.length = line.length;
 	return told;
@@ -464,7 +484,7 @@ static void visit_lines(struct job_output *output, bool to_the_end)
 	bool is_first = true;
 
 	while (log_merge_next(output->merge, to_the_end, &line, &label)) {
-		const struct job_output_line told = describe(line, label);
+		const struct job_output_line told = describe(line, (struct label *)label);
 		if (is_first && !output->live && log_merge_is_away(output->merge))
 			return; /* all of them can still be read elsewhere */
 		is_first = false;
@@ -479,8 +499,22 @@ bool job_output_begun(struct job_output *output, struct job_output_line *told)
 
 	if (!log_merge_begun(output->merge, &line, &label))
 		return false;
-	*told = describe(line, label);
+	*told = describe(line, (struct label *)label);
 	return told->length > 0;
+}
+
+void job_output_each_begun(struct job_output *output, job_output_visit_begun *visit)
+{
+	struct log_line line;
+	const void *label;
+
+	for (size_t log = 0; log_merge_each_begun(output->merge, &log, &line, &label); log++) {
+		struct job_output_line told = describe(line, (struct label *)label);
+		if (!visit(output->data, &told) || !log_merge_take_begun(output->merge, log, &line))
+			continue;
+		told = describe(line, (struct label *)label);
+		output->visit(output->data, &told);
+	}
 }
 
 /* What the AM sends once the job has ended is not waited for longer than this. */
@@ -632,6 +666,7 @@ struct job_output *job_output_open(struct opened *opened, const struct job_outpu
 				      .tail = choice->tail};
 	output->names_tasks = !is_one_task(output);
 	output->is_alone = is_one_program(output);
+	output->is_only_stream = is_one_stream(output);
 	output->logs = opened_logs(opened, err);
 	if (output->logs && check_tasks(output, err) == 0)
 		return output;

@@ -22,6 +22,14 @@ struct job_output_choice {
 /* ERR_USAGE when the choice contradicts itself. */
 int job_output_check(const struct job_output_choice *choice, struct err *err);
 
+/* Of a log, for who visits its lines: all 0 at first. */
+struct job_output_mark {
+	bool is_passed_over; /* its line, of which the rest follows */
+	bool was_shown;	     /* the line that is begun */
+	int64_t offset;	     /* of the line that was seen begun last */
+	int64_t seen_ms;     /* monotonic: since when; 0: it was not */
+};
+
 struct job_output_line {
 	/* "worker:1| ", "worker:1 stderr| ", of a job of one task "stderr| ", or "". */
 	const char *label;
@@ -29,12 +37,15 @@ struct job_output_line {
 	const char *log;  /* "stdout", "stderr-1", "executor" or "am" */
 	const char *text; /* without newline; what a carriage return overwrote is left out */
 	size_t length;
+	bool has_overwritten;	    /* there was such */
 	struct log_line as_written; /* the same with all bytes */
-	int64_t time_ms;	    /* 0: unknown */
-	bool is_error;		    /* it was written to standard error */
+	struct job_output_mark *mark;
+	int64_t time_ms; /* 0: unknown */
+	bool is_error;	 /* it was written to standard error */
 	/* Its program is the only one of the job: standard output and standard error tell all that
 	 * the label does. */
 	bool is_alone;
+	bool is_only_stream; /* nothing but this stream of one task is asked for */
 };
 typedef void job_output_visit(void *data, const struct job_output_line *line);
 
@@ -66,5 +77,10 @@ bool job_output_wait(struct job_output *output, int64_t timeout_ms);
 /* The newest line that was begun and has no newline yet, as a progress bar: false: there is none.
  * Valid until the next call. */
 bool job_output_begun(struct job_output *output, struct job_output_line *line);
+
+/* Goes through all such lines; those that `visit` wants taken (true) it gets once more, as
+ * pieces of lines that go on. */
+typedef bool job_output_visit_begun(void *data, const struct job_output_line *line);
+void job_output_each_begun(struct job_output *output, job_output_visit_begun *visit);
 
 #endif

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/escape.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/job_output.h"
+#include "client/line_print.h"
 #include "client/live.h"
 #include "client/moment.h"
 #include "client/other_tools.h"
@@ -22,6 +22,7 @@
 
 #define AWAY_MS	       60000 /* for an AM that does not answer to be followed, or its end to be known */
 #define LOOK_AGAIN_MS  250
+#define RIPE_MS	       400   /* until a line that has no newline yet is shown */
 #define TELL_EVERY_MS  10000 /* what the job waits for: it may change with each job of its queue */
 #define EXPRESSION_MAX 4096  /* bytes; regcomp() needs more stack than there is for deep ones */
 
@@ -30,7 +31,7 @@ struct logs_options {
 	bool follow;
 	char *since;
 	struct str_list expressions;
-	bool ignore_case, count, json, raw;
+	bool ignore_case, count, json, raw, timestamps;
 };
 
 static const char *const stream_choices[] = {"stdout", "stderr", "both", NULL};
@@ -64,6 +65,9 @@ static const struct opt options[] = {
 	OPT_ROW("tail", struct logs_options, output.tail,
 		"begin with the last N lines of each file", .argument = "N", .min = 0,
 		.max = INT64_MAX),
+	OPT_ROW("timestamps", struct logs_options, timestamps,
+		"before each line, when it was written: 2026-11-21T06:14:11.123Z, \"-\" where that "
+		"is not known"),
 	OPT_ROW("json", struct logs_options, json,
 		"a JSON object for each line, with its task, log and time (docs/json.md)"),
 	OPT_ROW("raw", struct logs_options, raw,
@@ -82,7 +86,9 @@ struct logs {
 	size_t grep_count;
 	struct log_search search; /* prepared; without a text: each line is tried */
 	int64_t since_ms;
-	bool is_exact; /* what prints gets every byte */
+	struct line_printer printer;
+	bool draws;	 /* an unfinished line is drawn on a terminal */
+	bool has_unripe; /* such a line was begun just now */
 	bool has_printed;
 	char *told; /* why the job waits; NULL: it did not */
 	int64_t told_ms;
@@ -149,11 +155,18 @@ static int check_options(struct logs *logs, struct err *err)
 		return err_set(err, ERR_USAGE,
 			       "--count and --json contradict: one prints a number, the other "
 			       "lines; give one");
+	if (chosen->json && chosen->timestamps)
+		return err_set(err, ERR_USAGE,
+			       "--json and --timestamps contradict: JSON has the times of all "
+			       "lines; give one");
 	if (chosen->json && chosen->raw)
 		return err_set(err, ERR_USAGE,
 			       "--json and --raw contradict: JSON has every byte escaped that is "
 			       "no text; give one");
-	logs->is_exact = chosen->raw || !isatty(STDOUT_FILENO);
+	logs->printer.is_escaped = !chosen->raw && isatty(STDOUT_FILENO);
+	logs->printer.has_times = chosen->timestamps;
+	logs->printer.stream = stdout;
+	logs->draws = live_can_draw(stdout);
 	if (chosen->expressions.count > 0)
 		return compile_all(logs, err);
 	if (chosen->ignore_case || chosen->count)
@@ -184,6 +197,9 @@ static bool has_match(const regex_t *grep, const char *text, size_t length)
 
 static bool is_wanted(const struct logs *logs, const struct job_output_line *line)
 {
+	/* Expressions are tried on each piece of a long line, and times on the whole of it. */
+	if (line->as_written.continues && logs->grep_count == 0)
+		return !line->mark->is_passed_over;
 	if (line->time_ms > 0 && line->time_ms < logs->since_ms)
 		return false;
 	/* Long lines cost an expression much. */
@@ -195,50 +211,106 @@ static bool is_wanted(const struct logs *logs, const struct job_output_line *lin
 	return logs->grep_count == 0;
 }
 
-/* Text has no NULs. */
-static void print_json(const struct job_output_line *line)
+/* Text has no NULs. What a carriage return overwrote belongs to a line that is told in parts: who
+ * joins them cannot know it before. */
+static void print_json(const struct logs *logs, const struct job_output_line *line)
 {
-	char *text cleanup_free = mem_alloc(line->length + 1);
+	const struct log_line *written = &line->as_written;
+	const bool is_part = logs->grep_count == 0 && (written->goes_on || written->continues);
+	const char *bytes = is_part ? written->text : line->text;
+	size_t length = is_part ? written->length : line->length;
+	char *text cleanup_free = mem_alloc(length + 1);
 	json_t *object cleanup_json = json_object();
 
-	for (size_t i = 0; i < line->length; i++)
-		text[i] = line->text[i] ? line->text[i] : ' ';
+	for (size_t i = 0; i < length; i++)
+		text[i] = bytes[i] ? bytes[i] : ' ';
 	if (line->time_ms > 0)
 		json_set_int(object, "t", line->time_ms);
 	json_set_text(object, "task", line->task);
 	json_set_text(object, "log", line->log);
 	json_set_text(object, "text", text);
+	if (is_part && written->goes_on)
+		json_set_bool(object, "goes_on", true);
+	if (memchr(bytes, '\0', length) || !str_is_utf8(bytes, length))
+		json_set_bool(object, "changed", true);
 	char *told cleanup_free = json_text(object);
 	report_text(told);
 }
 
-static void print_text(const struct logs *logs, const struct job_output_line *line)
+/* A piece that an expression finds stands for itself: those around it may be missing. */
+static struct job_output_line stand_alone(const struct job_output_line *piece)
 {
-	char *shown cleanup_free = logs->is_exact ? NULL : escape_colours(line->text, line->length);
+	struct job_output_line line = *piece;
 
-	if (shown)
-		fputs(shown, stdout);
-	else
-		fwrite(line->text, 1, line->length, stdout);
+	line.as_written.goes_on = line.as_written.continues = false;
+	line.as_written.has_newline = true;
+	return line;
 }
 
 static void print_line(void *data, const struct job_output_line *line)
 {
 	struct logs *logs = data;
 
-	if (!is_wanted(logs, line))
+	line->mark->is_passed_over = !is_wanted(logs, line);
+	if (line->mark->is_passed_over)
 		return;
-	logs->found++;
+	logs->found += logs->grep_count > 0 || !line->as_written.continues;
 	if (logs->chosen->count)
 		return;
 	logs->has_printed = true;
-	if (logs->chosen->json) {
-		print_json(line);
-		return;
+	logs->printer.is_exact =
+		line->is_only_stream && !logs->printer.is_escaped && !logs->printer.has_times;
+	const struct job_output_line found = logs->grep_count > 0 ? stand_alone(line) : *line;
+	if (logs->chosen->json)
+		print_json(logs, line);
+	else
+		line_print(&logs->printer, &found);
+}
+
+/* ---- lines that are not finished ---------------------------------------------------------- */
+
+/* Most lines that were begun end at once, in a second write of their program: they are left alone
+ * for a moment. */
+static bool is_ripe(struct logs *logs, const struct job_output_line *line)
+{
+	struct job_output_mark *mark = line->mark;
+	int64_t now = clock_monotonic_ms();
+
+	if (mark->seen_ms == 0 || mark->offset != line->as_written.offset) {
+		mark->offset = line->as_written.offset;
+		mark->seen_ms = now;
 	}
-	fputs(line->label, stdout);
-	print_text(logs, line);
-	putchar('\n');
+	const bool is_ripe = now - mark->seen_ms >= RIPE_MS;
+	logs->has_unripe |= !is_ripe;
+	return is_ripe;
+}
+
+/* True: it is told as a piece. */
+static bool show_begun(void *data, const struct job_output_line *line)
+{
+	struct logs *logs = data;
+
+	if (!is_wanted(logs, line) || !is_ripe(logs, line))
+		return false;
+	if (logs->chosen->json || (line->is_only_stream && !logs->printer.has_times))
+		return true;
+	line_print_unfinished(&logs->printer, line);
+	return false;
+}
+
+static void show_unfinished(struct logs *logs, struct job_output *output)
+{
+	struct job_output_line line;
+
+	logs->has_unripe = false;
+	if (logs->grep_count > 0 || logs->chosen->count)
+		return;
+	if (!logs->draws || logs->chosen->json || logs->chosen->raw)
+		job_output_each_begun(output, show_begun);
+	else if (job_output_begun(output, &line) && is_wanted(logs, &line))
+		line_print_drawn(&logs->printer, &line);
+	else
+		line_print_hide(&logs->printer);
 }
 
 /* Else nobody would know a job that waits from one that is silent. */
@@ -254,6 +326,8 @@ static void tell_waiting(struct logs *logs)
 		free(waiting);
 		return;
 	}
+	line_print_hide(&logs->printer);
+	fflush(stdout);
 	report_note("%s: %s", logs->opened->id, waiting);
 	mem_replace(&logs->told, waiting);
 	logs->told_ms = now;
@@ -271,10 +345,12 @@ static int follow_output(struct logs *logs, struct job_output *output, struct fo
 		tell_waiting(logs);
 		bool is_final = opened->view->is_final;
 		int result = job_output_turn(output, err);
+		if (result == 0 && !is_final)
+			show_unfinished(logs, output);
 		fflush(stdout);
 		if (result < 0 || is_final)
 			return result;
-		int64_t wait_ms = opened_wait_ms(opened, INT64_MAX);
+		int64_t wait_ms = opened_wait_ms(opened, logs->has_unripe ? RIPE_MS : INT64_MAX);
 		if (!job_output_wait(output, wait_ms))
 			follow_wait(changes, wait_ms);
 		char *given_up cleanup_free = opened_check_start(opened);
@@ -348,6 +424,7 @@ static int try_output(struct logs *logs, struct follow *changes, struct err *err
 		changes ? follow_output(logs, output, changes, err) : job_output_turn(output, err);
 	if (result < 0 && !logs->has_printed && job_output_is_away(output))
 		result = 1;
+	line_print_end(&logs->printer);
 	fflush(stdout);
 	if (result == 0)
 		tell_cut(output);
@@ -448,6 +525,7 @@ static int run(void *data, const struct verb_call *call, struct err *err)
 		regfree(&logs.greps[--logs.grep_count]);
 	free(logs.greps);
 	free(logs.told);
+	line_printer_finish(&logs.printer);
 	log_search_finish(&logs.search);
 	log_search_finish(&chosen->output.search);
 	/* As grep does. */

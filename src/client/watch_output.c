@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/escape.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "client/job_output.h"
+#include "client/line_print.h"
 #include "client/live.h"
 #include "client/report.h"
 #include "scheduler/job_stores.h"
@@ -18,12 +18,13 @@
 struct watch_output {
 	struct job_output_choice choice;
 	struct job_output *lines;
-	const char *id;	    /* the job's */
-	bool is_of_another; /* user */
-	FILE *last;	    /* written to last: standard output or standard error */
-	FILE *begun;	    /* where a line that was begun is shown; NULL: none is */
-	bool error_is_open; /* standard error is within a line */
-	int write_error;    /* errno of the first failure to write to standard output */
+	const char *id;			 /* the job's */
+	bool is_of_another;		 /* user */
+	FILE *last;			 /* written to last: standard output or standard error */
+	FILE *begun;			 /* where a line that was begun is shown; NULL: none is */
+	bool error_is_open;		 /* standard error is within a line */
+	struct line_printer printers[2]; /* of standard output, and of standard error */
+	int write_error; /* errno of the first failure to write to standard output */
 	bool has_failed;
 };
 
@@ -44,34 +45,25 @@ static void note_error(struct watch_output *output)
 		output->write_error = errno;
 }
 
-/* Several programs that moved the cursor would write over each other's lines. */
-static void write_colours(const struct job_output_line *line, FILE *stream)
-{
-	char *shown cleanup_free = escape_colours(line->text, line->length);
-
-	fputs(shown, stream);
-}
-
 /* A file or another program gets every byte, and so does the terminal of a user whose only program
- * writes to it, as if it ran there. */
+ * writes to it, as if it ran there. Several programs that moved the cursor would write over each
+ * other's lines. */
 static void write_text(struct watch_output *output, const struct job_output_line *line,
 		       FILE *stream)
 {
+	const struct log_line *written = &line->as_written;
+	struct line_printer *printer = &output->printers[line->is_error];
 	bool is_terminal = isatty(fileno(stream));
 	bool is_exact = line->is_alone && !is_terminal;
+	struct job_output_line told = *line;
 
-	fputs(label_of(line), stream);
-	if (is_exact)
-		fwrite(line->as_written.text, 1, line->as_written.length, stream);
-	else if (is_terminal && (output->is_of_another || !line->is_alone))
-		write_colours(line, stream);
-	else
-		fwrite(line->text, 1, line->length, stream);
-	bool is_whole = !is_exact || line->as_written.has_newline;
-	if (is_whole)
-		putc('\n', stream);
+	told.label = label_of(line);
+	printer->stream = stream;
+	printer->is_exact = is_exact;
+	printer->is_escaped = is_terminal && (output->is_of_another || !line->is_alone);
+	line_print(printer, &told);
 	if (stream == stderr)
-		output->error_is_open = !is_whole;
+		output->error_is_open = is_exact ? !written->has_newline : written->goes_on;
 }
 
 static void write_line(void *data, const struct job_output_line *line)
@@ -174,6 +166,8 @@ bool watch_output_close(struct watch_output *output)
 	if (!is_complete)
 		tell_error(output);
 	job_output_close(output->lines);
+	line_printer_finish(&output->printers[0]);
+	line_printer_finish(&output->printers[1]);
 	free(output);
 	return is_complete;
 }

@@ -13,7 +13,7 @@ struct log_lines {
 	struct log_span first; /* without bytes: the span of its first byte, from there on */
 	bool was_told;	       /* the line was returned: it is over, */
 	size_t carry;	       /* but for so many bytes at its end: a character that was cut */
-	bool continues;	       /* it is the rest of one that was told in part */
+	bool continues;	       /* what comes next is the rest of a line that was told in part */
 };
 
 static void take_bytes(struct log_lines *lines, size_t length)
@@ -63,7 +63,7 @@ static bool tell_piece(struct log_lines *lines, struct log_line *line)
 
 static bool tell_begun(struct log_lines *lines, bool has_newline, struct log_line *line)
 {
-	return tell_line(lines, lines->line, lines->length, has_newline, line);
+	return tell_line(lines, lines->line ? lines->line : "", lines->length, has_newline, line);
 }
 
 static bool tell_open(struct log_lines *lines, struct log_line *line)
@@ -160,7 +160,8 @@ bool log_lines_next(struct log_lines *lines, bool to_the_end, struct log_line *l
 		if (lines->span.length == 0 &&
 		    !log_source_next(source, LOG_SPAN_MAX, &lines->span)) {
 			bool is_end = (to_the_end || !source->ops->grows) && !source->is_busy;
-			return is_end && lines->length > 0 && tell_open(lines, line);
+			return is_end && (lines->length > 0 || lines->continues) &&
+			       tell_open(lines, line);
 		}
 		/* The part gets no more, or a search goes on further below: the line that was begun
 		 * has no newline. */
@@ -177,12 +178,12 @@ bool log_lines_next(struct log_lines *lines, bool to_the_end, struct log_line *l
 bool log_lines_begun(const struct log_lines *lines, struct log_line *line)
 {
 	*line = (struct log_line){.text = lines->line,
-				  .length = lines->length,
+				  .length = cut_at_character(lines->line, lines->length),
 				  .continues = lines->continues,
 				  .time_ms = lines->first.time_ms,
 				  .part = lines->first.part,
 				  .offset = lines->first.offset};
-	return lines->length > 0 && !lines->was_told;
+	return line->length > 0 && !lines->was_told;
 }
 
 bool log_lines_take_begun(struct log_lines *lines, struct log_line *line)

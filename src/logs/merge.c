@@ -269,3 +269,19 @@ bool log_merge_begun(const struct log_merge *merge, struct log_line *line, const
 	}
 	return found;
 }
+
+bool log_merge_each_begun(const struct log_merge *merge, size_t *log, struct log_line *line,
+			  const void **label)
+{
+	for (; *log < merge->count; ++*log) {
+		*label = merge->entries[*log]->label;
+		if (log_lines_begun(merge->entries[*log]->lines, line))
+			return true;
+	}
+	return false;
+}
+
+bool log_merge_take_begun(struct log_merge *merge, size_t log, struct log_line *line)
+{
+	return log_lines_take_begun(merge->entries[log]->lines, line);
+}

@@ -20,6 +20,11 @@ bool log_merge_next(struct log_merge *merge, bool to_the_end, struct log_line *l
 		    const void **label);
 /* Of the lines that were begun and have no newline yet the one begun last; false: there is none. */
 bool log_merge_begun(const struct log_merge *merge, struct log_line *line, const void **label);
+/* All of them, one after the other: *log, 0 at first, says which it is; the caller adds 1. */
+bool log_merge_each_begun(const struct log_merge *merge, size_t *log, struct log_line *line,
+			  const void **label);
+/* As log_lines_take_begun() of that log. */
+bool log_merge_take_begun(struct log_merge *merge, size_t log, struct log_line *line);
 
 /* Why lines of a log are missing; NULL: none is known to be. */
 const char *log_merge_problem(const struct log_merge *merge);

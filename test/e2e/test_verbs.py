@@ -184,6 +184,61 @@ def test_logs_follow_ends_with_the_job(tony, running):
     assert output.count("hello from 0") == 1
 
 
+def read_until(stream, wanted):
+    """What a process has written by the time that its output ends so."""
+    told = ""
+    while not told.endswith(wanted):
+        piece = os.read(stream.fileno(), 65536).decode()
+        assert piece, told
+        told += piece
+    return told
+
+
+@pytest.mark.parametrize("options,shown,told", [
+    ((), "stderr| before\nprompt> ", "yes\nstderr| after\n"),
+    (("--stream", "stdout"), "prompt> ", "yes\n"),
+    (("--timestamps", "--stream", "stdout"), " prompt> ", "yes\n"),
+    (("--json", "--stream", "stdout"), '"text":"prompt> ","goes_on":true}\n', '"text":"yes"}\n')])
+def test_a_line_without_newline_is_followed(tony, options, shown, told):
+    """What stands there is completed when the program ends its line: each byte comes once."""
+    go = tony.directory / "go"
+    job = tony.submit({"tony.worker.instances": 1}, "--executes",
+                      f"echo before >&2; sleep 0.3; printf 'prompt> '; until [ -e {go} ]; do sleep 0.05; done; echo yes; sleep 0.3; echo after >&2")
+    follower = tony.start("logs", "-f", *options, job.id)
+    assert read_until(follower.stdout, shown).endswith(shown)
+    go.touch()
+    rest, words = follower.communicate(timeout=PATIENCE_S)
+    assert (follower.returncode, rest.endswith(told), rest.count("prompt")) == (0, True, 0), (rest, words)
+
+
+def test_a_terminal_shows_the_state_of_a_progress_bar(tony):
+    """It stands at the end, and goes away before anything else is printed."""
+    go = tony.directory / "go"
+    job = tony.submit({"tony.worker.instances": 1}, "--executes",
+                      f"printf ' 10%%\\r 20%%'; until [ -e {go} ]; do sleep 0.05; done; echo other >&2; printf '\\r100%%\\n'")
+    terminal = Terminal(tony, "logs", "-f", job.id)
+    terminal.wait_text(" 20%")
+    go.touch()
+    assert terminal.finish() == 0
+    assert "10%" not in terminal.text
+    shown = [line.rsplit("\r\x1b[K", 1)[-1] for line in terminal.text.split("\n")]
+    assert {"stderr| other", "100%"} <= set(shown), terminal.text
+
+
+def test_a_line_that_others_interrupt_is_printed_whole(tony):
+    go = tony.directory / "go"
+    job = tony.submit({"tony.worker.instances": 1}, "--executes",
+                      f"printf 'prompt> '; until [ -e {go} ]; do sleep 0.05; done; echo other >&2; "
+                      f"while [ -e {go} ]; do sleep 0.05; done; echo yes")
+    follower = tony.start("logs", "-f", job.id)
+    read_until(follower.stdout, "prompt> ")
+    go.touch()
+    assert read_until(follower.stdout, "other\n") == "\nstderr| other\n"
+    go.unlink()
+    rest, _ = follower.communicate(timeout=PATIENCE_S)
+    assert (follower.returncode, rest) == (0, "prompt> yes\n")
+
+
 def test_events(tony, running):
     events = running.events()
     assert [event["seq"] for event in events] == sorted({event["seq"] for event in events})

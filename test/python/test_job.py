@@ -63,7 +63,7 @@ def test_a_failure_is_raised_with_its_first_cause(home):
 
 def test_logs_and_events_come_while_the_job_runs(home):
     go = home.directory / "go"
-    job = tony.submit(["sh", "-c", f"echo first; until [ -e {go} ]; do sleep 0.01; done; echo second"], **SMALL)
+    job = tony.submit(["sh", "-c", f"echo first; until [ -e {go} ]; do sleep 0.01; done; printf sec; sleep 1; echo ond"], **SMALL)
     lines = job.logs(follow=True)
     assert str(next(lines)) == "first" and not go.exists()
     left = job.logs(follow=True)

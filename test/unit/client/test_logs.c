@@ -75,6 +75,93 @@ static void a_progress_bar_shows_its_last_state(void **state)
 	bed_job_close(&bed);
 }
 
+/* Bytes as they were written: no label, and nothing that a carriage return overwrote is left out.
+ */
+static void one_stream_of_a_task_is_exact(void **state)
+{
+	static const char text[] = "a\r 50%\r100%\r\n\x1b[1m\xff\nno end";
+	struct bed_job bed;
+
+	open_job(&bed);
+	bed_job_write(&bed, "worker-0-1/stderr", text);
+	bed_job_write(&bed, "worker-0-1/stdout", "out\n");
+	assert_logs(state, "logs -t worker:0 --stream stderr", text);
+	assert_logs(state, "logs -t worker:0 --stream stderr --tail 2", "\x1b[1m\xff\nno end");
+	assert_logs(state, "logs -t worker:0 --stream stderr --grep end", "no end\n");
+	bed_job_close(&bed);
+}
+
+static void a_long_line_is_printed_whole(void **state)
+{
+	struct str line cleanup_str = {0}, written cleanup_str = {0}, expected cleanup_str = {0};
+	struct bed_job bed;
+
+	str_append(&line, "x");
+	while (line.length < 200000)
+		str_append(&line, "é");
+	open_job(&bed);
+	str_append_format(&written, "%s\nend\n%s", line.text, line.text);
+	bed_job_write(&bed, "worker-0-1/stdout", written.text);
+	bed_job_write(&bed, "worker-0-1/stdout.times", "1000 0\n3000 100000\n");
+	bed_job_write(&bed, "chief-0-1/stdout", "between\n");
+	bed_job_write(&bed, "chief-0-1/stdout.times", "2000 0\n");
+	str_append_format(&expected,
+			  "worker:0| %s\nchief:0| between\nworker:0| end\nworker:0| %s\n",
+			  line.text, line.text);
+	assert_logs(state, "logs", expected.text);
+	assert_logs(state, "logs -t worker:0 --stream stdout", written.text);
+	bed_job_close(&bed);
+}
+
+static void of_a_long_bar_the_last_state_is_printed(void **state)
+{
+	struct str bar cleanup_str = {0};
+	struct bed_job bed;
+
+	for (int i = 0; i < 20000; i++)
+		str_append_format(&bar, "\rstep %d", i);
+	str_append(&bar, "\r\n");
+	open_job(&bed);
+	bed_job_write(&bed, "worker-0-1/stdout", bar.text);
+	assert_logs(state, "logs", "worker:0| step 19999\n");
+	bed_job_close(&bed);
+}
+
+static void times_stand_before_lines(void **state)
+{
+	struct bed_job bed;
+
+	open_job(&bed);
+	bed_job_write(&bed, "worker-0-1/stdout", "one\n");
+	bed_job_write(&bed, "worker-0-1/stdout.times", "1500 0\n");
+	bed_job_write(&bed, "worker-0-1/stderr", "who knows when\n");
+	assert_logs(state, "logs --timestamps",
+		    "- worker:0 stderr| who knows when\n1970-01-01T00:00:01.500Z worker:0| one\n");
+	assert_exit(state, "logs --timestamps --json", 2, "");
+	bed_job_close(&bed);
+}
+
+static void json_marks_parts_and_bytes_that_are_no_text(void **state)
+{
+	struct str line cleanup_str = {0}, expected cleanup_str = {0};
+	struct bed_job bed;
+
+	for (int i = 0; i < 65537; i++)
+		str_append(&line, "x");
+	open_job(&bed);
+	str_append_format(&expected,
+			  "{\"task\":\"worker:0\",\"log\":\"stdout\",\"text\":\"%.65536s\","
+			  "\"goes_on\":true}\n"
+			  "{\"task\":\"worker:0\",\"log\":\"stdout\",\"text\":\"x\"}\n"
+			  "{\"task\":\"worker:0\",\"log\":\"stdout\",\"text\":\"?\","
+			  "\"changed\":true}\n",
+			  line.text);
+	str_append(&line, "\n\xff\n");
+	bed_job_write(&bed, "worker-0-1/stdout", line.text);
+	assert_logs(state, "logs --json", expected.text);
+	bed_job_close(&bed);
+}
+
 static void one_task_needs_no_name(void **state)
 {
 	struct bed_job bed;
@@ -212,6 +299,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		verb_test(lines_are_merged_by_time_behind_their_tasks),
 		verb_test(a_progress_bar_shows_its_last_state),
+		verb_test(one_stream_of_a_task_is_exact),
+		verb_test(a_long_line_is_printed_whole),
+		verb_test(of_a_long_bar_the_last_state_is_printed),
+		verb_test(times_stand_before_lines),
+		verb_test(json_marks_parts_and_bytes_that_are_no_text),
 		verb_test(one_task_needs_no_name),
 		verb_test(lines_are_chosen_by_expression),
 		verb_test(lines_are_chosen_by_time),
