@@ -25,8 +25,8 @@ void line_printer_finish(struct line_printer *printer);
 
 void line_print(struct line_printer *printer, const struct job_output_line *line);
 
-/* What a program has begun and not ended, a progress bar or a prompt: it is completed when the line
- * ends, where nothing else was printed meanwhile, or else printed once more, whole. */
+/* A progress bar or a prompt, which has no newline yet: it is completed when its line ends, where
+ * nothing else was printed meanwhile, or else printed once more, whole. */
 void line_print_unfinished(struct line_printer *printer, const struct job_output_line *line);
 /* The same on a terminal (live_can_draw()), where it is replaced. */
 void line_print_drawn(struct line_printer *printer, const struct job_output_line *line);

@@ -211,8 +211,7 @@ static bool is_wanted(const struct logs *logs, const struct job_output_line *lin
 	return logs->grep_count == 0;
 }
 
-/* Text has no NULs. What a carriage return overwrote belongs to a line that is told in parts: who
- * joins them cannot know it before. */
+/* Text has no NULs. Parts have what carriage returns overwrote, too: only the whole line tells. */
 static void print_json(const struct logs *logs, const struct job_output_line *line)
 {
 	const struct log_line *written = &line->as_written;

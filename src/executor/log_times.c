@@ -9,6 +9,12 @@
 
 #include "base/mem.h"
 
+enum {
+	TURNS_MAX = 200, /* entries of a second that tell no more than an order */
+	AHEAD_MAX_MS =
+		50, /* of the clock: turns of one millisecond have times one after the other */
+};
+
 static char *index_of(const char *log)
 {
 	return mem_printf("%s.times", log);
@@ -30,18 +36,43 @@ void log_times_close(struct log_times *times)
 	mem_cleanup_close(&times->fd);
 }
 
+/* A stream follows another one. The time of its entry; -1: it needs none. A program that has many
+ * short turns has their order for the first ones of each second, and no more. */
+static int64_t take_turn(struct log_times *times, int64_t now_ms)
+{
+	struct log_turn *turn = times->turn;
+	const bool is_turn = turn && turn->last && turn->last != times;
+
+	if (!turn)
+		return -1;
+	turn->last = times;
+	if (!is_turn)
+		return -1;
+	if (now_ms < turn->second_ms || now_ms - turn->second_ms >= 1000) {
+		turn->second_ms = now_ms;
+		turn->count = 0;
+	}
+	const int64_t time = now_ms > turn->last_ms ? now_ms : turn->last_ms + 1;
+	return turn->count++ < TURNS_MAX && time - now_ms < AHEAD_MAX_MS ? time : -1;
+}
+
 void log_times_mark(struct log_times *times, int64_t offset, int64_t now_ms)
 {
 	char entry[48];
+	const int64_t turn_ms = take_turn(times, now_ms);
+	const int64_t time_ms = turn_ms >= 0 ? turn_ms : now_ms;
 
 	/* The wall clock may have been set back. */
-	bool is_due = now_ms < times->last_ms || now_ms - times->last_ms >= LOG_TIMES_STEP_MS;
+	bool is_due = turn_ms >= 0 || now_ms < times->last_ms - AHEAD_MAX_MS ||
+		      now_ms - times->last_ms >= LOG_TIMES_STEP_MS;
 	if (times->fd < 0 || !is_due)
 		return;
-	int length = snprintf(entry, sizeof(entry), "%" PRId64 " %" PRId64 "\n", now_ms, offset);
+	int length = snprintf(entry, sizeof(entry), "%" PRId64 " %" PRId64 "\n", time_ms, offset);
 	if (write(times->fd, entry, (size_t)length) == length) {
 		times->size += length;
-		times->last_ms = now_ms;
+		times->last_ms = time_ms;
+		if (times->turn)
+			times->turn->last_ms = time_ms;
 	} else if (ftruncate(times->fd, times->size) < 0) {
 		log_times_close(times); /* half an entry would spoil the next one */
 	}

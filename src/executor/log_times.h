@@ -9,11 +9,21 @@
 
 #include <stdint.h>
 
-#define LOG_TIMES_STEP_MS 100 /* entries are at least this far apart */
+#define LOG_TIMES_STEP_MS 100 /* entries are at least this far apart, but those of a turn: */
+
+/* Which of a task's streams was written last. A stream that follows another one has an entry of its
+ * own, with a time behind the other's, so that readers see the order in which they were read. */
+struct log_turn {
+	const struct log_times *last; /* never looked into */
+	int64_t last_ms;	      /* of its entry */
+	int64_t second_ms;	      /* since when: */
+	int count;		      /* of turns */
+};
 
 struct log_times {
-	int fd;	      /* -1: there is none */
-	int64_t size; /* of the index: whole entries */
+	struct log_turn *turn; /* NULL: it is alone */
+	int fd;		       /* -1: there is none */
+	int64_t size;	       /* of the index: whole entries */
 	int64_t last_ms;
 };
 

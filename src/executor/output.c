@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/timer.h"
-#include "executor/log_times.h"
 #include "executor/noise.h"
 
 enum {
@@ -358,6 +357,7 @@ struct output *output_open(struct event_base *base, int fd, const char *path,
 
 	*output = (struct output){.options = *options, .pipe = fd, .path = mem_strdup(path)};
 	output->times.fd = -1;
+	output->times.turn = options->turn;
 	output->mask.words = options->mask;
 	output->retry = evtimer_new(base, on_retry, output);
 	tail_init(&output->tail, options->tail_lines);

@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "executor/backlog.h"
+#include "executor/log_times.h"
 #include "executor/mask.h"
 #include "executor/restarts.h"
 #include "executor/tail.h"
@@ -26,6 +27,7 @@ struct output_options {
 	struct restarts *restarts;     /* that the stream tells of; longer-lived. NULL: none */
 	const char *const *noise;      /* see noise.h; NULL: none */
 	const struct mask_words *mask; /* of the job's secrets, longer-lived; NULL: none */
+	struct log_turn *turn; /* among the task's streams, longer-lived; NULL: it is alone */
 };
 
 struct output;

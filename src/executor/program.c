@@ -54,6 +54,7 @@ struct process {
 struct program {
 	struct program_options options;
 	struct mask_words *mask; /* NULL: the job has no secrets */
+	struct log_turn turn;	 /* of the streams of all processes */
 	struct process *processes;
 	size_t count, alive;
 	size_t decider; /* the first that failed; `count`: none yet */
@@ -459,8 +460,8 @@ static void start_timers(struct program *program)
 
 /* ---- the beginning ------------------------------------------------------------------------ */
 
-static struct output *open_log(const struct program *program, const char *name, size_t which,
-			       int fd, int tail_lines)
+static struct output *open_log(struct program *program, const char *name, size_t which, int fd,
+			       int tail_lines)
 {
 	const struct job *job = program->options.job;
 	struct output_options options = {
@@ -470,6 +471,7 @@ static struct output *open_log(const struct program *program, const char *name, 
 		.restarts = which == 0 ? program->options.restarts : NULL,
 		.noise = framework_noise(job),
 		.mask = program->mask,
+		.turn = &program->turn,
 	};
 	char *file cleanup_free = which == 0 ? mem_strdup(name) : mem_printf("%s-%zu", name, which);
 	char *path cleanup_free = fs_join(program->options.log_dir, file);

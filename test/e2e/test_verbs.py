@@ -185,7 +185,7 @@ def test_logs_follow_ends_with_the_job(tony, running):
 
 
 def read_until(stream, wanted):
-    """What a process has written by the time that its output ends so."""
+    """The output of a process, once it ends so."""
     told = ""
     while not told.endswith(wanted):
         piece = os.read(stream.fileno(), 65536).decode()
@@ -200,7 +200,7 @@ def read_until(stream, wanted):
     (("--timestamps", "--stream", "stdout"), " prompt> ", "yes\n"),
     (("--json", "--stream", "stdout"), '"text":"prompt> ","goes_on":true}\n', '"text":"yes"}\n')])
 def test_a_line_without_newline_is_followed(tony, options, shown, told):
-    """What stands there is completed when the program ends its line: each byte comes once."""
+    """The line is completed when the program ends it: each byte comes once."""
     go = tony.directory / "go"
     job = tony.submit({"tony.worker.instances": 1}, "--executes",
                       f"echo before >&2; sleep 0.3; printf 'prompt> '; until [ -e {go} ]; do sleep 0.05; done; echo yes; sleep 0.3; echo after >&2")

@@ -15,7 +15,7 @@
 
 static void entries_are_a_step_apart(void **state)
 {
-	struct log_times times;
+	struct log_times times = {0};
 
 	log_times_open(&times, scratch_path(state, "stdout"), 0);
 	log_times_mark(&times, 0, 5000);
@@ -27,9 +27,48 @@ static void entries_are_a_step_apart(void **state)
 	assert_file(state, "stdout.times", "5000 0\n5100 20\n6000 40\n");
 }
 
+/* What one stream wrote between two lines of the other stands between them, also where the clock
+ * tells no difference. */
+static void a_turn_has_an_entry_of_its_own(void **state)
+{
+	struct log_turn turn = {0};
+	struct log_times out = {.turn = &turn}, err = {.turn = &turn};
+
+	log_times_open(&out, scratch_path(state, "stdout"), 0);
+	log_times_open(&err, scratch_path(state, "stderr"), 0);
+	log_times_mark(&out, 0, 5000);
+	log_times_mark(&out, 2, 5000);
+	log_times_mark(&err, 0, 5000);
+	log_times_mark(&out, 4, 5001);
+	log_times_mark(&err, 2, 5004);
+	log_times_mark(&err, 4, 5050);
+	log_times_mark(&err, 6, 5104);
+	log_times_close(&out);
+	log_times_close(&err);
+	assert_file(state, "stdout.times", "5000 0\n5002 4\n");
+	assert_file(state, "stderr.times", "5001 0\n5004 2\n5104 6\n");
+}
+
+/* An index is no longer than some kilobytes for each second. */
+static void many_turns_have_few_entries(void **state)
+{
+	struct log_turn turn = {0};
+	struct log_times out = {.turn = &turn}, err = {.turn = &turn};
+
+	log_times_open(&out, scratch_path(state, "stdout"), 0);
+	log_times_open(&err, scratch_path(state, "stderr"), 0);
+	for (int64_t i = 0; i < 20000; i++) {
+		log_times_mark(&out, i, 5000 + i / 10);
+		log_times_mark(&err, i, 5000 + i / 10);
+	}
+	log_times_close(&out);
+	log_times_close(&err);
+	assert_true(out.size + err.size < 16384);
+}
+
 static void a_clock_set_back_is_told(void **state)
 {
-	struct log_times times;
+	struct log_times times = {0};
 
 	log_times_open(&times, scratch_path(state, "stdout"), 0);
 	log_times_mark(&times, 0, 5000);
@@ -41,7 +80,7 @@ static void a_clock_set_back_is_told(void **state)
 
 static void the_index_goes_on_with_its_log_and_begins_anew_with_it(void **state)
 {
-	struct log_times times;
+	struct log_times times = {0};
 
 	scratch_write(state, "stdout.times", "1 0\n", 0600);
 	log_times_open(&times, scratch_path(state, "stdout"), 12);
@@ -74,7 +113,7 @@ static void a_renamed_log_takes_its_index_along(void **state)
 
 static void what_cannot_be_written_is_left_out(void **state)
 {
-	struct log_times times;
+	struct log_times times = {0};
 
 	log_times_open(&times, scratch_path(state, "missing/stdout"), 0);
 	log_times_mark(&times, 0, 5000);
@@ -152,6 +191,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(entries_are_a_step_apart),
+		scratch_test(a_turn_has_an_entry_of_its_own),
+		scratch_test(many_turns_have_few_entries),
 		scratch_test(a_clock_set_back_is_told),
 		scratch_test(the_index_goes_on_with_its_log_and_begins_anew_with_it),
 		scratch_test(a_renamed_log_takes_its_index_along),

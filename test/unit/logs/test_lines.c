@@ -264,7 +264,7 @@ static void a_line_may_have_any_length(void **state)
 	log_lines_destroy(lines);
 }
 
-static void what_is_unfinished_may_be_told_as_a_piece(void **state)
+static void an_unfinished_line_may_be_told_as_a_piece(void **state)
 {
 	struct log_lines *lines = open_lines(state);
 	struct log_line line;
@@ -349,6 +349,19 @@ static void times_grow_with_the_file(void **state)
 	scratch_append(state, "stdout.times", "00 4\n");
 	scratch_append(state, "stdout", "c\n");
 	assert_text_freed(read_all(lines, false), "1500 c");
+	log_lines_destroy(lines);
+}
+
+/* An executor makes it right after the log, and before there are bytes. */
+static void an_index_may_come_after_its_log(void **state)
+{
+	struct log_lines *lines = open_lines(state);
+
+	scratch_write(state, "stdout", "", 0600);
+	assert_text_freed(read_all(lines, false), "");
+	scratch_write(state, "stdout.times", "1000 0\n", 0600);
+	scratch_append(state, "stdout", "a\n");
+	assert_text_freed(read_all(lines, false), "1000 a");
 	log_lines_destroy(lines);
 }
 
@@ -690,11 +703,12 @@ int main(void)
 		scratch_test(a_line_of_just_the_cap_is_whole),
 		scratch_test(a_line_goes_on_in_the_next_part),
 		scratch_test(a_line_may_have_any_length),
-		scratch_test(what_is_unfinished_may_be_told_as_a_piece),
+		scratch_test(an_unfinished_line_may_be_told_as_a_piece),
 		scratch_test(bytes_may_be_anything),
 		scratch_test(memory_does_not_grow_with_the_file),
 		scratch_test(lines_have_the_time_of_the_entry_before_them),
 		scratch_test(times_grow_with_the_file),
+		scratch_test(an_index_may_come_after_its_log),
 		scratch_test(a_spoilt_index_does_no_harm),
 		scratch_test(without_an_index_times_are_unknown),
 		scratch_test(the_tail_reaches_into_older_parts),
