@@ -17,6 +17,7 @@
 #include "client/event_text.h"
 #include "client/job_answer.h"
 #include "client/job_output.h"
+#include "client/line_print.h"
 #include "history/layout.h"
 #include "history/pack.h"
 
@@ -169,23 +170,10 @@ static int write_machine(const struct bundle *bundle, struct err *err)
 
 /* ---- logs --------------------------------------------------------------------------------- */
 
-struct log {
-	FILE *file;
-	bool has_times; /* its lines begin with their time */
-};
-
 /* "2026-11-21T06:14:11.102Z worker:1| text" */
 static void write_line(void *data, const struct job_output_line *line)
 {
-	const struct log *log = data;
-
-	if (!log->has_times && line->time_ms > 0) {
-		char *time cleanup_free = str_format_time(line->time_ms);
-		fprintf(log->file, "%s ", time);
-	}
-	fputs(line->label, log->file);
-	fwrite(line->text, 1, line->length, log->file);
-	fputc('\n', log->file);
+	line_print(data, line);
 }
 
 static int write_log(struct bundle *bundle, const char *name, struct job_output_choice *choice,
@@ -193,9 +181,11 @@ static int write_log(struct bundle *bundle, const char *name, struct job_output_
 {
 	struct err why cleanup_err = {0};
 	char *path cleanup_free = fs_join(bundle->directory, name);
-	struct log log = {fopen(path, "we"), choice->am || choice->executors.count > 0};
+	/* Lines of tony's own programs begin with their time. */
+	struct line_printer log = {.stream = fopen(path, "we"),
+				   .has_times = !choice->am && choice->executors.count == 0};
 
-	if (!log.file)
+	if (!log.stream)
 		return err_set_errno(err, "%s", path);
 	choice->tail = bundle->options->tail;
 	struct job_output *output =
@@ -205,9 +195,11 @@ static int write_log(struct bundle *bundle, const char *name, struct job_output_
 	char *losses cleanup_free = output ? job_output_losses(output) : NULL;
 	if (losses)
 		note_missing(bundle, name, losses);
+	line_print_end(&log);
+	line_printer_finish(&log);
 	job_output_close(output);
-	bool is_written = !ferror(log.file);
-	return fclose(log.file) == 0 && is_written ? 0 : err_set_errno(err, "%s", path);
+	bool is_written = !ferror(log.stream);
+	return fclose(log.stream) == 0 && is_written ? 0 : err_set_errno(err, "%s", path);
 }
 
 static int write_logs(struct bundle *bundle, struct err *err)
