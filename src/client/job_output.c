@@ -19,6 +19,7 @@
 /* Told with every line of a log. */
 struct label {
 	char *text, *task, *log;
+	const char *job; /* as of struct job_output_line */
 	bool is_error;
 	bool is_alone, is_only_stream; /* as of struct job_output_line */
 	struct job_output_mark mark;
@@ -31,6 +32,11 @@ struct job_output {
 	job_output_visit *visit;
 	void *data;
 	struct log_merge *merge;
+	bool joins;	   /* the stream of another job, whose the merge is */
+	const char *job;   /* the job's name where there are several; NULL: there are not */
+	bool is_prepared;  /* for the next turn */
+	bool is_held;	   /* which is not at the end, though the job is */
+	bool is_over;	   /* all that the job has written is here */
 	struct map *added; /* names of logs that are in it, but for those that the AM sends */
 	struct label **labels;
 	size_t label_count;
@@ -143,13 +149,16 @@ static struct label *label_create(const struct job_output *output, const char *l
 	struct label *label = mem_alloc(sizeof(*label));
 	struct str text = {0};
 
+	if (output->job)
+		str_append(&text, output->job);
 	if (output->names_tasks)
-		str_append(&text, task);
+		str_append_format(&text, "%s%s", text.length > 0 ? " " : "", task);
 	if (says_log)
 		str_append_format(&text, "%s%s", text.length > 0 ? " " : "", log);
 	if (text.length > 0)
 		str_append(&text, "| ");
 	label->text = str_steal(&text);
+	label->job = output->job ? output->opened->id : NULL;
 	label->task = log ? mem_strdup(task) : NULL;
 	label->log = mem_strdup(log ? log : task);
 	label->is_error = log && str_starts_with(log, "stderr");
@@ -460,7 +469,8 @@ static void skip_overwritten(struct log_line *line)
 
 static struct job_output_line describe(struct log_line line, struct label *label)
 {
-	struct job_output_line told = {.label = label->text,
+	struct job_output_line told = {.job = label->job,
+				       .label = label->text,
 				       .task = label->task,
 				       .log = label->log,
 				       .as_written = line,
@@ -570,11 +580,19 @@ static bool has_unread_journal(const struct job_output *output)
 	       (opened->door.am_attempt > 1 || opened->door.address);
 }
 
-int job_output_turn(struct job_output *output, struct err *err)
+static bool is_at_end(const struct job_output *output)
+{
+	return !output->follow || (output->opened->view->is_final && !output->is_held);
+}
+
+int job_output_prepare(struct job_output *output, bool others_go_on, struct err *err)
 {
 	const struct opened *opened = output->opened;
-	bool is_last = !output->follow || opened->view->is_final;
 
+	output->is_held = others_go_on;
+	output->is_over = opened->view->is_final && output->logs->are_here;
+	log_merge_bind(output->merge, &output->is_over);
+	const bool is_last = is_at_end(output);
 	output->am = job_door_target(&opened->door);
 	if (!output->logs->are_here && !output->places) {
 		if (!is_last && !opened->door.address)
@@ -586,8 +604,18 @@ int job_output_turn(struct job_output *output, struct err *err)
 		add_files(output);
 	if (!output->follow && has_unread_journal(output))
 		output->lacks_am = true;
+	output->is_prepared = true;
 	if (output->lacks_am)
 		return err_set(err, ERR_UNREACHABLE, "the job has no application master now");
+	return 0;
+}
+
+int job_output_turn(struct job_output *output, struct err *err)
+{
+	if (!output->is_prepared && job_output_prepare(output, false, err) < 0)
+		return -1;
+	const bool is_last = is_at_end(output);
+	output->is_prepared = false;
 	if (is_last && output->live) {
 		if (visit_rest(output, err) < 0)
 			return -1;
@@ -674,11 +702,23 @@ struct job_output *job_output_open(struct opened *opened, const struct job_outpu
 	return NULL;
 }
 
+void job_output_join(struct job_output *output, struct job_output *first, const char *name)
+{
+	output->job = name;
+	output->is_alone = output->is_only_stream = false;
+	if (output == first)
+		return;
+	log_merge_destroy(output->merge);
+	output->merge = first->merge;
+	output->joins = true;
+}
+
 void job_output_close(struct job_output *output)
 {
 	if (!output)
 		return;
-	log_merge_destroy(output->merge);
+	if (!output->joins)
+		log_merge_destroy(output->merge);
 	log_live_destroy(output->live);
 	log_places_destroy(output->places);
 	job_logs_destroy(output->logs);

@@ -31,6 +31,7 @@ struct job_output_mark {
 };
 
 struct job_output_line {
+	const char *job; /* its id, where lines of several jobs come; else NULL */
 	/* "worker:1| ", "worker:1 stderr| ", of a job of one task "stderr| ", or "". */
 	const char *label;
 	const char *task; /* "worker:1"; NULL: it is of the application master */
@@ -58,6 +59,14 @@ struct job_output *job_output_open(struct opened *opened, const struct job_outpu
 				   struct follow *follow, job_output_visit *visit, void *data,
 				   struct err *err);
 void job_output_close(struct job_output *output); /* NULL is fine */
+
+/* Before the first turn: its lines come in one stream with those of `first`, which may be itself,
+ * and which is closed before it. `name`, which is borrowed, stands before each of them. */
+void job_output_join(struct job_output *output, struct job_output *first, const char *name);
+/* Adds the logs that there are by now, as a turn does. To be called of each of several before one
+ * of them has its turn, so that all lines are in order. `others_go_on`: though the job is final its
+ * turn is none at the end, since other jobs are not. */
+int job_output_prepare(struct job_output *output, bool others_go_on, struct err *err);
 
 /* Visits the lines that came. When the job is final, or nobody follows, also the last ones without
  * a newline; then -1 tells that logs are missing. */

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
+#include "client/job_choice.h"
 #include "client/job_output.h"
 #include "client/line_print.h"
 #include "client/live.h"
@@ -22,12 +23,14 @@
 
 #define AWAY_MS	       60000 /* for an AM that does not answer to be followed, or its end to be known */
 #define LOOK_AGAIN_MS  250
+#define SEVERAL_MS     100   /* between two looks at jobs of which some are elsewhere */
 #define RIPE_MS	       400   /* until a line that has no newline yet is shown */
 #define TELL_EVERY_MS  10000 /* what the job waits for: it may change with each job of its queue */
 #define EXPRESSION_MAX 4096  /* bytes; regcomp() needs more stack than there is for deep ones */
 
 struct logs_options {
 	struct job_output_choice output;
+	struct str_list tags;
 	bool follow;
 	char *since;
 	struct str_list expressions;
@@ -41,6 +44,7 @@ static const struct opt options[] = {
 	OPT_ROW("task", struct logs_options, output.tasks,
 		"only this task, such as worker:1 or worker (all of them); may be repeated",
 		.letter = 't', .argument = "TASK", .completion = OPT_COMPLETE_TASK),
+	JOB_CHOICE_TAG(struct logs_options),
 	OPT_ROW("am", struct logs_options, output.am,
 		"print the log of the job's application master instead of the tasks' output"),
 	OPT_ROW("executor", struct logs_options, output.executors,
@@ -225,6 +229,7 @@ static void print_json(const struct logs *logs, const struct job_output_line *li
 		text[i] = bytes[i] ? bytes[i] : ' ';
 	if (line->time_ms > 0)
 		json_set_int(object, "t", line->time_ms);
+	json_set_text(object, "job", line->job);
 	json_set_text(object, "task", line->task);
 	json_set_text(object, "log", line->log);
 	json_set_text(object, "text", text);
@@ -486,22 +491,16 @@ static int tell_task(const char *name, struct err *err)
 		       name, name);
 }
 
-static int find_job(struct logs *logs, const struct str_list *operands, struct err *err)
+static int find_job(struct logs *logs, const char *id, struct err *err)
 {
-	const char *id;
-
-	if (report_one_operand(&verb_logs.options, operands, &id, err) < 0)
-		return tell_task(operands->items[1], err);
-	if (check_options(logs, err) < 0)
-		return -1;
 	if (opened_find_any(logs->opened, id, err) == 0)
 		return 0;
 	return id && err->kind == ERR_NOT_FOUND ? tell_task(id, err) : -1;
 }
 
-static int print_logs(struct logs *logs, const struct str_list *operands, struct err *err)
+static int print_one(struct logs *logs, const char *id, struct err *err)
 {
-	if (find_job(logs, operands, err) < 0)
+	if (find_job(logs, id, err) < 0)
 		return -1;
 	if (!logs->chosen->follow)
 		return print_output(logs, NULL, err);
@@ -510,6 +509,163 @@ static int print_logs(struct logs *logs, const struct str_list *operands, struct
 	int result = print_output(logs, changes, err);
 	follow_destroy(changes);
 	return result;
+}
+
+/* ---- several jobs ------------------------------------------------------------------------- */
+
+struct several {
+	struct logs *logs;
+	size_t count; /* of these, in one stream: */
+	struct opened *opened;
+	struct job_output **outputs;
+	struct follow *changes; /* NULL: they are not followed */
+};
+
+static void close_several(struct several *several)
+{
+	for (size_t i = 0; i < several->count; i++) {
+		job_output_close(several->outputs[i]);
+		opened_finish(&several->opened[i]);
+	}
+	free(several->opened);
+	free(several->outputs);
+	follow_destroy(several->changes);
+}
+
+/* Names are short; where two jobs have the same one, ids say which is which. */
+static void name_jobs(struct several *several)
+{
+	struct str_list names cleanup_str_list = {0};
+	bool are_several = true;
+
+	for (size_t i = 0; i < several->count; i++) {
+		const char *name = several->opened[i].view->job->name;
+		are_several &= !str_list_has(&names, name);
+		str_list_add(&names, name);
+	}
+	for (size_t i = 0; i < several->count; i++)
+		job_output_join(several->outputs[i], several->outputs[0],
+				are_several ? several->opened[i].view->job->name
+					    : several->opened[i].id);
+}
+
+static int open_several(struct several *several, const struct str_list *ids, struct err *err)
+{
+	struct logs *logs = several->logs;
+
+	several->opened = mem_alloc_array(ids->count, sizeof(*several->opened));
+	several->outputs = mem_alloc_array(ids->count, sizeof(struct job_output *));
+	several->count = ids->count;
+	if (logs->chosen->follow)
+		several->changes = follow_create();
+	for (size_t i = 0; i < ids->count; i++) {
+		struct opened *opened = &several->opened[i];
+		logs->opened = opened;
+		if (find_job(logs, ids->items[i], err) < 0)
+			return -1;
+		if (several->changes)
+			follow_add(several->changes, opened->door.job_dir);
+		several->outputs[i] = job_output_open(opened, &logs->chosen->output,
+						      several->changes, print_line, logs, err);
+		if (!several->outputs[i])
+			return err_wrap(err, "%s", opened->id);
+	}
+	name_jobs(several);
+	return 0;
+}
+
+/* True: all of them have ended. */
+static int read_several(struct several *several, bool *are_final, struct err *err)
+{
+	*are_final = true;
+	for (size_t i = 0; i < several->count; i++) {
+		if (opened_read(&several->opened[i], NULL, NULL, err) < 0)
+			return -1;
+		*are_final &= several->opened[i].view->is_final;
+	}
+	return 0;
+}
+
+static int turn_several(struct several *several, bool is_last, struct err *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < several->count && result == 0; i++)
+		result = job_output_prepare(several->outputs[i], !is_last, err);
+	for (size_t i = 0; i < several->count && result == 0; i++)
+		result = job_output_turn(several->outputs[i], err);
+	return result;
+}
+
+static int wait_several(struct several *several, struct err *err)
+{
+	bool has_remote = false;
+
+	for (size_t i = 0; i < several->count; i++) {
+		struct opened *opened = &several->opened[i];
+		char *given_up cleanup_free = opened_check_start(opened);
+		if (given_up)
+			report_note("%s", given_up);
+		if (opened_look_for_am(opened, err) < 0)
+			return -1;
+		has_remote |= job_output_wait(several->outputs[i], 0);
+	}
+	follow_wait(several->changes, has_remote || several->logs->has_unripe ? SEVERAL_MS : 1000);
+	return 0;
+}
+
+static int print_several_now(struct several *several, struct err *err)
+{
+	bool are_final = true;
+
+	for (;;) {
+		if (several->changes) {
+			follow_drain(several->changes);
+			if (read_several(several, &are_final, err) < 0)
+				return -1;
+		}
+		int result = turn_several(several, are_final, err);
+		if (result == 0 && !are_final)
+			show_unfinished(several->logs, several->outputs[0]);
+		else
+			line_print_end(&several->logs->printer);
+		fflush(stdout);
+		if (result < 0 || are_final)
+			return result;
+		if (wait_several(several, err) < 0)
+			return -1;
+	}
+}
+
+static int print_several(struct logs *logs, const struct str_list *ids, struct err *err)
+{
+	struct several several = {.logs = logs};
+	int result = open_several(&several, ids, err);
+
+	if (result == 0)
+		result = print_several_now(&several, err);
+	for (size_t i = 0; result == 0 && i < several.count; i++)
+		tell_cut(several.outputs[i]);
+	if (result == 0 && logs->chosen->count)
+		printf("%" PRId64 "\n", logs->found);
+	else if (result == 0 && logs->found == 0 && logs->chosen->output.tail != 0)
+		report_note("%zu jobs have written nothing that is asked for", several.count);
+	close_several(&several);
+	return result;
+}
+
+static int print_logs(struct logs *logs, const struct str_list *operands, struct err *err)
+{
+	const struct job_choice choice = {&verb_logs.options, operands, &logs->chosen->tags, false};
+	struct str_list jobs cleanup_str_list = {0};
+	const char *last = operands->count > 0 ? operands->items[operands->count - 1] : NULL;
+
+	if (operands->count > 1 && opened_is_task(last))
+		return tell_task(last, err);
+	if (check_options(logs, err) < 0 || job_choice_find(&choice, &jobs, err) < 0)
+		return -1;
+	return jobs.count > 1 ? print_several(logs, &jobs, err)
+			      : print_one(logs, jobs.count > 0 ? jobs.items[0] : NULL, err);
 }
 
 static int run(void *data, const struct verb_call *call, struct err *err)
@@ -535,8 +691,8 @@ const struct verb verb_logs = {
 	.options =
 		{
 			.verb = "logs",
-			.usage = "tony logs [OPTIONS] [JOB]",
-			.summary = "print what the tasks of a job have written",
+			.usage = "tony logs [OPTIONS] [JOB...]",
+			.summary = "print what the tasks of jobs have written",
 			.description = "Lines are merged by time. Each stands behind the name of "
 				       "its task, if the job has "
 				       "several and not only one of them is asked for, and behind "

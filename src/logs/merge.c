@@ -22,7 +22,8 @@ struct entry {
 	struct log_lines *lines;
 	struct log_line line;
 	bool has_line;
-	bool is_forgotten; /* of the line nothing but its time is known: it comes once more */
+	bool is_forgotten;   /* of the line nothing but its time is known: it comes once more */
+	const bool *is_over; /* it gets no more; NULL: the caller tells */
 	bool is_awake;
 };
 
@@ -35,6 +36,7 @@ struct log_merge {
 	struct entry **idle;	   /* without one */
 	size_t idle_count, looked; /* the first of these were looked at since the last end */
 	struct entry *told;	   /* the last line is its; NULL: none was told */
+	const bool *is_over;	   /* of logs that are added */
 
 	TAILQ_HEAD(awake, entry) awake; /* what was read last at the end */
 	size_t awake_count, awake_most;
@@ -110,7 +112,8 @@ void log_merge_add(struct log_merge *merge, struct log_source *source, const voi
 	*entry = (struct entry){.number = merge->count,
 				.label = label,
 				.source = source,
-				.lines = log_lines_create(source)};
+				.lines = log_lines_create(source),
+				.is_over = merge->is_over};
 	merge->entries = mem_grow(merge->entries, merge->count, sizeof(struct entry *));
 	merge->heap = mem_realloc_array(merge->heap, count, sizeof(struct entry *));
 	merge->idle = mem_realloc_array(merge->idle, count, sizeof(struct entry *));
@@ -119,6 +122,11 @@ void log_merge_add(struct log_merge *merge, struct log_source *source, const voi
 	wake(merge, entry);
 	if (tail >= 0)
 		log_source_go(source, &(struct log_position){.kind = LOG_AT_TAIL, .number = tail});
+}
+
+void log_merge_bind(struct log_merge *merge, const bool *is_over)
+{
+	merge->is_over = is_over;
 }
 
 bool log_merge_is_away(const struct log_merge *merge)
@@ -182,6 +190,7 @@ static bool fetch(struct log_merge *merge, struct entry *entry, bool to_the_end)
 {
 	wake(merge, entry);
 	entry->is_forgotten = false;
+	to_the_end |= entry->is_over && *entry->is_over;
 	entry->has_line = log_lines_next(entry->lines, to_the_end, &entry->line);
 	/* tony's own logs have no index beside them, but a time in each line. */
 	if (entry->has_line && entry->line.time_ms == 0)

@@ -12,6 +12,9 @@ void log_merge_destroy(struct log_merge *merge); /* NULL is fine */
  * that many lines before the present end. */
 void log_merge_add(struct log_merge *merge, struct log_source *source, const void *label,
 		   int64_t tail);
+/* Logs that are added from now on get no more once *is_over is true, which is to outlive them:
+ * their last lines without a newline count. NULL: others tell. */
+void log_merge_bind(struct log_merge *merge, const bool *is_over);
 
 /* False: no (whole) line now in any log; the next call looks at all of them again. With
  * `to_the_end` last lines without a newline count too. The text is valid until the next

@@ -113,6 +113,39 @@ def test_logs(tony, running):
     assert "hello from 0" in tony.run("logs", running.id).stdout, "also after the end"
 
 
+def test_logs_of_several_jobs_are_one_stream(tony):
+    def submit(name, command):
+        return tony.submit({"tony.worker.instances": 1, "tony.application.name": name, "tony.application.tags": "night"},
+                           "--executes", command)
+    go = tony.directory / "go"
+    one = submit("one", f"echo a; until [ -e {go} ]; do sleep 0.05; done; echo b >&2")
+    one.wait_log("worker:0", "a")
+    two = submit("two", "printf c")
+    assert two.wait() == 0
+    follower = tony.start("logs", "-f", "--tag", "night")
+    seen = read_until(follower.stdout, "two| c\n")
+    go.touch()
+    rest, words = follower.communicate(timeout=PATIENCE_S)
+    assert (follower.returncode, seen + rest) == (0, "one| a\ntwo| c\none stderr| b\n"), words
+    told = tony.run("logs", "one", two.id)
+    assert (told.returncode, told.stdout) == (0, "one| a\ntwo| c\none stderr| b\n")
+    told = [schemas.check("logs", json.loads(line)) for line in tony.run("logs", "--json", "--tag", "night").stdout.splitlines()]
+    assert [(line["job"], line["text"]) for line in told] == [(one.id, "a"), (two.id, "c"), (one.id, "b")]
+    assert tony.run("logs", "--count", "--grep", "[abc]", "--tag", "night").stdout == "3\n"
+    same = submit("one", "echo d")
+    assert same.wait() == 0
+    assert tony.run("logs", "--stream", "stdout", one.id, same.id).stdout == f"{one.id}| a\n{same.id}| d\n"
+    assert tony.run("logs", "--tag", "day").returncode == 4
+
+
+def test_logs_of_an_array_are_one_stream(tony):
+    answer = tony.run(*tony.arguments({"tony.worker.instances": 1, "tony.application.name": "many"}, "--array", "0-2", "--detach",
+                                      "--executes", "echo $TONY_ARRAY_TASK_ID"))
+    array = answer.stdout.split()[0]
+    assert tony.run("wait", array).returncode == 0
+    assert sorted(tony.run("logs", array).stdout.splitlines()) == ["many_0| 0", "many_1| 1", "many_2| 2"]
+
+
 def test_logs_of_many_tasks_need_few_descriptors(tony):
     answer, job = tony.job({"tony.worker.instances": 20, "tony.worker.memory": "16m"}, "--executes",
                            "for i in 1 2 3; do echo $TASK_INDEX-$i; echo $TASK_INDEX-$i >&2; done")

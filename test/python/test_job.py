@@ -63,7 +63,7 @@ def test_a_failure_is_raised_with_its_first_cause(home):
 
 def test_logs_and_events_come_while_the_job_runs(home):
     go = home.directory / "go"
-    job = tony.submit(["sh", "-c", f"echo first; until [ -e {go} ]; do sleep 0.01; done; printf sec; sleep 1; echo ond"], **SMALL)
+    job = tony.submit(["sh", "-c", f"echo first; until [ -e {go} ]; do sleep 0.01; done; printf back; sleep 1; echo wards"], **SMALL)
     lines = job.logs(follow=True)
     assert str(next(lines)) == "first" and not go.exists()
     left = job.logs(follow=True)
@@ -72,7 +72,7 @@ def test_logs_and_events_come_while_the_job_runs(home):
     running = next(change for change in job.changes(follow=True) if change.after == "running")
     assert running.task == "driver:0"
     go.touch()
-    assert [str(line) for line in lines] == ["second"]
+    assert [str(line) for line in lines] == ["backwards"]
 
 
 def test_jobs_wait_for_each_other_and_to_be_released(home):

@@ -245,7 +245,7 @@ static void zsh_completes_values_and_operands(void **state)
 	char *logs cleanup_free = complete_zsh(state, "tony logs \"\"");
 	assert_text_has(logs, "--stream=[only standard output or only standard error]:NAME:"
 			      "(stdout stderr both)");
-	assert_text_has(logs, "1:job:_tony_words jobs all");
+	assert_text_has(logs, "*:job:_tony_words jobs all");
 	assert_text_has(logs, ":TASK:_tony_behind tasks");
 	char *kill cleanup_free = complete_zsh(state, "tony kill \"\"");
 	assert_text_has(kill, "*:job:_tony_words jobs live\n");

@@ -314,7 +314,7 @@ static void a_wrong_command_line_exits_2(void **state)
 		"scale digits worker=x",
 		"scale digits =4",
 		"scale digits worker=4 ps",
-		"logs a b",
+		"events a b",
 		"logs --since x",
 		"logs --grep [",
 		"logs --stream x",

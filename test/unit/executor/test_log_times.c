@@ -27,7 +27,7 @@ static void entries_are_a_step_apart(void **state)
 	assert_file(state, "stdout.times", "5000 0\n5100 20\n6000 40\n");
 }
 
-/* What one stream wrote between two lines of the other stands between them, also where the clock
+/* Lines of one stream between two lines of the other stand between them, also where the clock
  * tells no difference. */
 static void a_turn_has_an_entry_of_its_own(void **state)
 {
