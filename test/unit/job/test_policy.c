@@ -469,7 +469,7 @@ static void no_port_of_a_type_is_held_once_a_task_could_not_bind_its_own(void **
 	}
 	assert_false(has_open_port(bed, "ps:0"));
 	exit_with(bed, "ps:0", &port_taken);
-	assert_true(notes(bed, "ps:0: failed: somebody may have been faster there"));
+	assert_true(notes(bed, "ps:0: failed: the next one is kept in another way"));
 	bed_destroy(bed);
 }
 
