@@ -1,10 +1,13 @@
 #include "base/proc_tree.h"
 
+#include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/proc_scan.h"
 #include "base/str.h"
@@ -27,6 +30,7 @@ struct member {
 
 struct proc_tree {
 	pid_t root;
+	bool has_lists;
 	struct member *members;
 	size_t count, capacity;
 	size_t machine_count; /* processes of the machine, when all were seen */
@@ -37,11 +41,18 @@ struct proc_tree {
 	int64_t pss_budget_us, pss_at;
 };
 
+/* Kernels have them for a dozen years, unless they are built without. */
+static bool has_lists(void)
+{
+	return access("/proc/thread-self/children", R_OK) == 0;
+}
+
 struct proc_tree *proc_tree_create(pid_t root)
 {
 	struct proc_tree *tree = mem_alloc(sizeof(*tree));
 
 	tree->root = root;
+	tree->has_lists = has_lists();
 	tree->pss_budget_us = PSS_BUDGET_US;
 	return tree;
 }
@@ -165,7 +176,60 @@ static bool all_is_cheaper(const struct proc_tree *tree, pid_t last)
 	return (size_t)(last - tree->settled) > tree->machine_count;
 }
 
-static void look(struct proc_tree *tree)
+/* ---- by the kernel's lists of children ---------------------------------------------------- */
+
+static void add_listed(struct proc_tree *tree, const char *list)
+{
+	char *end;
+
+	for (long pid = strtol(list, &end, 10); pid > 0; list = end, pid = strtol(list, &end, 10)) {
+		struct member member = {0};
+		if (!find_member(tree, (pid_t)pid) &&
+		    proc_read_entry((pid_t)pid, &member.entry) == 0 && !member.entry.dead)
+			add_member(tree, &member);
+	}
+}
+
+static void add_children_of(struct proc_tree *tree, pid_t pid, const char *thread)
+{
+	struct str text cleanup_str = {0};
+	char name[64];
+
+	snprintf(name, sizeof(name), "task/%s/children", thread);
+	if (proc_read_file(pid, name, FILE_CAP, &text) == 0)
+		add_listed(tree, str_text(&text));
+}
+
+/* Each thread has a list of its own. */
+static void add_children(struct proc_tree *tree, pid_t pid, uint32_t threads)
+{
+	char path[32];
+
+	if (threads == 1) {
+		snprintf(path, sizeof(path), "%d", (int)pid);
+		add_children_of(tree, pid, path);
+		return;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *dir cleanup_dir = opendir(path);
+	const struct dirent *file;
+	while (dir && (file = readdir(dir)))
+		if (file->d_name[0] != '.')
+			add_children_of(tree, pid, file->d_name);
+}
+
+/* What descends from the root goes on doing so: a subreaper keeps orphans. */
+static void look_at_children(struct proc_tree *tree)
+{
+	look_at_known(tree);
+	add_children(tree, tree->root, 0);
+	for (size_t i = 0; i < tree->count; i++)
+		add_children(tree, tree->members[i].entry.id.pid, tree->members[i].entry.threads);
+}
+
+/* ---- by the pids that were given out ------------------------------------------------------ */
+
+static void look_at_pids(struct proc_tree *tree)
 {
 	int64_t now = clock_monotonic_ms();
 	pid_t last = proc_last_pid();
@@ -187,6 +251,14 @@ static void look(struct proc_tree *tree)
 		return;
 	tree->settling = last;
 	tree->settling_since = now;
+}
+
+static void look(struct proc_tree *tree)
+{
+	if (tree->has_lists)
+		look_at_children(tree);
+	else
+		look_at_pids(tree);
 }
 
 static void list_members(const struct proc_tree *tree, bool stopped_only, struct proc_list *list)

@@ -1,9 +1,10 @@
 /*
- * The descendants of a process, looked at again and again, and what they use. A look costs about as
- * much as there are descendants, not as there are processes on the machine: from one look to the
- * next only the pids that were given out meanwhile can be new descendants. All of /proc is read
- * where that cannot be told, or would cost more, and once a minute: what has a pid that was not
- * given out in turn (a restored checkpoint of CRIU's) is found by then.
+ * The descendants of a process, looked at again and again, and what they use. A look costs as much
+ * as these have threads, whatever else runs on the machine: the kernel lists each thread's
+ * children. Where it was built without these lists, only the pids that were given out since the
+ * last look can be new descendants. All of /proc is read there where that cannot be told, or would
+ * cost more, and once a minute: what has a pid that was not given out in turn (a restored
+ * checkpoint of CRIU's) is found by then.
  */
 #ifndef TONY_BASE_PROC_TREE_H
 #define TONY_BASE_PROC_TREE_H

@@ -299,11 +299,26 @@ static void remember(struct network *network)
 	network->found_capacity = 0;
 }
 
+/* The kernel walks over the connections of the whole machine, which a thousand executors would ask
+ * of it for each of themselves. */
+static bool may_have_any(const struct network *network, const struct proc_list *processes)
+{
+	struct inodes inodes = {0};
+
+	for (size_t i = 0; i < network->known_count; i++)
+		if (network->known[i].is_ours)
+			return true;
+	find_inodes(processes, &inodes);
+	free(inodes.items);
+	return inodes.count > 0;
+}
+
 bool network_look(struct network *network, const struct proc_list *processes, uint64_t *receive,
 		  uint64_t *send)
 {
 	network->found_count = 0;
-	if (network->fd < 0 || (processes->count > 0 && list_connections(network) < 0)) {
+	if (network->fd < 0 ||
+	    (may_have_any(network, processes) && list_connections(network) < 0)) {
 		give_up(network);
 		return false;
 	}

@@ -105,13 +105,16 @@ static struct question question_of(int family, uint16_t flags)
 	};
 }
 
-/* A kernel without inet_diag says the same as one that found no socket. It lists none either. */
+/* A kernel without inet_diag says the same as one that found no socket. It lists none either. What
+ * it has it keeps. */
 static bool can_answer(void)
 {
+	static bool has_answered;
 	struct question nothing = question_of(AF_INET, NLM_F_DUMP); /* sockets in no state */
 	struct socket_entry found;
 
-	return ask(&nothing, &found) >= 0;
+	has_answered = has_answered || ask(&nothing, &found) >= 0;
+	return has_answered;
 }
 
 /* ---- listeners ------------------------------------------------------------------------------ */
@@ -212,22 +215,6 @@ static void note_listener(void *data, const struct socket_listener *listener)
 	search->uid = listener->uid;
 }
 
-enum socket_owner socket_owner_of_listener(const struct net_address *address,
-					   const struct str_list *others, uid_t *uid,
-					   struct err *err)
-{
-	struct search search = {.address = address, .others = others};
-	int port = net_address_port(address);
-
-	if (ask_listeners(port, note_listener, &search) < 0 &&
-	    socket_table_listeners(port, note_listener, &search) < 0) {
-		err_set_errno(err, "cannot ask the kernel who owns a socket");
-		return SOCKET_OWNER_UNKNOWN;
-	}
-	*uid = search.uid;
-	return search.found;
-}
-
 /* ---- the other end -------------------------------------------------------------------------- */
 
 /* Bytes between two programs of this machine arrive there, whatever address they use. It is the
@@ -251,6 +238,47 @@ static int find(const struct net_address *local, const struct net_address *remot
 	if (errno == ENOENT && can_answer())
 		return 0;
 	return socket_table_find(local, remote, found);
+}
+
+/* ---- a port's user ------------------------------------------------------------------------- */
+
+/* Of a loopback address the kernel finds the listener by its table, whatever else listens on this
+ * machine: all that comes there comes by one interface. */
+static enum socket_owner find_at_loopback(const struct net_address *address, uid_t *uid)
+{
+	struct socket_entry listener = {0};
+	int result = find(address, NULL, &listener);
+
+	*uid = listener.uid;
+	return result < 0    ? SOCKET_OWNER_UNKNOWN
+	       : result == 0 ? SOCKET_OWNER_NONE
+			     : SOCKET_OWNER_KNOWN;
+}
+
+static enum socket_owner find_among_all(const struct net_address *address,
+					const struct str_list *others, uid_t *uid)
+{
+	struct search search = {.address = address, .others = others};
+	int port = net_address_port(address);
+
+	if (ask_listeners(port, note_listener, &search) < 0 &&
+	    socket_table_listeners(port, note_listener, &search) < 0)
+		return SOCKET_OWNER_UNKNOWN;
+	*uid = search.uid;
+	return search.found;
+}
+
+enum socket_owner socket_owner_of_listener(const struct net_address *address,
+					   const struct str_list *others, uid_t *uid,
+					   struct err *err)
+{
+	enum socket_owner found = net_address_is_loopback(address)
+					  ? find_at_loopback(address, uid)
+					  : find_among_all(address, others, uid);
+
+	if (found == SOCKET_OWNER_UNKNOWN)
+		err_set_errno(err, "cannot ask the kernel who owns a socket");
+	return found;
 }
 
 /* No route leads to an address of another machine that this one cannot reach, or whose family it
