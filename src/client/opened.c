@@ -17,6 +17,7 @@
 #include "client/schedulers.h"
 #include "job/record.h"
 #include "net/http_client.h"
+#include "scheduler/am_calls.h"
 #include "scheduler/job_stores.h"
 #include "scheduler/removal.h"
 #include "scheduler/state_dir.h"
@@ -104,7 +105,8 @@ static int open_found(struct opened *opened, struct err *err)
 	if (read_description(opened, err) < 0)
 		return err && err->kind == ERR_NOT_FOUND ? removal_tell_gone(opened->id, err) : -1;
 	opened->heard_ms = clock_monotonic_ms();
-	if (read_first(opened, err) < 0)
+	if ((opened->aside.calls ? opened_read(opened, NULL, NULL, err) : read_first(opened, err)) <
+	    0)
 		return -1;
 	if (!opened->view->is_final && !fs_exists(opened->door.job_dir))
 		return removal_tell_gone(opened->id, err);
@@ -156,6 +158,7 @@ static void forget_past(struct opened *opened)
 
 void opened_finish(struct opened *opened)
 {
+	am_call_drop(opened->aside.call);
 	forget_past(opened);
 	journal_reader_close(opened->reader);
 	job_view_destroy(opened->view);
@@ -244,8 +247,10 @@ static int pull(struct opened *opened, struct err *err)
 	int result = 0;
 
 	if (opened->ops->traits->remote_am && !opened->view->is_final)
-		result = opened->ops->pull(&opened->door, opened->hold_ms, err);
+		result = opened->ops->pull(&opened->door, opened->hold_ms, &opened->aside, err);
 	opened->hold_ms = 0;
+	if (result == PULL_PENDING)
+		return 0;
 	if (opened->door.address)
 		opened->unheard = result > 0 ? opened->unheard + 1 : 0;
 	if (result > 0)
@@ -419,6 +424,8 @@ int opened_find_am(struct opened *opened, struct err *err)
 			   opened->door.am_attempt != door.am_attempt;
 	/* Another command may have put the whole journal in its place. */
 	bool has_ended = door.ended && !opened->door.ended;
+	if (!str_equal(door.address, opened->door.address))
+		am_call_drop(mem_steal(&opened->aside.call));
 	job_door_finish(&opened->door);
 	opened->door = door;
 	opened->is_silent = false;
@@ -531,32 +538,58 @@ void opened_look_at_history(struct opened *opened)
 			opened->ops->history_trouble(view->job, opened->door.job_dir);
 }
 
+bool opened_can_ask(const struct opened *opened, struct err *err)
+{
+	if (opened->view->is_final) {
+		opened_say_ended(opened, err);
+		return false;
+	}
+	if (!opened->door.address) {
+		char *waiting cleanup_free = opened_waiting(opened);
+		err_set(err, ERR_UNREACHABLE, "%s has no running application master%s%s",
+			opened->id, waiting ? "; " : "", waiting ? waiting : "");
+		return false;
+	}
+	if (opened->is_silent)
+		err_set(err, ERR_UNREACHABLE, "the application master of %s does not answer",
+			opened->id);
+	return !opened->is_silent;
+}
+
+static json_t *read_answer(int status, const struct str *response, struct err *err)
+{
+	return http_response_check(status, str_text(response), response->length, err) < 0
+		       ? NULL
+		       : json_parse(str_text(response), response->length, err);
+}
+
 json_t *opened_ask(const struct opened *opened, const char *method, const char *path,
 		   const char *body, struct err *err)
 {
 	struct str response cleanup_str = {0};
 	int status;
 
-	if (opened->view->is_final) {
-		opened_say_ended(opened, err);
+	if (!opened_can_ask(opened, err) ||
+	    job_door_call(&opened->door, method, path, body, ASK_TIMEOUT_MS, &status, &response,
+			  err) < 0)
 		return NULL;
-	}
-	if (!opened->door.address) {
-		char *waiting cleanup_free = opened_waiting(opened);
-		err_set(err, ERR_UNREACHABLE, "%s has no running application master%s%s",
-			opened->id, waiting ? "; " : "", waiting ? waiting : "");
-		return NULL;
-	}
-	if (opened->is_silent) {
-		err_set(err, ERR_UNREACHABLE, "the application master of %s does not answer",
-			opened->id);
-		return NULL;
-	}
-	if (job_door_call(&opened->door, method, path, body, ASK_TIMEOUT_MS, &status, &response,
-			  err) < 0 ||
-	    http_response_check(status, str_text(&response), response.length, err) < 0)
-		return NULL;
-	return json_parse(str_text(&response), response.length, err);
+	return read_answer(status, &response, err);
+}
+
+struct am_call *opened_ask_aside(const struct opened *opened, struct am_calls *calls,
+				 const char *method, const char *path, const char *body)
+{
+	return am_call_start(calls, &opened->door, method, path, body, ASK_TIMEOUT_MS);
+}
+
+json_t *opened_take_answer(struct am_call *call, struct err *err)
+{
+	struct str response cleanup_str = {0};
+	int status;
+
+	return am_call_take(call, &status, &response, err) < 0
+		       ? NULL
+		       : read_answer(status, &response, err);
 }
 
 json_t *opened_ask_soon(struct opened *opened, const char *method, const char *path,

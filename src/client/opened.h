@@ -30,6 +30,9 @@ struct opened {
 	/* job_answer_tasks() asked the AM in vain: nothing more is asked, until it is found anew.
 	 */
 	bool is_silent;
+	/* With calls, which are set before the job is found: opened_read() takes what the AM has
+	 * answered meanwhile, and waits for no AM. */
+	struct pull_aside aside;
 	/* The view's waiting is door.waiting, and this is the journal's. */
 	bool shows_engines;
 	char *waiting;
@@ -108,6 +111,13 @@ void opened_look_at_history(struct opened *opened);
 /* Asks the AM: the answer's JSON (NULL on any failure). */
 json_t *opened_ask(const struct opened *opened, const char *method, const char *path,
 		   const char *body, struct err *err);
+/* The same without waiting, of a job that has an AM (opened_can_ask()); opened_take_answer() has
+ * the answer of a question that has ended, which is gone then. */
+struct am_call *opened_ask_aside(const struct opened *opened, struct am_calls *calls,
+				 const char *method, const char *path, const char *body);
+json_t *opened_take_answer(struct am_call *call, struct err *err);
+/* False: `err` says why there is no AM to ask. */
+bool opened_can_ask(const struct opened *opened, struct err *err);
 /* The same, where an AM may be on its way: that of a new job, or the one that follows a killed
  * one. */
 json_t *opened_ask_soon(struct opened *opened, const char *method, const char *path,

@@ -13,8 +13,9 @@
 #include "client/results.h"
 #include "client/submission.h"
 #include "client/verbs.h"
+#include "scheduler/am_calls.h"
 
-enum { EVERY_MS = 500 };
+enum { EVERY_MS = 500, ANSWER_MS = 200 };
 
 static const struct pipeline_node *node_of(const struct pipeline_run *run, size_t node)
 {
@@ -32,6 +33,7 @@ void pipeline_run_finish(struct pipeline_run *run)
 		free(node->note);
 		free(node->told);
 	}
+	am_calls_destroy(run->calls);
 	free(run->nodes);
 	free(run->id);
 	job_list_finish(&run->earlier);
@@ -113,6 +115,7 @@ static int submit(struct pipeline_run *run, size_t node, struct err *err)
 		return err_set(err, code == EXIT_CODE_INTERRUPTED ? ERR_INTERRUPTED : ERR_FAILED,
 			       "it was not started");
 	run->nodes[node].state = NODE_SUBMITTED;
+	run->nodes[node].job.aside.calls = run->calls;
 	return opened_find(&run->nodes[node].job, id, err);
 }
 
@@ -215,7 +218,10 @@ static int look(void *data, struct err *err)
 	struct err failure cleanup_err = {0};
 	bool all = true;
 
-	if (look_at_all(run, &failure) < 0 || advance(run, &failure) < 0)
+	/* What AMs on a cluster have to tell is asked of all before it is taken. */
+	int looked = look_at_all(run, &failure);
+	am_calls_finish(run->calls, ANSWER_MS);
+	if (looked < 0 || look_at_all(run, &failure) < 0 || advance(run, &failure) < 0)
 		return failure.kind == ERR_INTERRUPTED ? LOOK_PART : err_copy(err, &failure);
 	for (size_t i = 0; i < run->pipeline.count; i++)
 		all &= pipeline_is_over(&run->nodes[i]);
@@ -328,6 +334,7 @@ static int follow(struct pipeline_run *run, struct err *err)
 	const struct look_options options = {
 		.every_ms = EVERY_MS, .ask = look, .draw = draw, .tell = tell, .data = run};
 
+	run->calls = am_calls_create();
 	if (!run->choice->json)
 		printf("%s\n", run->id);
 	int code = look_again(&options, err);

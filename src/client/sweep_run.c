@@ -23,6 +23,7 @@
 #include "client/sweep_trial.h"
 #include "history/layout.h"
 #include "net/interrupt.h"
+#include "scheduler/am_calls.h"
 
 enum {
 	TABLE_RATE = 1000,    /* bytes of the table that are written in 1 ms, on average */
@@ -37,7 +38,9 @@ enum {
 struct watched {
 	bool is_open;
 	struct opened opened;
-	int64_t killed_ms; /* monotonic; 0: it was not */
+	struct sweep_question question;
+	struct am_call *kill; /* NULL: its AM is not asked to end it */
+	int64_t killed_ms;    /* monotonic; 0: it was not */
 };
 
 struct run {
@@ -46,6 +49,7 @@ struct run {
 	struct sweep sweep;
 	struct watched *watched; /* as sweep.trials */
 	size_t watched_count;
+	struct am_calls *calls; /* to the AMs of trials: one that does not answer holds up none */
 	struct sweep_program *program; /* NULL: the plan alone chooses */
 	int journal;
 	char *directory;
@@ -423,25 +427,34 @@ static int tell_program(struct run *run, struct trial *trial, int64_t step, doub
 	return why && !trial->stopping ? stop(run, trial, why, err) : 0;
 }
 
-static int take_numbers(struct run *run, size_t number, struct err *err)
+static int take_numbers(struct run *run, size_t number, const struct sweep_numbers *numbers,
+			struct err *err)
 {
-	struct sweep_numbers numbers cleanup_sweep_numbers = {0};
-	struct watched *watched = &run->watched[number];
 	struct trial *trial = &run->sweep.trials[number];
 	const double value = trial->value;
 	const int64_t step = trial->step;
 
-	sweep_trial_numbers(&watched->opened, run->config.plan.metric, &numbers);
-	for (size_t i = 0; i < numbers.count; i++) {
-		sweep_note_value(&run->sweep, trial, numbers.steps[i], numbers.values[i]);
-		if (climb(run, trial, numbers.steps[i], numbers.values[i], err) < 0)
+	for (size_t i = 0; i < numbers->count; i++) {
+		sweep_note_value(&run->sweep, trial, numbers->steps[i], numbers->values[i]);
+		if (climb(run, trial, numbers->steps[i], numbers->values[i], err) < 0)
 			return -1;
-		if (run->program && numbers.steps[i] > trial->told_step &&
-		    tell_program(run, trial, numbers.steps[i], numbers.values[i], err) < 0)
+		if (run->program && numbers->steps[i] > trial->told_step &&
+		    tell_program(run, trial, numbers->steps[i], numbers->values[i], err) < 0)
 			return -1;
 	}
 	run->has_changed = run->has_changed || trial->value != value || trial->step != step;
 	return 0;
+}
+
+/* Takes what its AM has answered meanwhile, and asks it again. */
+static int ask_numbers(struct run *run, size_t number, struct err *err)
+{
+	struct sweep_numbers numbers cleanup_sweep_numbers = {0};
+	struct watched *watched = &run->watched[number];
+
+	sweep_trial_ask(&watched->opened, run->config.plan.metric, run->calls, &watched->question,
+			&numbers);
+	return take_numbers(run, number, &numbers, err);
 }
 
 /* ---- a trial's end ------------------------------------------------------------------------ */
@@ -510,13 +523,23 @@ static int write_end(struct run *run, const struct trial *trial, const struct op
 	return end_trial(run, trial, line, err);
 }
 
+static void forget(struct watched *watched)
+{
+	am_call_drop(watched->question.call);
+	am_call_drop(watched->kill);
+	opened_finish(&watched->opened);
+	*watched = (struct watched){0};
+}
+
 static int conclude(struct run *run, size_t number, struct err *err)
 {
+	struct sweep_numbers numbers cleanup_sweep_numbers = {0};
 	struct trial *trial = &run->sweep.trials[number];
 	struct watched *watched = &run->watched[number];
 	int result;
 
-	if (take_numbers(run, number, err) < 0)
+	sweep_trial_kept(&watched->opened, run->config.plan.metric, &numbers);
+	if (take_numbers(run, number, &numbers, err) < 0)
 		return -1;
 	if (is_lost(run, trial, watched->opened.view)) {
 		json_t *line = make_line("again", trial);
@@ -527,8 +550,7 @@ static int conclude(struct run *run, size_t number, struct err *err)
 	} else {
 		result = write_end(run, trial, &watched->opened, err);
 	}
-	opened_finish(&watched->opened);
-	*watched = (struct watched){0};
+	forget(watched);
 	return result;
 }
 
@@ -547,15 +569,22 @@ static int look_for_missing(struct run *run, const struct trial *trial, struct e
 	return clock_monotonic_ms() >= run->not_before_ms ? submit(run, trial, err) : 0;
 }
 
+/* By its AM, or by the engine where that does not answer. */
 static void kill_job(const struct run *run, struct watched *watched, const char *why)
 {
 	struct err err cleanup_err = {0};
 	int64_t now_ms = clock_monotonic_ms();
 
+	if (watched->kill) {
+		if (sweep_trial_killed(&watched->opened, &watched->kill, why, &err) < 0)
+			report_error(&err);
+		return;
+	}
 	if (watched->killed_ms > 0 && now_ms - watched->killed_ms < KILL_AGAIN_MS)
 		return;
 	watched->killed_ms = now_ms;
-	if (sweep_trial_kill(&watched->opened, run->own.id, why, &err) < 0)
+	if (sweep_trial_kill(&watched->opened, run->calls, run->own.id, why, &watched->kill, &err) <
+	    0)
 		report_error(&err);
 }
 
@@ -566,13 +595,13 @@ static int look_at(struct run *run, size_t number, struct err *err)
 	struct err unread cleanup_err = {0};
 
 	if (!watched->is_open) {
+		watched->opened.aside.calls = run->calls;
 		watched->is_open = opened_find(&watched->opened, trial->job, &unread) == 0;
 	} else if (opened_look_for_am(&watched->opened, &unread) == 0) {
 		opened_read(&watched->opened, NULL, NULL, &unread);
 	}
 	if (unread.kind != ERR_NONE) {
-		opened_finish(&watched->opened);
-		*watched = (struct watched){0};
+		forget(watched);
 		return unread.kind == ERR_NOT_FOUND ? look_for_missing(run, trial, err) : 0;
 	}
 	if (trial->submitting && note_job(run, trial, trial->job, err) < 0)
@@ -580,7 +609,7 @@ static int look_at(struct run *run, size_t number, struct err *err)
 	if (watched->opened.view->is_final)
 		return conclude(run, number, err);
 	if (watched->opened.view->state == JOB_RUNNING && !trial->stopping &&
-	    take_numbers(run, number, err) < 0)
+	    ask_numbers(run, number, err) < 0)
 		return -1;
 	if (trial->stopping)
 		kill_job(run, watched, trial->text);
@@ -710,7 +739,7 @@ static void end_trials(struct run *run, const char *why)
 				bring_to_end(run, i, why);
 		}
 		publish_some(run);
-		usleep(STEP_MS * 1000);
+		am_calls_run(run->calls, STEP_MS);
 	}
 	publish(run);
 }
@@ -725,10 +754,9 @@ static int end_killed(struct run *run)
 
 /* ------------------------------------------------------------------------------------------- */
 
-static bool is_told_to_end(int64_t wait_ms)
+static bool is_told_to_end(void)
 {
-	const struct timespec limit = {.tv_sec = wait_ms / 1000,
-				       .tv_nsec = wait_ms % 1000 * 1000000};
+	const struct timespec limit = {0};
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -760,7 +788,8 @@ static int go_on(struct run *run, struct err *err)
 	while (!is_over(run)) {
 		if (step_on(run, err) < 0)
 			return -1;
-		if (is_told_to_end(STEP_MS))
+		am_calls_run(run->calls, STEP_MS);
+		if (is_told_to_end())
 			return interrupt_set(err, run->own.id);
 	}
 	publish(run);
@@ -785,9 +814,9 @@ static int begin(struct run *run, struct err *err)
 static void finish(struct run *run)
 {
 	for (size_t i = 0; i < run->watched_count; i++)
-		if (run->watched[i].is_open)
-			opened_finish(&run->watched[i].opened);
+		forget(&run->watched[i]);
 	free(run->watched);
+	am_calls_destroy(run->calls);
 	sweep_program_end(run->program);
 	sweep_finish(&run->sweep);
 	sweep_config_finish(&run->config);
@@ -798,7 +827,7 @@ static void finish(struct run *run)
 
 static int run_sweep(void *data, const struct verb_call *call, struct err *err)
 {
-	struct run run = {.journal = -1, .told_best = NAN};
+	struct run run = {.journal = -1, .told_best = NAN, .calls = am_calls_create()};
 
 	(void)data, (void)call;
 	hold_signals();
@@ -806,7 +835,7 @@ static int run_sweep(void *data, const struct verb_call *call, struct err *err)
 	if (result == 0)
 		result = go_on(&run, err);
 	if (result < 0 && err->kind == ERR_INTERRUPTED) {
-		while (is_told_to_end(0))
+		while (is_told_to_end())
 			; /* a signal that pends would cut what is to be done now */
 		err_finish(err);
 		result = job_ends(&run) ? end_killed(&run) : PROC_SHELL_SIGNAL + SIGTERM;

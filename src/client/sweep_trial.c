@@ -20,6 +20,7 @@
 #include "client/submission.h"
 #include "client/sweep_control.h"
 #include "job/task_variables.h"
+#include "scheduler/am_calls.h"
 
 #define ANSWER_CAP  (64 << 10)
 #define COMMAND_KEY ".command"
@@ -220,19 +221,30 @@ int sweep_trial_submit(const struct sweep_trial *trial,
 
 /* ---- its job ------------------------------------------------------------------------------ */
 
-int sweep_trial_kill(struct opened *opened, const char *sweep, const char *reason, struct err *err)
+int sweep_trial_kill(struct opened *opened, struct am_calls *calls, const char *sweep,
+		     const char *reason, struct am_call **call, struct err *err)
 {
 	char *by cleanup_free = mem_printf("sweep %s", sweep);
-	struct err unheard cleanup_err = {0};
 	json_t *body cleanup_json = json_object();
 
 	int killed = opened_kill_waiting(opened, by, reason, err);
 	if (killed <= 0)
 		return killed;
+	if (!opened_can_ask(opened, NULL))
+		return opened->ops->kill(&opened->door, reason, err);
 	json_set_text(body, "by", by);
 	json_set_text(body, "reason", reason);
 	char *text cleanup_free = json_text(body);
-	json_t *answer cleanup_json = opened_ask(opened, "POST", "/v1/job/kill", text, &unheard);
+	*call = opened_ask_aside(opened, calls, "POST", "/v1/job/kill", text);
+	return 0;
+}
+
+int sweep_trial_killed(struct opened *opened, struct am_call **call, const char *reason,
+		       struct err *err)
+{
+	if (!am_call_has_ended(*call))
+		return 0;
+	json_t *answer cleanup_json = opened_take_answer(mem_steal(call), NULL);
 	return answer ? 0 : opened->ops->kill(&opened->door, reason, err);
 }
 
@@ -279,33 +291,66 @@ static bool take_task(const json_t *found, const char *metric, struct sweep_numb
 	return false;
 }
 
-static json_t *ask_task(const struct opened *opened, const char *task)
-{
-	char *path cleanup_free = mem_printf("/v1/series?task=%s&points=%d", task, POINTS);
-
-	return opened_ask(opened, "GET", path, NULL, NULL);
-}
-
 /* The chief reports, else the first task of some type. */
 static bool may_report(const struct job *job, const struct task_view *task)
 {
 	return task->index == 0 || job_is_chief(job, task->type, task->index);
 }
 
-void sweep_trial_numbers(const struct opened *opened, const char *metric,
-			 struct sweep_numbers *numbers)
+/* The next task from `task` on that may report; task_count: there is none. */
+static size_t find_reporter(const struct job_view *view, size_t task)
+{
+	while (task < view->task_count && !may_report(view->job, &view->tasks[task]))
+		task++;
+	return task;
+}
+
+static char *name_of(const struct job_view *view, size_t task)
+{
+	return job_task_name(view->job, view->tasks[task].type, view->tasks[task].index);
+}
+
+void sweep_trial_kept(const struct opened *opened, const char *metric,
+		      struct sweep_numbers *numbers)
 {
 	const struct job_view *view = opened->view;
-	json_t *kept cleanup_json = view->is_final ? advice_series(opened) : NULL;
+	json_t *kept cleanup_json = metric ? advice_series(opened) : NULL;
 	bool has = false;
 
-	for (size_t i = 0; metric && i < view->task_count && !has; i++) {
-		if (!may_report(view->job, &view->tasks[i]))
-			continue;
-		char *task cleanup_free =
-			job_task_name(view->job, view->tasks[i].type, view->tasks[i].index);
-		json_t *asked cleanup_json = kept ? NULL : ask_task(opened, task);
+	for (size_t i = find_reporter(view, 0); kept && i < view->task_count && !has;
+	     i = find_reporter(view, i + 1)) {
+		char *task cleanup_free = name_of(view, i);
 		sweep_numbers_finish(numbers);
-		has = take_task(kept ? json_object_get(kept, task) : asked, metric, numbers);
+		has = take_task(json_object_get(kept, task), metric, numbers);
 	}
+}
+
+static void ask_task(const struct opened *opened, struct am_calls *calls,
+		     struct sweep_question *question)
+{
+	const struct job_view *view = opened->view;
+
+	question->task = find_reporter(view, question->task);
+	if (question->task == view->task_count)
+		question->task = find_reporter(view, 0);
+	if (question->task == view->task_count || !opened_can_ask(opened, NULL))
+		return;
+	char *task cleanup_free = name_of(view, question->task);
+	char *path cleanup_free = mem_printf("/v1/series?task=%s&points=%d", task, POINTS);
+	question->call = opened_ask_aside(opened, calls, "GET", path, NULL);
+}
+
+void sweep_trial_ask(const struct opened *opened, const char *metric, struct am_calls *calls,
+		     struct sweep_question *question, struct sweep_numbers *numbers)
+{
+	if (!metric || (question->call && !am_call_has_ended(question->call)))
+		return;
+	if (question->call) {
+		json_t *answer cleanup_json = opened_take_answer(mem_steal(&question->call), NULL);
+		if (answer && !take_task(answer, metric, numbers)) {
+			sweep_numbers_finish(numbers);
+			question->task++;
+		}
+	}
+	ask_task(opened, calls, question);
 }

@@ -12,8 +12,13 @@ int sweep_trial_submit(const struct sweep_trial *trial,
 		       int (*note)(void *data, const char *id, struct err *err), void *data,
 		       char **id, struct err *err);
 
-/* Asks its AM to end it, or the engine where there is no AM, and says that the sweep does. */
-int sweep_trial_kill(struct opened *opened, const char *sweep, const char *reason, struct err *err);
+/* Asks its AM to end it, or the engine where there is no AM, and says that the sweep does. *call:
+ * the AM's answer is awaited. */
+int sweep_trial_kill(struct opened *opened, struct am_calls *calls, const char *sweep,
+		     const char *reason, struct am_call **call, struct err *err);
+/* Takes the answer, if it has come. The engine ends the job where the AM gave none. */
+int sweep_trial_killed(struct opened *opened, struct am_call **call, const char *reason,
+		       struct err *err);
 
 /* The metric as a job has reported it, the oldest value first. Without steps of its own these count
  * from 1. */
@@ -24,8 +29,17 @@ struct sweep_numbers {
 };
 void sweep_numbers_finish(struct sweep_numbers *numbers);
 #define cleanup_sweep_numbers __attribute__((cleanup(sweep_numbers_finish)))
-/* Of a live job its AM is asked: nothing where it does not answer. */
-void sweep_trial_numbers(const struct opened *opened, const char *metric,
-			 struct sweep_numbers *numbers);
+/* As they were kept of a job that has ended. */
+void sweep_trial_kept(const struct opened *opened, const char *metric,
+		      struct sweep_numbers *numbers);
+
+/* What the AM of a live job is asked: one task after the other, until one reports the metric. */
+struct sweep_question {
+	size_t task; /* of the job's view */
+	struct am_call *call;
+};
+/* Takes the answer of the question before, nothing where there is none yet, and asks anew. */
+void sweep_trial_ask(const struct opened *opened, const char *metric, struct am_calls *calls,
+		     struct sweep_question *question, struct sweep_numbers *numbers);
 
 #endif

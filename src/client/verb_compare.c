@@ -7,10 +7,12 @@
 #include "base/mem.h"
 #include "client/advice.h"
 #include "client/job_choice.h"
-#include "client/opened.h"
+#include "client/opened_jobs.h"
 #include "client/report.h"
 #include "client/verbs.h"
 #include "portal/comparison.h"
+
+enum { ANSWER_MS = 5000 /* for AMs of jobs that go on */ };
 
 struct compare_options {
 	bool all, csv, json;
@@ -52,21 +54,36 @@ static json_t *find_metrics(const struct opened *opened)
 	return list;
 }
 
-static int add_run(void *data, const char *id, struct err *err)
+static json_t *describe_run(const struct opened *opened)
 {
-	struct opened opened cleanup_opened = {0};
+	const struct job *job = opened->view->job;
 	json_t *run = json_object();
 
-	json_array_append_new(data, run);
-	if (opened_find_any(&opened, id, err) < 0)
-		return -1;
-	const struct job *job = opened.view->job;
-	json_object_set_new(run, "job", job_view_to_json(opened.view));
-	json_object_set_new(run, "summary", opened.view->is_final ? advice_summary(&opened) : NULL);
+	json_object_set_new(run, "job", job_view_to_json(opened->view));
+	json_object_set_new(run, "summary", opened->view->is_final ? advice_summary(opened) : NULL);
 	json_object_set(run, "config", job->config);
 	json_object_set_new(run, "environment", describe_environment(job));
-	json_object_set_new(run, "metrics", find_metrics(&opened));
-	return 0;
+	json_object_set_new(run, "metrics", find_metrics(opened));
+	return run;
+}
+
+static int open_job(struct opened *opened, const char *word, void *data, struct err *err)
+{
+	(void)data;
+	return opened_find_any(opened, word, err);
+}
+
+/* Returns an exit code. */
+static int add_runs(const struct str_list *words, json_t *runs)
+{
+	struct opened_jobs jobs cleanup_opened_jobs = {0};
+
+	opened_jobs_find(&jobs, words, open_job, NULL);
+	if (jobs.code == 0)
+		opened_jobs_greet(&jobs, ANSWER_MS);
+	for (size_t i = 0; i < jobs.count && jobs.code == 0; i++)
+		json_array_append_new(runs, describe_run(&jobs.items[i].opened));
+	return jobs.code;
 }
 
 /* ---- for people --------------------------------------------------------------------------- */
@@ -149,7 +166,7 @@ static int print_comparison(void *data, const struct verb_call *call, struct err
 			       "name %d to %d jobs to compare; tony history lists "
 			       "those that have ended",
 			       COMPARISON_LEAST, COMPARISON_MOST);
-	int code = job_choice_each(&jobs, add_run, runs);
+	int code = add_runs(&jobs, runs);
 	if (code != 0)
 		return code;
 	json_t *comparison cleanup_json = comparison_make(runs);

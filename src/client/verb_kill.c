@@ -1,23 +1,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/job_choice.h"
 #include "client/live.h"
-#include "client/opened.h"
+#include "client/opened_jobs.h"
 #include "client/report.h"
 #include "client/sweep_control.h"
 #include "client/verbs.h"
 
-#define END_TIMEOUT_MS	60000
-#define QUIET_MS	500  /* a user who waits for longer is told for what */
-#define FIND_TIMEOUT_MS 5000 /* for an AM that is being started */
-#define FIND_STEP_MS	100
+#define END_TIMEOUT_MS 60000
+#define QUIET_MS       500 /* a user who waits for longer is told for what */
 
 struct kill_options {
 	bool force, all, may_have_ended;
@@ -33,16 +29,6 @@ static const struct opt options[] = {
 	OPT_ROW("reason", struct kill_options, reason, "kept in the job's history",
 		.argument = "TEXT", .may_be_empty = true),
 };
-
-static int ask_am(struct opened *opened, const char *reason, struct err *err)
-{
-	json_t *body cleanup_json = json_object();
-
-	json_set_text(body, "reason", reason);
-	char *text cleanup_free = json_text(body);
-	json_t *answer cleanup_json = opened_ask(opened, "POST", "/v1/job/kill", text, err);
-	return answer ? 0 : -1;
-}
 
 /* True when there is nothing (more) to ask for: the job ends, or has ended. */
 static bool is_ending(struct opened *opened)
@@ -60,68 +46,6 @@ static int tell_failure(const struct opened *opened, const struct err *failure, 
 		       names_job ? "" : opened->id, names_job ? "" : ": ", err_message(failure));
 }
 
-/* An AM may be on its way, such as the one that follows a killed one. */
-static int ask_to_end(struct opened *opened, const char *reason, struct err *err)
-{
-	int64_t until = clock_monotonic_ms() + FIND_TIMEOUT_MS;
-
-	for (;;) {
-		struct err failure cleanup_err = {0};
-		int killed = opened_kill_waiting(opened, NULL, reason, &failure);
-		if (killed == 0 || (killed > 0 && ask_am(opened, reason, &failure) == 0) ||
-		    is_ending(opened))
-			return 0;
-		if (failure.kind != ERR_UNREACHABLE || clock_monotonic_ms() > until)
-			return tell_failure(opened, &failure, err);
-		usleep(FIND_STEP_MS * 1000);
-		if (opened_find_am(opened, err) < 0)
-			return -1;
-	}
-}
-
-static int await_end(struct opened *opened, const char *stopping, struct err *err)
-{
-	int final = opened_follow(opened, QUIET_MS, NULL, NULL, err);
-
-	if (final == 0) {
-		report_note("%s", stopping);
-		final = opened_follow(opened, END_TIMEOUT_MS - QUIET_MS, NULL, NULL, err);
-	}
-	if (final < 0)
-		return -1;
-	if (final == 0) {
-		report_note("%s is ending, but has not ended yet: tony wait %s waits on, tony "
-			    "kill --force %s ends it at once",
-			    opened->id, opened->id, opened->id);
-		return EXIT_CODE_TIMEOUT;
-	}
-	printf("%s %s\n", opened->id, job_state_name(opened->view->state));
-	return EXIT_CODE_OK;
-}
-
-/* ---- several jobs ------------------------------------------------------------------------- */
-
-/* A job that is on its way to its end. */
-struct ending {
-	struct opened opened;
-	char *stopping; /* what the user is told meanwhile */
-};
-
-struct endings {
-	const struct kill_options *chosen;
-	struct ending *items;
-	size_t count, awaited;
-};
-
-static void endings_finish(struct endings *endings)
-{
-	for (size_t i = 0; i < endings->count; i++) {
-		opened_finish(&endings->items[i].opened);
-		free(endings->items[i].stopping);
-	}
-	free(endings->items);
-}
-
 static int kill_undescribed(const struct opened *opened, const char *reason, struct err *err)
 {
 	err_finish(err);
@@ -132,65 +56,123 @@ static int kill_undescribed(const struct opened *opened, const char *reason, str
 }
 
 /* 1: it has ended, and nothing more is to be told of it. */
-static int begin(struct ending *ending, const struct kill_options *chosen, const char *job,
-		 struct err *err)
+static int open_job(struct opened *opened, const char *word, void *data, struct err *err)
 {
-	struct opened *opened = &ending->opened;
+	const struct kill_options *chosen = data;
 
-	if (opened_find(opened, job, err) < 0)
+	if (opened_find(opened, word, err) < 0)
 		return chosen->force && opened->door.undescribed.kind
 			       ? kill_undescribed(opened, chosen->reason, err)
 			       : -1;
-	if (opened->view->is_final)
-		return chosen->may_have_ended ? 1 : opened_say_ended(opened, err);
-	/* From then on the tasks count as stopped. */
-	ending->stopping = chosen->force ? mem_strdup("killing the job with SIGKILL")
-					 : live_stopping(opened->view);
-	return chosen->force ? opened->ops->kill(&opened->door, chosen->reason, err)
-			     : ask_to_end(opened, chosen->reason, err);
+	if (!opened->view->is_final)
+		return 0;
+	return chosen->may_have_ended ? 1 : opened_say_ended(opened, err);
 }
 
-/* All are told before any is waited for: their graces pass at the same time. */
-static int begin_one(void *data, const char *job, struct err *err)
+/* What the users are told while the jobs end. From the order on their tasks count as stopped. */
+static char **describe_ends(const struct kill_options *chosen, const struct opened_jobs *jobs)
 {
-	struct endings *endings = data;
-	struct ending *ending = &endings->items[endings->count];
+	char **texts = mem_alloc_array(jobs->count, sizeof(*texts));
 
-	int begun = begin(ending, endings->chosen, job, err);
-	if (begun == 0) {
-		endings->count++;
-		return EXIT_CODE_OK;
+	for (size_t i = 0; i < jobs->count; i++)
+		if (!jobs->items[i].is_over)
+			texts[i] = chosen->force ? mem_strdup("killing the job with SIGKILL")
+						 : live_stopping(jobs->items[i].opened.view);
+	return texts;
+}
+
+/* ---- the order ---------------------------------------------------------------------------- */
+
+static int kill_waiting(struct opened *opened, void *data, struct err *err)
+{
+	const struct kill_options *chosen = data;
+
+	return opened_kill_waiting(opened, NULL, chosen->reason, err);
+}
+
+static void ask_to_end(const struct kill_options *chosen, struct opened_jobs *jobs)
+{
+	json_t *body cleanup_json = json_object();
+
+	json_set_text(body, "reason", chosen->reason);
+	char *text cleanup_free = json_text(body);
+	const struct opened_order order = {
+		.path = "/v1/job/kill",
+		.body = text,
+		.before = kill_waiting,
+		.is_done = is_ending,
+		.fail = tell_failure,
+		.advice = "; tony kill --force ends a job without it",
+		.data = (void *)chosen,
+	};
+	opened_jobs_order(jobs, &order);
+}
+
+static void end_by_force(const struct kill_options *chosen, struct opened_jobs *jobs)
+{
+	for (size_t i = 0; i < jobs->count; i++) {
+		struct opened_job *job = &jobs->items[i];
+		struct err err cleanup_err = {0};
+		if (job->is_over)
+			continue;
+		job->is_over = job->opened.ops->kill(&job->opened.door, chosen->reason, &err) < 0;
+		job->is_ordered = !job->is_over;
+		if (job->is_over)
+			opened_jobs_note(jobs, -1, &err);
 	}
-	opened_finish(&ending->opened);
-	free(ending->stopping);
-	*ending = (struct ending){0};
-	return begun < 0 ? -1 : EXIT_CODE_OK;
 }
 
-static int await_one(void *data, const char *job, struct err *err)
+/* ---- the ends ----------------------------------------------------------------------------- */
+
+static void look(struct opened_jobs *jobs, struct opened_job *job, void *data)
 {
-	struct endings *endings = data;
-	struct ending *ending = &endings->items[endings->awaited++];
-
-	return await_end(&ending->opened, ending->stopping, err);
+	(void)jobs, (void)data;
+	if (!job->opened.view->is_final)
+		return;
+	printf("%s %s\n", job->opened.id, job_state_name(job->opened.view->state));
+	job->is_over = true;
 }
 
-/* `trials`: what sweeps among them have left, whose process was dead, or not asked (--force). */
-static int end_all(const struct kill_options *chosen, const struct str_list *jobs,
+static void await_ends(struct opened_jobs *jobs, char *const *stopping)
+{
+	opened_jobs_follow(jobs, QUIET_MS, look, NULL);
+	for (size_t i = 0; i < jobs->count; i++)
+		if (!jobs->items[i].is_over)
+			report_note("%s", stopping[i]);
+	opened_jobs_follow(jobs, END_TIMEOUT_MS - QUIET_MS, look, NULL);
+	for (size_t i = 0; i < jobs->count; i++) {
+		const char *id = jobs->items[i].opened.id;
+		if (jobs->items[i].is_over)
+			continue;
+		report_note("%s is ending, but has not ended yet: tony wait %s waits on, tony "
+			    "kill --force %s ends it at once",
+			    id, id, id);
+		opened_jobs_note(jobs, EXIT_CODE_TIMEOUT, NULL);
+	}
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+/* All are told before any is waited for: their graces pass at the same time. `trials`: what sweeps
+ * among them have left, whose process was dead, or not asked (--force). */
+static int end_all(const struct kill_options *chosen, const struct str_list *words,
 		   struct str_list *trials)
 {
-	struct str_list begun cleanup_str_list = {0};
-	struct endings endings __attribute__((cleanup(endings_finish))) = {chosen};
+	struct opened_jobs jobs cleanup_opened_jobs = {0};
 
-	endings.items = mem_alloc_array(jobs->count, sizeof(*endings.items));
-	int code = job_choice_each(jobs, begin_one, &endings);
-	for (size_t i = 0; i < endings.count; i++)
-		str_list_add(&begun, endings.items[i].opened.id);
-	int end = begun.count > 0 ? job_choice_each(&begun, await_one, &endings) : EXIT_CODE_OK;
-	for (size_t i = 0; i < endings.count; i++)
-		if (job_is_sweep(endings.items[i].opened.job))
-			sweep_trials(endings.items[i].opened.id, true, trials, NULL);
-	return code > end ? code : end;
+	opened_jobs_find(&jobs, words, open_job, (void *)chosen);
+	char **stopping cleanup_free = describe_ends(chosen, &jobs);
+	if (chosen->force)
+		end_by_force(chosen, &jobs);
+	else
+		ask_to_end(chosen, &jobs);
+	await_ends(&jobs, stopping);
+	for (size_t i = 0; i < jobs.count; i++) {
+		free(stopping[i]);
+		if (jobs.items[i].is_ordered && job_is_sweep(jobs.items[i].opened.job))
+			sweep_trials(jobs.items[i].opened.id, true, trials, NULL);
+	}
+	return jobs.code;
 }
 
 static int kill_jobs(void *data, const struct verb_call *call, struct err *err)

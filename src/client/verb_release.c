@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/job_choice.h"
-#include "client/opened.h"
+#include "client/opened_jobs.h"
 #include "client/verbs.h"
 
 struct release_options {
@@ -18,22 +18,22 @@ static const struct opt options[] = {
 	JOB_CHOICE_ALL(struct release_options),
 };
 
-static int release_one(void *data, const char *job, struct err *err)
+static int open_job(struct opened *opened, const char *word, void *data, struct err *err)
 {
-	struct opened opened cleanup_opened = {0};
-
-	if (opened_find(&opened, job, err) < 0)
+	(void)data;
+	if (opened_find(opened, word, err) < 0)
 		return -1;
-	if (opened.view->is_final)
-		return opened_say_ended(&opened, err);
-	if (!opened.job->hold || opened.view->released || opened.view->state != JOB_SUBMITTED)
-		return err_set(err, ERR_USAGE, "%s is not held", opened.id);
-	json_t *answer cleanup_json =
-		opened_ask_soon(&opened, "POST", "/v1/job/release", NULL, err);
-	if (!answer)
-		return err_wrap(err, "%s", opened.id);
-	printf("%s is released\n", opened.id);
-	return EXIT_CODE_OK;
+	if (opened->view->is_final)
+		return opened_say_ended(opened, err);
+	if (!opened->job->hold || opened->view->released || opened->view->state != JOB_SUBMITTED)
+		return err_set(err, ERR_USAGE, "%s is not held", opened->id);
+	return 0;
+}
+
+static int tell_failure(const struct opened *opened, const struct err *failure, struct err *err)
+{
+	err_copy(err, failure);
+	return err_wrap(err, "%s", opened->id);
 }
 
 static int release(void *data, const struct verb_call *call, struct err *err)
@@ -41,6 +41,9 @@ static int release(void *data, const struct verb_call *call, struct err *err)
 	const struct release_options *chosen = data;
 	const struct job_choice choice = {&verb_release.options, call->operands, &chosen->tags,
 					  chosen->all};
+	const struct opened_order order = {
+		.path = "/v1/job/release", .fail = tell_failure, .advice = ""};
+	struct opened_jobs opened cleanup_opened_jobs = {0};
 	struct str_list jobs cleanup_str_list = {0};
 
 	if (call->operands->count == 0 && chosen->tags.count == 0)
@@ -48,7 +51,12 @@ static int release(void *data, const struct verb_call *call, struct err *err)
 			       verb_release.options.usage);
 	if (job_choice_find(&choice, &jobs, err) < 0)
 		return -1;
-	return job_choice_each(&jobs, release_one, NULL);
+	opened_jobs_find(&opened, &jobs, open_job, NULL);
+	opened_jobs_order(&opened, &order);
+	for (size_t i = 0; i < opened.count; i++)
+		if (opened.items[i].is_ordered)
+			printf("%s is released\n", opened.items[i].opened.id);
+	return opened.code;
 }
 
 const struct verb verb_release = {

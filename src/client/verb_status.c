@@ -9,7 +9,7 @@
 #include "client/job_answer.h"
 #include "client/job_choice.h"
 #include "client/live.h"
-#include "client/opened.h"
+#include "client/opened_jobs.h"
 #include "client/place.h"
 #include "client/remedy.h"
 #include "client/report.h"
@@ -424,29 +424,41 @@ struct showing {
 	bool has_shown;
 };
 
-static int show(void *data, const char *job, struct err *err)
+static void show(struct showing *showing, struct opened *opened)
 {
-	struct showing *showing = data;
-	struct opened opened cleanup_opened = {0};
-
-	if (opened_find_any(&opened, job, err) < 0)
-		return -1;
-	if (showing->chosen->watch)
-		return watch(&opened, err);
 	if (showing->answers) {
-		json_array_append_new(showing->answers, job_answer(&opened));
+		json_array_append_new(showing->answers, job_answer(opened));
 	} else if (showing->chosen->json) {
-		report_json(job_answer(&opened));
+		report_json(job_answer(opened));
 	} else {
-		json_t *tasks cleanup_json = job_answer_tasks(&opened);
+		json_t *tasks cleanup_json = job_answer_tasks(opened);
 		if (showing->has_shown)
 			putchar('\n');
-		print_job(&opened, tasks);
-		print_tasks(&opened, tasks);
-		print_trials(&opened);
+		print_job(opened, tasks);
+		print_tasks(opened, tasks);
+		print_trials(opened);
 	}
 	showing->has_shown = true;
-	return EXIT_CODE_OK;
+}
+
+static int open_job(struct opened *opened, const char *word, void *data, struct err *err)
+{
+	(void)data;
+	return opened_find_any(opened, word, err);
+}
+
+static void show_all(struct showing *showing, struct opened_jobs *jobs)
+{
+	opened_jobs_greet(jobs, WORK_TIMEOUT_MS);
+	for (size_t i = 0; i < jobs->count; i++) {
+		struct err err cleanup_err = {0};
+		if (jobs->items[i].is_over)
+			continue;
+		if (showing->chosen->watch)
+			opened_jobs_note(jobs, watch(&jobs->items[i].opened, &err), &err);
+		else
+			show(showing, &jobs->items[i].opened);
+	}
 }
 
 static int check_options(const struct status_options *chosen, const struct job_choice *choice,
@@ -468,16 +480,18 @@ static int show_jobs(void *data, const struct verb_call *call, struct err *err)
 	const struct job_choice choice = {&verb_status.options, call->operands, &chosen->tags,
 					  false};
 	struct showing showing = {.chosen = chosen};
+	struct opened_jobs opened cleanup_opened_jobs = {0};
 	struct str_list jobs cleanup_str_list = {0};
 
 	if (check_options(chosen, &choice, err) < 0 || job_choice_find(&choice, &jobs, err) < 0)
 		return -1;
 	if (chosen->json && job_choice_is_list(&choice))
 		showing.answers = json_array();
-	int code = job_choice_each(&jobs, show, &showing);
+	opened_jobs_find(&opened, &jobs, open_job, NULL);
+	show_all(&showing, &opened);
 	if (showing.answers)
 		report_json(showing.answers);
-	return code;
+	return opened.code;
 }
 
 const struct verb verb_status = {

@@ -7,7 +7,7 @@
 #include "client/job_answer.h"
 #include "client/job_choice.h"
 #include "client/live.h"
-#include "client/opened.h"
+#include "client/opened_jobs.h"
 #include "client/report.h"
 #include "client/results.h"
 #include "client/verbs.h"
@@ -57,44 +57,89 @@ static void tell_end(const struct waiting *waiting, struct opened *opened)
 	char *message cleanup_free =
 		report_clean(opened->view->message ? opened->view->message : "");
 
+	if (waiting->answers)
+		return; /* all are told at the end, in the order in which they were named */
 	if (!waiting->chosen->json)
 		printf("%s %s: %s\n", opened->id, job_state_name(opened->view->state), message);
-	else if (waiting->answers)
-		json_array_append_new(waiting->answers, job_answer(opened));
 	else
 		report_json(job_answer(opened));
 	report_flush_end(stdout, opened->view);
 }
 
-static int wait_for(void *data, const char *job, struct err *err)
+static int conclude(const struct waiting *waiting, struct opened *opened)
 {
-	const struct waiting *waiting = data;
-	struct opened opened cleanup_opened = {0};
+	int code = (int)exit_code_of_job(opened->view->state);
 
-	if (opened_find_of(&opened, job, waiting->chosen->of, err) < 0)
-		return -1;
-	int code = await_end(&opened, left_ms(waiting), err);
-	if (code < 0)
-		return -1;
-	if (code == EXIT_CODE_TIMEOUT && !opened.view->is_final) {
-		char *after cleanup_free = str_format_duration(waiting->timeout_ms);
-		report_note("%s still runs after %s", opened.id, after);
-	}
-	if (!opened.view->is_final)
-		return code;
-	code = (int)exit_code_of_job(opened.view->state);
 	/* An answer tells where the results are; a user hears of the end first. */
 	if (waiting->chosen->json)
-		code = results_conclude(&opened, code);
-	tell_end(waiting, &opened);
-	return waiting->chosen->json ? code : results_conclude(&opened, code);
+		code = results_conclude(opened, code);
+	tell_end(waiting, opened);
+	return waiting->chosen->json ? code : results_conclude(opened, code);
 }
+
+static void tell_late(const struct waiting *waiting, const struct opened *opened)
+{
+	char *after cleanup_free = str_format_duration(waiting->timeout_ms);
+
+	report_note("%s still runs after %s", opened->id, after);
+}
+
+static int open_job(struct opened *opened, const char *word, void *data, struct err *err)
+{
+	const struct waiting *waiting = data;
+
+	return opened_find_of(opened, word, waiting->chosen->of, err);
+}
+
+/* ---- one ---------------------------------------------------------------------------------- */
+
+static void wait_for_one(struct waiting *waiting, struct opened_jobs *jobs)
+{
+	struct opened *opened = &jobs->items[0].opened;
+	struct err err cleanup_err = {0};
+
+	if (jobs->items[0].is_over)
+		return;
+	int code = await_end(opened, left_ms(waiting), &err);
+	if (code == EXIT_CODE_TIMEOUT && !opened->view->is_final)
+		tell_late(waiting, opened);
+	if (code >= 0 && opened->view->is_final)
+		code = conclude(waiting, opened);
+	opened_jobs_note(jobs, code, &err);
+}
+
+/* ---- several: each is told as it ends ----------------------------------------------------- */
+
+static void look(struct opened_jobs *jobs, struct opened_job *job, void *data)
+{
+	if (!job->opened.view->is_final)
+		return;
+	opened_jobs_note(jobs, conclude(data, &job->opened), NULL);
+	job->is_over = true;
+}
+
+static void wait_for_several(struct waiting *waiting, struct opened_jobs *jobs)
+{
+	opened_jobs_follow(jobs, left_ms(waiting), look, waiting);
+	for (size_t i = 0; i < jobs->count; i++) {
+		const struct opened *opened = &jobs->items[i].opened;
+		if (!jobs->items[i].is_over) {
+			tell_late(waiting, opened);
+			opened_jobs_note(jobs, EXIT_CODE_TIMEOUT, NULL);
+		}
+		if (waiting->answers && opened->view && opened->view->is_final)
+			json_array_append_new(waiting->answers, job_answer(&jobs->items[i].opened));
+	}
+}
+
+/* ------------------------------------------------------------------------------------------- */
 
 static int wait_for_all(void *data, const struct verb_call *call, struct err *err)
 {
 	const struct wait_options *chosen = data;
 	const struct job_choice choice = {&verb_wait.options, call->operands, &chosen->tags, false};
 	struct waiting waiting = {.chosen = chosen, .timeout_ms = -1};
+	struct opened_jobs opened cleanup_opened_jobs = {0};
 	struct str_list jobs cleanup_str_list = {0};
 
 	if (chosen->timeout && str_parse_duration(chosen->timeout, 1000, &waiting.timeout_ms) < 0)
@@ -106,10 +151,14 @@ static int wait_for_all(void *data, const struct verb_call *call, struct err *er
 		return -1;
 	if (chosen->json && job_choice_is_list(&choice))
 		waiting.answers = json_array();
-	int code = job_choice_each(&jobs, wait_for, &waiting);
+	opened_jobs_find(&opened, &jobs, open_job, &waiting);
+	if (opened.count == 1 && !waiting.answers)
+		wait_for_one(&waiting, &opened);
+	else
+		wait_for_several(&waiting, &opened);
 	if (waiting.answers)
 		report_json(waiting.answers);
-	return code;
+	return opened.code;
 }
 
 const struct verb verb_wait = {

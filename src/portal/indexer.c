@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "job/job.h"
+#include "scheduler/am_calls.h"
 #include "scheduler/job_stores.h"
 #include "scheduler/scheduler.h"
 
@@ -279,47 +280,83 @@ static int look_at_schedulers(struct portal_index *index, const struct indexer *
 	return result;
 }
 
-/* AMs tell how far their programs are; NULL: this one does not, or not soon. The caller frees. */
-static char *ask_work(const struct indexer *indexer, const char *id)
+/* A job whose AM is asked how far its programs are. */
+struct work_question {
+	const char *id;
+	struct am_call *call; /* NULL: it has no AM */
+};
+
+static struct am_call *ask_work(const struct indexer *indexer, struct am_calls *calls,
+				const char *id)
+{
+	struct job_door door = {0};
+	char *full_id cleanup_free = NULL;
+	struct am_call *call = NULL;
+
+	if (indexer->find_job(id, &door, &full_id, NULL) && door.address)
+		call = am_call_start(calls, &door, "GET", "/v1/work", NULL, ASK_MS);
+	job_door_finish(&door);
+	return call;
+}
+
+/* NULL: this AM does not tell, or not soon. The caller frees. */
+static char *take_work(struct am_call *call)
 {
 	static const char *const members[] = {"done", "least_step", "most_step", "steps"};
-	struct job_door door = {0};
 	struct str answer cleanup_str = {0};
-	char *full_id cleanup_free = NULL, *text = NULL;
 	int status;
 
-	if (indexer->find_job(id, &door, &full_id, NULL) && door.address &&
-	    job_door_call(&door, "GET", "/v1/work", NULL, ASK_MS, &status, &answer, NULL) == 0 &&
-	    status == 200) {
-		json_t *told cleanup_json = json_parse(answer.text, answer.length, NULL);
-		json_t *work cleanup_json = json_object();
-		for (size_t i = 0; i < array_length(members); i++) {
-			json_t *value = json_object_get(told, members[i]);
-			if (json_is_number(value))
-				json_object_set(work, members[i], value);
-		}
-		text = json_object_size(work) > 0 ? json_text(work) : NULL;
+	if (am_call_take(call, &status, &answer, NULL) < 0 || status != 200)
+		return NULL;
+	json_t *told cleanup_json = json_parse(answer.text, answer.length, NULL);
+	json_t *work cleanup_json = json_object();
+	for (size_t i = 0; i < array_length(members); i++) {
+		json_t *value = json_object_get(told, members[i]);
+		if (json_is_number(value))
+			json_object_set(work, members[i], value);
 	}
-	job_door_finish(&door);
-	return text;
+	return json_object_size(work) > 0 ? json_text(work) : NULL;
 }
 
 /* `next`: where the look before ended, so that one that is short of time leaves nobody out. */
+static size_t ask_all(const struct indexer *indexer, const struct str_list *ids, size_t *next,
+		      struct am_calls *calls, struct work_question *questions)
+{
+	int64_t until = clock_monotonic_ms() + LEARN_MS;
+	size_t count = 0;
+
+	for (; count < ids->count && clock_monotonic_ms() < until; count++, (*next)++) {
+		const char *id = ids->items[*next % ids->count];
+		questions[count] = (struct work_question){id, ask_work(indexer, calls, id)};
+	}
+	am_calls_finish(calls, LEARN_MS);
+	return count;
+}
+
 static int learn_work(struct portal_index *index, const struct indexer *indexer, size_t *next,
 		      struct err *err)
 {
 	struct str_list ids cleanup_str_list = {0};
-	int64_t until = clock_monotonic_ms() + LEARN_MS;
+	int result = 0;
 
 	if (portal_index_running(index, &ids, err) < 0)
 		return -1;
-	for (size_t i = 0; i < ids.count && clock_monotonic_ms() < until; i++, (*next)++) {
-		const char *id = ids.items[*next % ids.count];
-		char *work cleanup_free = ask_work(indexer, id);
-		if (work && portal_index_set_work(index, id, work, err) < 0)
-			return -1;
+	struct am_calls *calls = am_calls_create();
+	struct work_question *questions cleanup_free =
+		mem_alloc_array(ids.count + 1, sizeof(*questions));
+	size_t count = ask_all(indexer, &ids, next, calls, questions);
+	for (size_t i = 0; i < count; i++) {
+		struct am_call *call = questions[i].call;
+		if (!call || !am_call_has_ended(call) || result < 0) {
+			am_call_drop(call);
+			continue;
+		}
+		char *work cleanup_free = take_work(call);
+		if (work)
+			result = portal_index_set_work(index, questions[i].id, work, err);
 	}
-	return 0;
+	am_calls_destroy(calls);
+	return result;
 }
 
 /* Of a job that goes on: its description, which nobody writes again. NULL: it is not known yet. */

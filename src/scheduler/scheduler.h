@@ -19,6 +19,8 @@
 #include "job/machine.h"
 #include "net/http_client.h"
 
+struct am_call;
+struct am_calls;
 struct event_base;
 struct job_logs;
 struct job_view;
@@ -422,6 +424,15 @@ int job_door_call(const struct job_door *door, const char *method, const char *p
 		  const char *body, int64_t timeout_ms, int *status, struct str *response,
 		  struct err *err);
 
+/* A pull() that does not wait for the AM: it starts the question, and a later one takes the answer.
+ */
+struct pull_aside {
+	struct am_calls *calls; /* NULL: it waits */
+	struct am_call *call;	/* NULL: nothing is asked. The caller drops it */
+	int64_t since;
+};
+enum { PULL_PENDING = 2 };
+
 struct job_summary {
 	char *id, *name, *user, *framework;
 	char *owner;		 /* of its record in a history; NULL: it has none */
@@ -533,9 +544,10 @@ struct scheduler_client_ops {
 	int (*list)(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
 		    struct err *err);
 	/* With remote_am: appends to the journal in door->job_dir what the AM has written since, or
-	 * will have within hold_ms. 1: there is no AM at that address (any more). Else
-	 * door->job_dir is the job's own. */
-	int (*pull)(const struct job_door *door, int64_t hold_ms, struct err *err);
+	 * will have within hold_ms. 1: there is no AM at that address (any more). PULL_PENDING: the
+	 * AM has not answered what `aside` has asked. Else door->job_dir is the job's own. */
+	int (*pull)(const struct job_door *door, int64_t hold_ms, struct pull_aside *aside,
+		    struct err *err);
 	/* The logs of the job's containers, while they run and after (logs/job_logs.h). `door` is
 	 * to outlive it; the caller destroys it. */
 	struct job_logs *(*logs)(const struct job_door *door, const struct job *job,

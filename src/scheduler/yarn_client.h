@@ -177,7 +177,8 @@ int yarn_mirror_attempt(const char *mirror); /* which AM it is; 0: not known */
 bool yarn_mirror_is_final(const char *mirror);
 /* Whether an AM has kept a journal in the job's directory, which is asked once. -1: `err`. */
 int yarn_mirror_kept(const struct hadoop_cluster *cluster, struct err *err);
-int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err);
+int yarn_pull(const struct job_door *door, int64_t hold_ms, struct pull_aside *aside,
+	      struct err *err);
 /* Of an ended job: publishes what is here in place of the AM that could not, so that other machines
  * of the user's know it, too, and removes the job's directory in HDFS. While notices are to be sent
  * nothing: who sends them does that. */

@@ -15,6 +15,7 @@
 #include "job/journal.h"
 #include "job/record.h"
 #include "net/http_client.h"
+#include "scheduler/am_calls.h"
 #include "scheduler/journal_copy.h"
 #include "scheduler/journal_note.h"
 #include "scheduler/local_start.h"
@@ -215,13 +216,47 @@ static void tell_denied(const struct job_door *door, const struct err *why)
 	log_trouble(fs_basename(door->job_dir), text);
 }
 
-int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err)
+/* `silence`: why no answer came, ERR_NONE where one did. */
+static int take_answer(const struct job_door *door, int64_t since, const struct err *silence,
+		       int status, const struct str *answer, struct err *err)
+{
+	struct err refusal cleanup_err = {0};
+
+	if (silence->kind != ERR_NONE) {
+		if (silence->kind == ERR_DENIED)
+			tell_denied(door, silence);
+		return silence->kind != ERR_INTERRUPTED;
+	}
+	if (http_response_check(status, str_text(answer), answer->length, &refusal) < 0) {
+		log_debug("%s: %s", door->address, err_message(&refusal));
+		/* 503: it is ending, or has much to do. Else it is somebody else's port by now. */
+		return refusal.kind == ERR_UNREACHABLE ? 0 : 1;
+	}
+	return take(door, answer, since, err);
+}
+
+static int take_aside(const struct job_door *door, struct pull_aside *aside, struct err *err)
+{
+	struct str answer cleanup_str = {0};
+	struct err silence cleanup_err = {0};
+	int status = 0;
+
+	if (!am_call_has_ended(aside->call))
+		return PULL_PENDING;
+	am_call_take(mem_steal(&aside->call), &status, &answer, &silence);
+	return take_answer(door, aside->since, &silence, status, &answer, err);
+}
+
+int yarn_pull(const struct job_door *door, int64_t hold_ms, struct pull_aside *aside,
+	      struct err *err)
 {
 	struct str answer cleanup_str = {0};
 	struct err silence cleanup_err = {0};
 	struct known known;
-	int status;
+	int status = 0;
 
+	if (aside->call)
+		return take_aside(door, aside, err);
 	if (!door->address || !door->token)
 		return 0;
 	if (look(door->job_dir, &known, err) < 0)
@@ -233,19 +268,15 @@ int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err)
 		return 0;
 	char *path cleanup_free = mem_printf("/v1/events?since=%lld&wait=%lld",
 					     (long long)known.next, (long long)hold_ms);
-	if (job_door_call(door, "GET", path, NULL, PULL_TIMEOUT_MS + hold_ms, &status, &answer,
-			  &silence) < 0) {
-		if (silence.kind == ERR_DENIED)
-			tell_denied(door, &silence);
-		return silence.kind != ERR_INTERRUPTED;
+	if (aside->calls) {
+		aside->since = known.next;
+		aside->call = am_call_start(aside->calls, door, "GET", path, NULL,
+					    PULL_TIMEOUT_MS + hold_ms);
+		return PULL_PENDING;
 	}
-	struct err refusal cleanup_err = {0};
-	if (http_response_check(status, str_text(&answer), answer.length, &refusal) < 0) {
-		log_debug("%s: %s", door->address, err_message(&refusal));
-		/* 503: it is ending, or has much to do. Else it is somebody else's port by now. */
-		return refusal.kind == ERR_UNREACHABLE ? 0 : 1;
-	}
-	return take(door, &answer, known.next, err);
+	job_door_call(door, "GET", path, NULL, PULL_TIMEOUT_MS + hold_ms, &status, &answer,
+		      &silence);
+	return take_answer(door, known.next, &silence, status, &answer, err);
 }
 
 /* Under the lock. What another process has heard meanwhile of the next AM stays. */

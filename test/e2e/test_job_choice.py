@@ -1,6 +1,7 @@
 """Several jobs at once: by id, by name, by tag."""
 
 import json
+import os
 import shutil
 import signal
 import socket
@@ -90,6 +91,46 @@ def test_wait_for_several_ends_with_the_highest_code(tony):
     assert answer.returncode == 9 and live.id in answer.stderr and bad.id in answer.stdout
     (tony.directory / "go").touch()
     assert live.wait() == 0
+
+
+def test_wait_tells_each_end_as_it_comes(tony):
+    first, last = sleeper(tony, "first"), submit(tony, "last")
+    waiting = tony.start("wait", first.id, last.id, stdout=subprocess.PIPE, text=True)
+    assert waiting.stdout.readline().startswith(f"{last.id} succeeded")
+    (tony.directory / "go").touch()
+    assert waiting.stdout.readline().startswith(f"{first.id} succeeded")
+    assert waiting.wait() == 0
+
+
+def test_kill_waits_for_no_frozen_am_before_the_next_one(tony):
+    frozen, other = sleeper(tony, "frozen"), sleeper(tony, "other")
+    process = frozen.status()["am_pid"]
+    os.kill(process, signal.SIGSTOP)
+    killing = tony.start("kill", frozen.id, other.id, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    other.wait_state("killed")
+    while (line := killing.stdout.readline()) and "has not answered yet" in line:
+        assert frozen.id in line and "--force" in line
+    os.kill(process, signal.SIGCONT)
+    said = line + killing.stdout.read()
+    assert f"{other.id} killed" in said, said
+    assert killing.wait() in (0, 5)
+    assert tony.run("kill", "--force", frozen.id).returncode in (0, 4)
+
+
+def test_status_and_compare_ask_side_by_side(tony):
+    """A frozen AM costs what the table of it could have, and the other jobs' answers are whole."""
+    frozen, other = sleeper(tony, "frozen"), sleeper(tony, "other")
+    process = frozen.status()["am_pid"]
+    os.kill(process, signal.SIGSTOP)
+    try:
+        text = tony.run("status", frozen.id, other.id)
+        assert text.returncode == 0 and text.stdout.count("TASK") == 2, text.stderr
+        told = json.loads(tony.run("status", "--json", frozen.id, other.id).stdout)
+        assert [job["id"] for job in told] == [frozen.id, other.id]
+        assert "work" not in told[0] and "work" in told[1]
+        assert tony.run("compare", frozen.id, other.id).returncode == 0
+    finally:
+        os.kill(process, signal.SIGCONT)
 
 
 def test_tags_are_typed_at_the_submission(tony):

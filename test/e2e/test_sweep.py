@@ -248,6 +248,44 @@ def test_a_trial_that_fails_does_not_end_the_sweep(tony, runs):
     assert table(job)["best"] == 2
 
 
+def freeze(job_id, tony):
+    """Its AM neither answers nor dies. Returns the process."""
+    process = wait_until(lambda: json.loads(tony.run("status", "--json", job_id).stdout).get("am_pid"), "its AM")
+    os.kill(process, signal.SIGSTOP)
+    return process
+
+
+def test_a_trial_whose_am_is_frozen_holds_up_no_other(tony, runs):
+    """Each of the others would take as long as the sweep waits for the frozen one's answer."""
+    (runs / "wait-0").touch()
+    job = sweep(tony, runs, {"tony.sweep.parameters": "x=0..40", "tony.sweep.parallel": 2})
+    first = wait_until(lambda: of_state(job, "running") and table(job)["trials"][0], "the first trial")
+    wait_until(lambda: 0 in runs_of(runs), "its program")
+    process = freeze(first["job"], tony)
+    try:
+        wait_until(lambda: len(of_state(job, "completed")) == 40, "all others")
+        assert table(job)["trials"][0]["state"] == "running"
+    finally:
+        os.kill(process, signal.SIGCONT)
+    (runs / "wait-0").unlink()
+    assert job.wait() == 0
+
+
+def test_a_sweep_with_a_frozen_trial_is_killed(tony, runs):
+    (runs / "wait").touch()
+    job = sweep(tony, runs, {"tony.sweep.parameters": "x=0..2", "tony.sweep.parallel": 3})
+    wait_until(lambda: len(runs_of(runs)) == 3, "all programs")
+    trials = table(job)["trials"]
+    process = freeze(trials[0]["job"], tony)
+    killing = tony.start("kill", job.id)
+    try:
+        wait_until(lambda: len(of_state(job, "killed")) == 2, "the others to end")
+    finally:
+        os.kill(process, signal.SIGCONT)
+    assert killing.wait() == 0
+    assert len(of_state(job, "killed")) == 3
+
+
 def test_too_many_failures_end_the_sweep(tony, runs):
     job = sweep(tony, runs, {"tony.sweep.parameters": "x=1..50", "tony.sweep.parallel": 1, "tony.sweep.max-failures": 2},
                 program="raise SystemExit('wrong in itself')")

@@ -19,7 +19,8 @@ static int find(const char *id, struct job_door *door, char **full_id, struct er
 	return 0;
 }
 
-static int pull(const struct job_door *door, int64_t hold_ms, struct err *err)
+static int pull(const struct job_door *door, int64_t hold_ms, struct pull_aside *aside,
+		struct err *err)
 {
 	return 0;
 }

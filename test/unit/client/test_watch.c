@@ -231,7 +231,8 @@ static int kill_silently(const struct job_door *door, const char *reason, struct
 	return be_silent(NULL, NULL, NULL, err);
 }
 
-static int pull_nothing(const struct job_door *door, int64_t hold_ms, struct err *err)
+static int pull_nothing(const struct job_door *door, int64_t hold_ms, struct pull_aside *aside,
+			struct err *err)
 {
 	return 0;
 }
@@ -281,7 +282,8 @@ static void a_second_signal_leaves_an_engine_that_is_silent(void **state)
 }
 
 /* The user becomes impatient before each look at the journal. */
-static int pull_impatiently(const struct job_door *door, int64_t hold_ms, struct err *err)
+static int pull_impatiently(const struct job_door *door, int64_t hold_ms, struct pull_aside *aside,
+			    struct err *err)
 {
 	raise(SIGINT);
 	return 0;
