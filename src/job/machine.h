@@ -140,7 +140,7 @@ struct task {
 	int ui_port;	     /* where its process serves a web interface; 0: it does not */
 	int door;	     /* where its executor hears of an AM that follows; 0: it has none */
 	int64_t state_since; /* ms */
-	int64_t heard_at;    /* last beat */
+	int64_t heard_at;    /* last beat; later by what the AM stood still itself since */
 	bool rejoin;	     /* to be asked for again: its container gone, the back-off over */
 	bool restarting;     /* REGISTERED for an in-place restart: does not wait for the barrier */
 	int misses;	     /* of an elastic type: containers lost in a row */

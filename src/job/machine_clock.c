@@ -61,37 +61,96 @@ void machine_watch(struct machine *m, size_t task)
 	look_by(m, task_limit(m, task, &kind));
 }
 
-static void give_up(struct machine *m, size_t task, enum cause_kind kind)
+/* The caller frees. */
+static char *describe_loss(const struct machine *m, const struct task *t, enum cause_kind kind)
+{
+	char *since cleanup_free = str_format_duration(m->now - t->state_since);
+	char *silence cleanup_free = str_format_duration(m->now - t->heard_at);
+
+	if (kind == CAUSE_REGISTRATION_TIMEOUT)
+		return mem_printf("its executor did not register within %s", since);
+	if (t->state == TASK_STOPPING && m->now - t->heard_at < job_heartbeat_timeout_ms(m->job))
+		return mem_printf("its executor did not end the program within %s", since);
+	return mem_printf("its executor was not heard of for %s", silence);
+}
+
+static void give_up(struct machine *m, size_t task, enum cause_kind kind, size_t others)
 {
 	const struct task *t = &m->tasks[task];
-	char *after cleanup_free =
-		str_format_duration(kind == CAUSE_REGISTRATION_TIMEOUT ? m->now - t->state_since
-								       : m->now - t->heard_at);
+	char *loss cleanup_free = describe_loss(m, t, kind);
 	char *text cleanup_free =
-		kind == CAUSE_REGISTRATION_TIMEOUT
-			? mem_printf("its executor did not register within %s", after)
-			: mem_printf("its executor was not heard of for %s", after);
+		others > 0 ? mem_printf("%s, and neither were those of %zu more tasks on %s", loss,
+					others, t->host)
+			   : mem_strdup(loss);
 	struct cause cause = {.kind = kind, .text = text};
 	machine_give_up(m, task, &cause);
+}
+
+/* A task that is given up with others. */
+struct lost {
+	size_t task;
+	enum cause_kind kind;
+};
+
+/* Those among `lost` whose executors were on the host of number `first`, if that is the first of
+ * them: what befell a machine is told once. */
+static size_t count_others(const struct machine *m, const struct lost *lost, size_t count,
+			   size_t first)
+{
+	const char *host = m->tasks[lost[first].task].host;
+	size_t others = 0;
+
+	for (size_t i = 0; i < count && host; i++) {
+		if (i == first || lost[i].kind != CAUSE_EXECUTOR_LOST ||
+		    !str_equal(m->tasks[lost[i].task].host, host))
+			continue;
+		if (i < first)
+			return 0;
+		others++;
+	}
+	return others;
+}
+
+/* All at once: the first of them may make the job form anew, and an order to stop would wait for
+ * the others. */
+static void give_up_all(struct machine *m, const struct lost *lost, size_t count)
+{
+	size_t *others cleanup_free = mem_alloc_array(count, sizeof(*others));
+
+	for (size_t i = 0; i < count; i++)
+		if (lost[i].kind == CAUSE_EXECUTOR_LOST)
+			others[i] = count_others(m, lost, count, i);
+	for (size_t i = 0; i < count && m->state < JOB_FINISHING; i++) {
+		enum cause_kind now;
+		if (task_limit(m, lost[i].task, &now) != INT64_MAX)
+			give_up(m, lost[i].task, lost[i].kind, others[i]);
+	}
 }
 
 /* Looks at every task, so not too often: what is due soon may wait for what is due with it. */
 static void check_tasks(struct machine *m)
 {
 	int64_t step = m->job->heartbeat_interval_ms / 4 + 1;
+	struct lost *lost cleanup_free = NULL;
+	size_t count = 0;
+
 	if (m->now < m->look_at) {
 		machine_due(m, m->look_at);
 		return;
 	}
 	m->look_at = INT64_MAX;
-	for (size_t task = 0; task < m->task_count && m->state < JOB_FINISHING; task++) {
+	for (size_t task = 0; task < m->task_count; task++) {
 		enum cause_kind kind;
 		int64_t limit = task_limit(m, task, &kind);
-		if (limit <= m->now)
-			give_up(m, task, kind);
-		else if (limit != INT64_MAX)
+		if (limit <= m->now) {
+			lost = lost ? lost : mem_alloc_array(m->task_count, sizeof(*lost));
+			lost[count++] = (struct lost){task, kind};
+		} else if (limit != INT64_MAX) {
 			look_by(m, limit > m->now + step ? limit : m->now + step);
+		}
 	}
+	if (count > 0)
+		give_up_all(m, lost, count);
 }
 
 /* ---- the job ------------------------------------------------------------------------------ */
@@ -278,16 +337,19 @@ void machine_check_groups(struct machine *m)
 		check_group(m, &m->job->group_timeouts[i]);
 }
 
-/* A tick that comes late is of an AM that stood still itself (SIGSTOP, a suspended machine): what
- * executors said meanwhile has yet to be read, and when it began to stand still nobody knows. */
+/* A tick that comes late is of an AM that stood still itself (SIGSTOP, a suspended machine, one
+ * with much to do): what executors said meanwhile has yet to be read. By so much their silence is
+ * shorter, and no more: an AM that is late at each tick finds a lost executor, too. */
 static void excuse_silence(struct machine *m)
 {
-	if (m->deadline == INT64_MAX || m->now - m->deadline < m->job->heartbeat_interval_ms)
+	int64_t late = m->deadline == INT64_MAX ? 0 : m->now - m->deadline;
+
+	if (late < m->job->heartbeat_interval_ms)
 		return;
 	for (size_t task = 0; task < m->task_count; task++) {
 		struct task *t = &m->tasks[task];
-		t->heard_at = m->now;
-		t->blames_since = t->blames_peer ? m->now : 0;
+		t->heard_at = t->heard_at + late < m->now ? t->heard_at + late : m->now;
+		t->blames_since = t->blames_peer ? t->blames_since + late : 0;
 	}
 }
 

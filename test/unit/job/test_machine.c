@@ -241,6 +241,58 @@ static void test_silence_while_the_am_stood_still_is_not_held_against_an_executo
 	bed_destroy(bed);
 }
 
+/* Each time it forgives by what it was late itself, and never more. */
+static void test_an_am_that_is_always_late_finds_a_lost_executor(void **state)
+{
+	struct bed *bed = bed_create("worker=1");
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	for (int looks = 0; looks < 10 && bed_look(bed, "worker:0")->state == TASK_RUNNING;
+	     looks++) {
+		bed->now = machine_deadline(bed->machine);
+		bed_stand_still(bed, 20000);
+	}
+	assert_task(bed, "worker:0", TASK_LOST);
+	bed_destroy(bed);
+}
+
+static void test_executors_of_one_machine_that_are_lost_together_are_told_once(void **state)
+{
+	struct bed *bed = bed_create("worker=4");
+	bed->job->infrastructure_retry_count = 1;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	bed_pass(bed, 10000);
+	bed_beat(bed, "worker:3");
+	bed_pass(bed, 16000);
+	assert_task(bed, "worker:0", TASK_LOST);
+	assert_task(bed, "worker:1", TASK_LOST);
+	assert_task(bed, "worker:2", TASK_LOST);
+	assert_task(bed, "worker:3", TASK_STOPPING);
+	assert_non_null(strstr(bed_look(bed, "worker:0")->cause.text,
+			       "and neither were those of 2 more tasks on "));
+	assert_null(strstr(bed_look(bed, "worker:1")->cause.text, "more tasks"));
+	assert_int_equal(bed_status(bed).infrastructure_retries_used, 1);
+	bed_destroy(bed);
+}
+
+static void test_an_executor_that_beats_and_does_not_stop_is_not_called_silent(void **state)
+{
+	struct bed *bed = bed_create("worker=2");
+	bed->job->infrastructure_retry_count = 1;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	bed_gone(bed, "worker:0");
+	assert_task(bed, "worker:1", TASK_STOPPING);
+	while (bed_look(bed, "worker:1")->state == TASK_STOPPING) {
+		bed_beat(bed, "worker:1");
+		bed_pass(bed, 1000);
+	}
+	assert_non_null(strstr(bed_look(bed, "worker:1")->cause.text,
+			       "its executor did not end the program within "));
+	bed_destroy(bed);
+}
+
 /* promise: R1 */
 static void test_restart_in_place(void **state)
 {
@@ -729,6 +781,11 @@ int main(void)
 		cmocka_unit_test(test_silent_executor_is_released_before_it_is_replaced),
 		cmocka_unit_test(
 			test_silence_while_the_am_stood_still_is_not_held_against_an_executor),
+		cmocka_unit_test(test_an_am_that_is_always_late_finds_a_lost_executor),
+		cmocka_unit_test(
+			test_executors_of_one_machine_that_are_lost_together_are_told_once),
+		cmocka_unit_test(
+			test_an_executor_that_beats_and_does_not_stop_is_not_called_silent),
 		cmocka_unit_test(test_restart_in_place),
 		cmocka_unit_test(test_web_interface_is_that_of_a_process),
 		cmocka_unit_test(test_stale_exit_changes_nothing),
