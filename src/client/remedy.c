@@ -5,6 +5,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "client/sweep_control.h"
 #include "job/policy.h"
 
 #define TYPE_PLACE "{type}" /* stands for the type of the task that failed */
@@ -112,9 +113,15 @@ static char *own_remedy(const struct job_view *view)
 	return str_steal(&text);
 }
 
-/* Whether there are any in HDFS, only HDFS could tell. */
-static bool has_checkpoints(const struct job *job)
+/* Whether there are any in HDFS, only HDFS could tell. A sweep of which no trial has completed
+ * would go on from nothing. */
+static bool has_checkpoints(const struct job_view *view)
 {
+	const struct job *job = view->job;
+	const char *headline = view->cause.headline;
+
+	if (job_is_sweep(job) && headline && strstr(headline, SWEEP_NONE_COMPLETED))
+		return false;
 	return job->checkpoint_dir && *job->checkpoint_dir == '/' &&
 	       fs_has_entries(job->checkpoint_dir);
 }
@@ -123,7 +130,7 @@ char *remedy_of(const struct job_view *view)
 {
 	char *remedy cleanup_free = own_remedy(view);
 
-	if (view->state != JOB_FAILED || !has_checkpoints(view->job))
+	if (view->state != JOB_FAILED || !has_checkpoints(view))
 		return mem_steal(&remedy);
 	return mem_printf("%s%stony rerun %s --resume, which goes on from its checkpoints",
 			  remedy ? remedy : "", remedy ? "; then " : "", view->job->id);

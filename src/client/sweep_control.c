@@ -125,7 +125,7 @@ static struct job_type make_type(char *command)
 		.stop_grace_ms = STOP_GRACE_MS,
 	};
 
-	str_list_add(&type.on_exit, "1-125->fail");
+	str_list_add_format(&type.on_exit, "1-%d->fail", SWEEP_EXIT_LAST);
 	str_list_add(&type.on_exit, "*->retry");
 	keep_gpus(&type);
 	return type;

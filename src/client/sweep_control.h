@@ -6,9 +6,11 @@
 #include "client/stage.h"
 #include "sweep/state.h"
 
-#define SWEEP_RUN_VERB "run-sweep"   /* of tony, for no user: the program of the sweep's task */
-#define SWEEP_TASK     "sweep"	     /* the type of that task */
-#define SWEEP_JOURNAL  "sweep.jsonl" /* in the sweep's checkpoint directory: sweep/state.h */
+#define SWEEP_RUN_VERB	     "run-sweep" /* of tony, for no user: the program of the sweep's task */
+#define SWEEP_NONE_COMPLETED "no trial has completed"
+enum { SWEEP_EXIT_LAST = 125 };	    /* of its process: with a higher one it begins again */
+#define SWEEP_TASK    "sweep"	    /* the type of that task */
+#define SWEEP_JOURNAL "sweep.jsonl" /* in the sweep's checkpoint directory: sweep/state.h */
 
 /* The description keeps configuration, sources, variables and secrets, from which each trial is
  * made as tony rerun makes a job, and its types without instances. One task of this machine is

@@ -57,6 +57,7 @@ struct run {
 	int64_t publish_ms;    /* monotonic: the table is not written again before */
 	int64_t not_before_ms; /* monotonic: no submission */
 	double told_best;
+	char *reported; /* without a metric: what a trial has reported; NULL: nothing */
 	bool is_killed;
 };
 
@@ -502,6 +503,25 @@ static bool is_lost(const struct run *run, const struct trial *trial, const stru
 	       trial->submissions <= run->config.retries;
 }
 
+/* The caller frees. */
+static char *describe_lack(const struct run *run, const struct opened *opened)
+{
+	const char *metric = run->config.plan.metric;
+	char *reported cleanup_free = sweep_trial_reported(opened);
+
+	return reported ? mem_printf("it reported no %s, but %s: set tony.sweep.metric to what it "
+				     "reports",
+				     metric, reported)
+			: mem_printf("it reported no %s (docs/metrics.md)", metric);
+}
+
+/* What a user could compare trials by, who has said nothing. */
+static void note_reported(struct run *run, const struct opened *opened)
+{
+	if (!run->config.plan.metric && !run->reported)
+		run->reported = sweep_trial_reported(opened);
+}
+
 static int write_end(struct run *run, const struct trial *trial, const struct opened *opened,
 		     struct err *err)
 {
@@ -514,12 +534,15 @@ static int write_end(struct run *run, const struct trial *trial, const struct op
 		json_object_set_new(line, "best", json_real(trial->best));
 		json_set_int(line, "step", trial->step);
 	}
-	if (state == TRIAL_FAILED && opened->view->state == JOB_SUCCEEDED)
-		json_object_set_new(line, "text",
-				    json_sprintf("it reported no %s (docs/metrics.md)",
-						 run->config.plan.metric));
-	else if (state == TRIAL_FAILED || state == TRIAL_KILLED)
+	if (state == TRIAL_FAILED && opened->view->state == JOB_SUCCEEDED) {
+		char *text cleanup_free = describe_lack(run, opened);
+		json_set_text(line, "text", text);
+	} else if (state == TRIAL_FAILED || state == TRIAL_KILLED) {
 		json_set_text(line, "text", opened->view->message);
+	}
+	if (state == TRIAL_FAILED && opened->view->cause.kind == CAUSE_EXIT)
+		json_set_int(line, "exit_code", opened->view->cause.exit_code);
+	note_reported(run, opened);
 	return end_trial(run, trial, line, err);
 }
 
@@ -685,7 +708,69 @@ static bool is_over(const struct run *run)
 	       (run->sweep.enough || (find_planned(sweep) < 0 && !may_ask(run)));
 }
 
-static int conclude_sweep(const struct run *run, struct err *err)
+/* The first of those that failed as most of them did; NULL: none failed. */
+static const struct trial *find_usual_failure(const struct sweep *sweep, size_t *count)
+{
+	const struct trial *usual = NULL;
+
+	*count = 0;
+	for (size_t i = 0; i < sweep->count; i++) {
+		size_t alike = 0;
+		if (sweep->trials[i].state != TRIAL_FAILED)
+			continue;
+		for (size_t k = 0; k < sweep->count; k++)
+			alike += sweep->trials[k].state == TRIAL_FAILED &&
+				 str_equal(sweep->trials[k].text, sweep->trials[i].text);
+		if (alike <= *count)
+			continue;
+		*count = alike;
+		usual = &sweep->trials[i];
+	}
+	return usual;
+}
+
+/* The last line, which is the sweep's cause. The caller frees. */
+static char *describe_failure(const struct run *run, const struct trial *usual, size_t alike)
+{
+	const char *what = run->sweep.enough ? run->sweep.enough : SWEEP_NONE_COMPLETED;
+
+	if (!usual)
+		return mem_printf("%s; see tony status %s", what, run->own.id);
+	return mem_printf("%s: %zu of %zu trials failed, %zu%s so: %s; see tony logs %s", what,
+			  sweep_count(&run->sweep, TRIAL_FAILED), run->sweep.count, alike,
+			  alike == 1 ? "" : " of them", usual->text ? usual->text : "unknown",
+			  usual->job ? usual->job : run->own.id);
+}
+
+/* With the exit code that most of them had. */
+static int fail_sweep(const struct run *run)
+{
+	size_t alike;
+	const struct trial *usual = find_usual_failure(&run->sweep, &alike);
+	char *text cleanup_free = describe_failure(run, usual, alike);
+
+	fflush(stdout);
+	report_note("%s", text);
+	return usual && usual->exit_code > 0 && usual->exit_code <= SWEEP_EXIT_LAST
+		       ? usual->exit_code
+		       : EXIT_CODE_JOB_FAILED;
+}
+
+static void tell_metric(const struct run *run)
+{
+	if (run->config.plan.metric)
+		return;
+	if (run->reported)
+		printf("no best: give one of the numbers that the programs report (%s) with --conf "
+		       "tony.sweep.metric=NAME\n",
+		       run->reported);
+	else
+		printf("no best: the programs report no number (docs/metrics.md); give its name "
+		       "with --conf tony.sweep.metric=NAME\n");
+}
+
+/* Returns the exit code. */
+static int conclude_sweep(const struct run *run)
 {
 	const struct sweep *sweep = &run->sweep;
 	const struct trial *best = sweep_best(sweep);
@@ -699,9 +784,8 @@ static int conclude_sweep(const struct run *run, struct err *err)
 		printf("best: trial %lld (%s), %s %.6g\n", (long long)best->number, best->job,
 		       run->config.plan.metric, sweep_worth(sweep, best));
 	if (has_too_many_failures(run) || sweep_count(sweep, TRIAL_COMPLETED) == 0)
-		return err_set(err, ERR_FAILED, "%s; see tony status %s, and tony logs of a trial",
-			       sweep->enough ? sweep->enough : "no trial has completed",
-			       run->own.id);
+		return fail_sweep(run);
+	tell_metric(run);
 	return EXIT_CODE_OK;
 }
 
@@ -793,7 +877,7 @@ static int go_on(struct run *run, struct err *err)
 			return interrupt_set(err, run->own.id);
 	}
 	publish(run);
-	return conclude_sweep(run, err);
+	return conclude_sweep(run);
 }
 
 static int begin(struct run *run, struct err *err)
@@ -823,6 +907,7 @@ static void finish(struct run *run)
 	opened_finish(&run->own);
 	mem_cleanup_close(&run->journal);
 	free(run->directory);
+	free(run->reported);
 }
 
 static int run_sweep(void *data, const struct verb_call *call, struct err *err)

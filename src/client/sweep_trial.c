@@ -325,6 +325,35 @@ void sweep_trial_kept(const struct opened *opened, const char *metric,
 	}
 }
 
+static void add_names(const json_t *user, struct str_list *names)
+{
+	json_t *series;
+	size_t i;
+
+	json_array_foreach(user, i, series)
+	{
+		const char *name = json_string_value(json_object_get(series, "name"));
+		if (name && !str_list_has(names, name))
+			str_list_add(names, name);
+	}
+}
+
+char *sweep_trial_reported(const struct opened *opened)
+{
+	json_t *kept cleanup_json = advice_series(opened), *task;
+	struct str_list names cleanup_str_list = {0};
+	struct str text = {0};
+	const char *name;
+
+	json_object_foreach(kept, name, task)
+	{
+		add_names(json_object_get(task, "user"), &names);
+	}
+	for (size_t i = 0; i < names.count; i++)
+		str_append_format(&text, "%s%s", i > 0 ? ", " : "", names.items[i]);
+	return names.count > 0 ? str_steal(&text) : NULL;
+}
+
 static void ask_task(const struct opened *opened, struct am_calls *calls,
 		     struct sweep_question *question)
 {

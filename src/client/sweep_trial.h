@@ -33,6 +33,9 @@ void sweep_numbers_finish(struct sweep_numbers *numbers);
 void sweep_trial_kept(const struct opened *opened, const char *metric,
 		      struct sweep_numbers *numbers);
 
+/* "loss, accuracy": the numbers that it has reported; NULL: none. The caller frees. */
+char *sweep_trial_reported(const struct opened *opened);
+
 /* What the AM of a live job is asked: one task after the other, until one reports the metric. */
 struct sweep_question {
 	size_t task; /* of the job's view */

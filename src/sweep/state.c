@@ -177,6 +177,7 @@ static int on_end(struct sweep *sweep, const json_t *line, struct trial *trial, 
 			trial->state = (enum trial_state)i;
 	trial->ended_ms = read_int(line, "t");
 	trial->cores_ms += read_int(line, "cores_ms");
+	trial->exit_code = (int)read_int(line, "exit_code");
 	if (!isnan(best))
 		trial->best = best;
 	sweep_note_value(sweep, trial, read_int(line, "step"), read_number(line, "value"));

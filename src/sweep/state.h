@@ -12,6 +12,7 @@
  *   {"event": "stop", "trial": 3, "text": WHY}   it is a loser: its job is about to be killed
  *   {"event": "again", "trial": 3, "text": WHY}  its job was lost: there will be another one
  *   {"event": "end", "trial": 3, "state": "completed", "value": 0.2, "step": 81, "cores_ms": ...}
+ *       with "exit_code" where its program failed with one
  *   {"event": "enough", "text": WHY}          no more trials begin
  */
 #ifndef TONY_SWEEP_STATE_H
@@ -45,6 +46,7 @@ struct trial {
 	char *text;		      /* why it was stopped or failed; NULL: nothing to tell */
 	int64_t started_ms, ended_ms; /* wall clock; 0: not yet */
 	int64_t cores_ms;	      /* cores that its jobs had, times how long */
+	int exit_code;		      /* of the program by which it failed; 0: by something else */
 	int64_t step;		      /* of `value`; 0: not known */
 	double value, best;	      /* of the metric; NaN: none yet */
 	double rungs[SWEEP_RUNGS_MAX];

@@ -44,9 +44,11 @@ def sweep(tony, runs, keys, *options, program=TRAIN, steps=3, pause=0, env=None)
     source.mkdir(exist_ok=True)
     (source / "train.py").write_text(program)
     file = tony.directory / "sweep.xml"
+    keys = {"tony.sweep.metric": "loss", **OFTEN, **keys}
     write_xml(file, {"tony.worker.instances": 1, "tony.application.framework": "generic",
                      "tony.application.name": "tuned", "tony.application.src-dir": str(source),
-                     "tony.worker.command": f"{PYTHON} train.py", "tony.sweep.metric": "loss", **OFTEN, **keys})
+                     "tony.worker.command": f"{PYTHON} train.py",
+                     **{name: value for name, value in keys.items() if value is not None}})
     chosen = {"RUNS": runs, "STEPS": steps, "PAUSE": pause}
     answer = tony.run("sweep", "--detach", *(f"--env={name}={value}" for name, value in chosen.items()), *options, file,
                       env=env)
@@ -298,6 +300,38 @@ def test_a_trial_that_reports_nothing_has_failed(tony, runs):
     job = sweep(tony, runs, {"tony.sweep.parameters": "x=1"}, program="pass")
     assert job.wait() != 0
     assert "reported no loss" in table(job)["trials"][0]["text"]
+
+
+def last_word(tony, job):
+    said = tony.run("logs", job.id, "--task", "sweep:0", "--stream", "stderr")
+    return said.stdout.splitlines()[-1] if said.stdout else said.stderr
+
+
+def test_a_sweep_whose_trials_fail_tells_why_in_its_last_line(tony, runs):
+    job = sweep(tony, runs, {"tony.sweep.parameters": "x=1..3"}, program="raise SystemExit(7)")
+    assert job.wait() != 0
+    last = last_word(tony, job)
+    trial = table(job)["trials"][0]
+    assert "no trial has completed: 3 of 3 trials failed" in last and "exited with code 7" in last, last
+    assert f"tony logs {trial['job']}" in last
+    cause = job.status()["cause"]
+    assert cause["exit_code"] == 7 and "70" not in cause["text"], cause
+    assert "--resume" not in tony.run("status", job.id).stdout, "they would fail again"
+
+
+def test_a_sweep_by_a_number_that_no_trial_reports_names_those_that_they_do(tony, runs):
+    job = sweep(tony, runs, {"tony.sweep.parameters": "x=1,2", "tony.sweep.metric": "losss"})
+    assert job.wait() != 0
+    last = last_word(tony, job)
+    assert "2 of 2 trials failed" in last and "it reported no losss, but loss" in last, last
+    assert job.status()["cause"]["exit_code"] == 1
+
+
+def test_a_sweep_without_a_metric_says_what_to_add(tony, runs):
+    job = sweep(tony, runs, {"tony.sweep.parameters": "x=1,2", "tony.sweep.metric": None})
+    assert job.wait() == 0
+    last = tony.run("logs", job.id).stdout.splitlines()[-1]
+    assert "no best" in last and "(loss)" in last and "--conf tony.sweep.metric=NAME" in last, last
 
 
 def test_the_budget_ends_the_sweep_and_keeps_the_best(tony, runs):
