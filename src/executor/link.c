@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/timer.h"
+#include "executor/silence.h"
 #include "net/backoff.h"
 #include "net/http_client.h"
 
@@ -37,8 +38,9 @@ struct link {
 	struct link_options options;
 	struct message enter, report, beat; /* "register" is a keyword of C */
 	struct http_client *reports, *beats;
-	struct event *silence;
-	int64_t interval_ms, give_up_ms;
+	struct event *look; /* whether the AM is silent */
+	struct silence silence;
+	int64_t interval_ms;
 	int am_attempt; /* the highest seen */
 	bool registered;
 	int64_t orders;		/* received so far */
@@ -72,23 +74,37 @@ static void end(struct link *link, enum link_end how, const char *text)
 	stop_message(&link->enter);
 	stop_message(&link->report);
 	stop_message(&link->beat);
-	evtimer_del(link->silence);
+	evtimer_del(link->look);
 	link->options.events.ended(link->options.events.data, how, text);
 }
 
-static void on_silence(evutil_socket_t fd, short what, void *data)
+static void plan_look(struct link *link)
+{
+	int64_t now = clock_monotonic_ms();
+
+	if (link->silence.look_at != INT64_MAX)
+		timer_start(link->look,
+			    link->silence.look_at > now ? link->silence.look_at - now : 0);
+}
+
+static void on_look(evutil_socket_t fd, short what, void *data)
 {
 	struct link *link = data;
-	char *time cleanup_free = str_format_duration(link->give_up_ms);
-	char *text cleanup_free = mem_printf("the AM was silent for %s", time);
+	int64_t now = clock_monotonic_ms();
 
+	if (!silence_look(&link->silence, now)) {
+		plan_look(link);
+		return;
+	}
+	char *time cleanup_free = str_format_duration(now - link->silence.heard_at);
+	char *text cleanup_free = mem_printf("the AM was silent for %s", time);
 	end(link, LINK_SILENT, text);
 }
 
 static void heard(struct link *link)
 {
-	if (link->give_up_ms > 0)
-		timer_start(link->silence, link->give_up_ms);
+	silence_heard(&link->silence, clock_monotonic_ms());
+	plan_look(link);
 }
 
 /* ---- sending ------------------------------------------------------------------------------ */
@@ -290,7 +306,8 @@ static int on_registered(struct link *link, const struct http_response *response
 	if (registered_decode(&registered, response->body, response->length, err) < 0)
 		return -1;
 	link->interval_ms = registered.heartbeat_interval_ms;
-	link->give_up_ms = registered.give_up_ms;
+	silence_begin(&link->silence, registered.give_up_ms, clock_monotonic_ms());
+	plan_look(link);
 	if (registered.am_attempt > link->am_attempt)
 		link->am_attempt = registered.am_attempt;
 	settle_message(&link->enter);
@@ -412,14 +429,14 @@ struct link *link_create(const struct link_options *options, struct err *err)
 	struct link *link = mem_alloc(sizeof(*link));
 	link->options = *options;
 	link->interval_ms = BEAT_INTERVAL_MS;
-	link->give_up_ms = options->give_up_ms;
 	link->reports = reports;
 	link->beats = connect_to(options, options->address, NULL);
 	init_message(&link->enter, link, "register", reports, on_retry, on_registered);
 	init_message(&link->report, link, "exit", reports, on_retry, on_reported);
 	init_message(&link->beat, link, "beat", link->beats, on_beat_timer, on_orders);
-	link->silence = evtimer_new(options->base, on_silence, link);
-	heard(link);
+	link->look = evtimer_new(options->base, on_look, link);
+	silence_begin(&link->silence, options->give_up_ms, clock_monotonic_ms());
+	plan_look(link);
 	return link;
 }
 
@@ -434,7 +451,7 @@ void link_destroy(struct link *link)
 		event_free(messages[i]->retry);
 	}
 	free(link->last_report);
-	event_free(link->silence);
+	event_free(link->look);
 	http_client_destroy(link->reports);
 	http_client_destroy(link->beats);
 	free(link);
