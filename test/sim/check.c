@@ -112,6 +112,7 @@ int check_charges(const struct sim *sim)
 void check_forget(struct sim *sim)
 {
 	struct machine_status status;
+	const uint64_t order = ++sim->order; /* which of the failures was first nobody knows */
 
 	machine_status(sim->machine, &status);
 	sim->job_state = status.state;
@@ -126,7 +127,7 @@ void check_forget(struct sim *sim)
 		known->rejoins = task->rejoin;
 		known->order = machine_order(sim->machine, i);
 		known->failure = (struct cause_brief){0};
-		known->failed_order = is_bad(task->state) ? ++sim->order : 0;
+		known->failed_order = is_bad(task->state) ? order : 0;
 		known->succeeded_epoch = task->state == TASK_SUCCEEDED ? task->epoch : 0;
 	}
 }

@@ -194,6 +194,7 @@ void shape_weather(struct random *random, const struct job *job, struct weather 
 	*weather = (struct weather){
 		.am_death = death,
 		.outage = outage,
+		.am_stall = random_chance(random, 300) ? 20 : 0,
 		.user_scale = scale,
 		.starts_by_itself = by_itself,
 		.slow_allocation = rough,

@@ -30,6 +30,7 @@ struct weather {
 	int noticed_loss; /* by another task's program, which fails */
 	int user_kill, user_restart, user_scale;
 	int am_death; /* per event */
+	int am_stall; /* per step: its machine lets it do nothing for a while (SIGSTOP, steal) */
 	int outage;   /* per event: no store takes the journal for a while */
 	/* A container starts its executor itself, as soon as it is given: that may register before
 	 * the machine hears of the container. */
@@ -164,7 +165,8 @@ struct sim {
 	struct action_list actions;
 	unsigned am; /* how many there were before this one */
 	bool am_is_down;
-	int hasty_deaths; /* of AMs in a row that hardly lived */
+	int64_t stalled_until; /* the AM hears and does nothing before */
+	int hasty_deaths;      /* of AMs in a row that hardly lived */
 	int64_t returned_at;
 	int doom;	      /* events until it dies, if not before; 0: not for certain */
 	int64_t clock_origin; /* when the monotonic clock of this AM's machine stood at 0 */

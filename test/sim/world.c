@@ -660,13 +660,41 @@ void world_begin(struct sim *sim)
 	sim_feed(sim, &submit);
 }
 
+static bool is_for_am(enum happening_kind kind)
+{
+	return kind == HAPPENS_GRANT || kind == HAPPENS_REFUSAL || kind == HAPPENS_CONTAINER_END ||
+	       kind == HAPPENS_PREEMPTION || kind == HAPPENS_MESSAGE || kind == HAPPENS_HOLD_OVER ||
+	       kind == HAPPENS_KILL || kind == HAPPENS_RESTART || kind == HAPPENS_SCALE;
+}
+
+/* When the machine's own time comes, by its AM, which may be kept from working: INT64_MAX: never.
+ */
+static int64_t find_deadline(const struct sim *sim)
+{
+	int64_t deadline = sim->am_is_down ? INT64_MAX : machine_deadline(sim->machine);
+
+	if (deadline == INT64_MAX)
+		return INT64_MAX;
+	deadline += sim->clock_origin;
+	return deadline > sim->stalled_until ? deadline : sim->stalled_until;
+}
+
+/* What is for an AM that does nothing at present comes to it once it goes on. */
+static bool is_put_off(struct sim *sim, const struct happening *happening)
+{
+	if (sim->now >= sim->stalled_until || !is_for_am(happening->kind))
+		return false;
+	world_plan(sim, sim->stalled_until - sim->now, *happening);
+	return true;
+}
+
 bool world_step(struct sim *sim)
 {
 	struct feed tick = {.event = {.kind = EVENT_TICK}};
-	int64_t deadline = sim->am_is_down ? INT64_MAX : machine_deadline(sim->machine);
 
-	if (deadline != INT64_MAX)
-		deadline += sim->clock_origin;
+	if (sim->now >= sim->stalled_until && world_chance(sim, sim->weather.am_stall))
+		sim->stalled_until = sim->now + world_between(sim, 1000, 90000);
+	int64_t deadline = find_deadline(sim);
 	if (deadline != INT64_MAX && (sim->heap_count == 0 || deadline <= sim->heap[0].when)) {
 		sim->ticks_at_once = deadline > sim->now ? 0 : sim->ticks_at_once + 1;
 		if (sim->ticks_at_once > 10)
@@ -681,6 +709,7 @@ bool world_step(struct sim *sim)
 	struct happening happening = take_soonest(sim);
 	sim->ticks_at_once = 0;
 	sim->now = happening.when;
-	happen(sim, &happening);
+	if (!is_put_off(sim, &happening))
+		happen(sim, &happening);
 	return true;
 }
