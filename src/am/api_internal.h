@@ -272,6 +272,9 @@ struct api_task *api_get_task(struct api *api, size_t number);
  * the interval, so that beats come evenly however many tasks were told something together: a hold
  * that would end after that place is shorter, by so little that executors, who take less than half
  * an interval for a disagreement, do not mind; one that would end just before it is longer. */
+/* The interval of the beats: longer in a job of many hundred tasks, whose AM would else do little
+ * but answer them on a busy machine, and never more than a fifth of what counts as silence. */
+int64_t api_beat_interval(const struct job *job, size_t task_count);
 int64_t api_hold_time(int64_t now_ms, int64_t interval_ms, size_t task, size_t task_count);
 
 /* Answers what is held whatever the order is. */

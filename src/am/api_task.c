@@ -183,6 +183,21 @@ static void on_closed(void *data)
 	take_held(data);
 }
 
+enum { TASKS_AN_INTERVAL = 250, INTERVALS_MOST = 4 };
+
+int64_t api_beat_interval(const struct job *job, size_t task_count)
+{
+	int64_t interval_ms = job->heartbeat_interval_ms;
+	int64_t most_ms = job_heartbeat_timeout_ms(job) / 5;
+	size_t intervals = task_count / TASKS_AN_INTERVAL;
+	int64_t wanted_ms =
+		interval_ms * (int64_t)(intervals < INTERVALS_MOST ? intervals : INTERVALS_MOST);
+
+	if (wanted_ms > most_ms)
+		wanted_ms = most_ms;
+	return wanted_ms > interval_ms ? wanted_ms : interval_ms;
+}
+
 int64_t api_hold_time(int64_t now_ms, int64_t interval_ms, size_t task, size_t task_count)
 {
 	int64_t place_ms = interval_ms * (int64_t)task / (int64_t)task_count;
@@ -200,9 +215,9 @@ void api_task_hold(struct api_task *task, struct http_request *request)
 
 	task->held = request;
 	http_request_hold(request, on_closed, task);
-	timer_start(&task->expiry,
-		    api_hold_time(clock_monotonic_ms(), api->host.job->heartbeat_interval_ms,
-				  task->number, api->task_count));
+	timer_start(&task->expiry, api_hold_time(clock_monotonic_ms(),
+						 api_beat_interval(api->host.job, api->task_count),
+						 task->number, api->task_count));
 	api_task_settle(task);
 }
 

@@ -42,7 +42,8 @@ static void tell_beat(const struct api_task *task, const struct heartbeat *messa
 static void note_silence(struct api_task *task, int attempt)
 {
 	struct api *api = task->api;
-	int64_t now = clock_monotonic_ms(), interval_ms = api->host.job->heartbeat_interval_ms;
+	int64_t now = clock_monotonic_ms();
+	int64_t interval_ms = api_beat_interval(api->host.job, api->task_count);
 
 	if (now - api->beats.last_at > 2 * interval_ms)
 		api->beats.resumed_at = now;
@@ -182,7 +183,7 @@ static void answer_registered(struct api *api, struct http_request *request)
 {
 	char *answer cleanup_free = registered_encode(&(struct registered){
 		.am_attempt = api->host.am_attempt,
-		.heartbeat_interval_ms = api->host.job->heartbeat_interval_ms,
+		.heartbeat_interval_ms = api_beat_interval(api->host.job, api->task_count),
 		.give_up_ms = api->host.job->executor_give_up_ms,
 	});
 

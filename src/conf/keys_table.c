@@ -478,7 +478,9 @@ static const struct key task_keys[] = {
 	 .doc = "The most GPUs of all tasks together; -1: no limit."},
 	{"tony.task.heartbeat-interval-ms", KEY_DURATION, "1000", .min = 10, .max = 3600000,
 	 .bare_ms = 1, .since = TONY_L,
-	 .doc = "The longest time between two messages of an executor."},
+	 .doc = "The longest time between two messages of an executor; of more than 500 tasks "
+		"twice "
+		"to four times that, and at most a fifth of the silence by which a task is lost."},
 	{"tony.task.max-missed-heartbeats", KEY_INT, "25", .min = 1, .max = 1000000,
 	 .since = TONY_L,
 	 .doc = "After so many intervals (at least 3) of silence a task counts as lost."},

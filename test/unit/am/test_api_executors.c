@@ -310,6 +310,18 @@ static void test_beats_spread_over_the_interval(void **state)
 	}
 }
 
+static void test_beats_of_a_crowd_are_rarer(void **state)
+{
+	const struct job job = {.heartbeat_interval_ms = 1000, .max_missed_heartbeats = 25};
+	const struct job hasty = {.heartbeat_interval_ms = 1000, .max_missed_heartbeats = 10};
+
+	assert_int_equal(api_beat_interval(&job, 1), 1000);
+	assert_int_equal(api_beat_interval(&job, 499), 1000);
+	assert_int_equal(api_beat_interval(&job, 500), 2000);
+	assert_int_equal(api_beat_interval(&job, 10000), 4000);
+	assert_int_equal(api_beat_interval(&hasty, 10000), 2000);
+}
+
 /* Answers that are late, or early by a clock's tick, move nobody. */
 static void test_beat_keeps_its_place_in_the_interval(void **state)
 {
@@ -662,6 +674,7 @@ int main(void)
 		cmocka_unit_test(test_trouble_that_is_over_when_another_am_comes_is_taken_back),
 		cmocka_unit_test(test_what_a_stopped_program_used_is_told_once),
 		cmocka_unit_test(test_beats_spread_over_the_interval),
+		cmocka_unit_test(test_beats_of_a_crowd_are_rarer),
 		cmocka_unit_test(test_beat_keeps_its_place_in_the_interval),
 		cmocka_unit_test(test_survivor_is_stopped_and_started_anew),
 		cmocka_unit_test(test_a_task_registers_before_its_container_is_known),
