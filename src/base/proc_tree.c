@@ -218,7 +218,7 @@ static void add_children(struct proc_tree *tree, pid_t pid, uint32_t threads)
 			add_children_of(tree, pid, file->d_name);
 }
 
-/* What descends from the root goes on doing so: a subreaper keeps orphans. */
+/* A descendant of the root stays one: a subreaper keeps orphans. */
 static void look_at_children(struct proc_tree *tree)
 {
 	look_at_known(tree);

@@ -15,7 +15,7 @@ enum {
 	NEWS_MS = 10000,      /* for what AMs on clusters have written since */
 	PATIENCE_MS = 5000,   /* for an AM that is being started */
 	STEP_MS = 100,	      /* between two looks for it */
-	TELL_AFTER_MS = 2000, /* that an AM has not answered */
+	TELL_AFTER_MS = 1000, /* that an AM has not answered */
 };
 
 void opened_jobs_finish(struct opened_jobs *jobs)
@@ -36,7 +36,7 @@ void opened_jobs_note(struct opened_jobs *jobs, int code, const struct err *err)
 	jobs->code = told > jobs->code ? told : jobs->code;
 }
 
-/* What AMs on clusters have written since is asked of all before any is read. */
+/* All AMs on clusters are asked for news before any of it is read. */
 static void take_news(struct opened_jobs *jobs)
 {
 	am_calls_finish(jobs->calls, NEWS_MS);

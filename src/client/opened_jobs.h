@@ -38,7 +38,7 @@ void opened_jobs_note(struct opened_jobs *jobs, int code, const struct err *err)
  * that gave none within the limit. Nothing is asked of one job alone. */
 void opened_jobs_greet(struct opened_jobs *jobs, int64_t limit_ms);
 
-/* What is asked of the AM of each job. */
+/* A request to the AM of each job. */
 struct opened_order {
 	const char *path, *body; /* of a POST; `body` may be NULL */
 	/* 1: the AM is to be asked; 0: that is not needed; -1: `err`. NULL: it always is. */
@@ -48,7 +48,7 @@ struct opened_order {
 	/* Words what the job's failure is. Returns -1. */
 	int (*fail)(const struct opened *opened, const struct err *failure, struct err *err);
 	const char
-		*advice; /* "tony kill --force %s ...", for when the AM has not answered in 2 s */
+		*advice; /* "tony kill --force %s ...", for when the AM has not answered in 1 s */
 	void *data;
 };
 /* Asks them side by side, also an AM that is on its way. Each job is_ordered then, or its failure

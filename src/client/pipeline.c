@@ -218,7 +218,7 @@ static int look(void *data, struct err *err)
 	struct err failure cleanup_err = {0};
 	bool all = true;
 
-	/* What AMs on a cluster have to tell is asked of all before it is taken. */
+	/* All AMs on clusters are asked for news before any of it is taken. */
 	int looked = look_at_all(run, &failure);
 	am_calls_finish(run->calls, ANSWER_MS);
 	if (looked < 0 || look_at_all(run, &failure) < 0 || advance(run, &failure) < 0)

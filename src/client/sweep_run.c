@@ -515,7 +515,7 @@ static char *describe_lack(const struct run *run, const struct opened *opened)
 			: mem_printf("it reported no %s (docs/metrics.md)", metric);
 }
 
-/* What a user could compare trials by, who has said nothing. */
+/* Names the numbers by which trials could be compared, for a user who has named none. */
 static void note_reported(struct run *run, const struct opened *opened)
 {
 	if (!run->config.plan.metric && !run->reported)

@@ -36,7 +36,8 @@ void sweep_trial_kept(const struct opened *opened, const char *metric,
 /* "loss, accuracy": the numbers that it has reported; NULL: none. The caller frees. */
 char *sweep_trial_reported(const struct opened *opened);
 
-/* What the AM of a live job is asked: one task after the other, until one reports the metric. */
+/* A question to the AM of a live job, about one task after the other until one reports the metric.
+ */
 struct sweep_question {
 	size_t task; /* of the job's view */
 	struct am_call *call;

@@ -69,7 +69,7 @@ static int open_job(struct opened *opened, const char *word, void *data, struct 
 	return chosen->may_have_ended ? 1 : opened_say_ended(opened, err);
 }
 
-/* What the users are told while the jobs end. From the order on their tasks count as stopped. */
+/* The notes for the user while the jobs end. From the order on their tasks count as stopped. */
 static char **describe_ends(const struct kill_options *chosen, const struct opened_jobs *jobs)
 {
 	char **texts = mem_alloc_array(jobs->count, sizeof(*texts));

@@ -1,8 +1,8 @@
 /*
  * How long the other side has been silent, by a listener that may be kept from listening: it looks
  * several times within the limit, and a look that comes late tells that its own process did not run
- * (SIGSTOP, steal time, a machine with much to do). What was said meanwhile has yet to be read, so
- * that time does not count. Three times the limit count however late the looks were.
+ * (SIGSTOP, steal time, a machine with much to do). The other side's words of that time have
+ * yet to be read, so it does not count. Three times the limit count however late the looks were.
  */
 #ifndef TONY_EXECUTOR_SILENCE_H
 #define TONY_EXECUTOR_SILENCE_H

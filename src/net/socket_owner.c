@@ -105,8 +105,8 @@ static struct question question_of(int family, uint16_t flags)
 	};
 }
 
-/* A kernel without inet_diag says the same as one that found no socket. It lists none either. What
- * it has it keeps. */
+/* A kernel without inet_diag says the same as one that found no socket. It lists none either. A
+ * kernel that has answered once has inet_diag. */
 static bool can_answer(void)
 {
 	static bool has_answered;

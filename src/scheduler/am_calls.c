@@ -171,7 +171,7 @@ void am_calls_destroy(struct am_calls *calls)
 {
 	if (!calls)
 		return;
-	/* What was cancelled there ends here. */
+	/* Cancelled calls end here. */
 	event_base_loop(calls->base, EVLOOP_NONBLOCK);
 	event_base_free(calls->base);
 	free(calls);

@@ -679,7 +679,7 @@ static int64_t find_deadline(const struct sim *sim)
 	return deadline > sim->stalled_until ? deadline : sim->stalled_until;
 }
 
-/* What is for an AM that does nothing at present comes to it once it goes on. */
+/* An event for an AM that does nothing at present comes to it once it goes on. */
 static bool is_put_off(struct sim *sim, const struct happening *happening)
 {
 	if (sim->now >= sim->stalled_until || !is_for_am(happening->kind))

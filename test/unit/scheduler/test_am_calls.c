@@ -27,7 +27,7 @@ static int listen_silently(struct job_door *door)
 	return fd;
 }
 
-/* One that came, which is kept open. */
+/* True: a connection came, which stays open. */
 static bool takes_connection(struct am_calls *calls, int fd)
 {
 	am_calls_run(calls, 1);
