@@ -64,6 +64,7 @@ def answer_of_kill(place, job):
         took = (time.perf_counter() - start) * 1000
         print(f"  {first.strip()}")
         kill.communicate()
+    subprocess.run([TONY, "wait", job], env=place.env, cwd=place.path, stdout=subprocess.DEVNULL, timeout=PATIENCE_S, check=False)
     return took
 
 
