@@ -117,6 +117,9 @@ int fs_remove_tree_at(int at, const char *name, const char *shown, struct err *e
 /* The same of all that is in the open directory `fd`, which is itself in the open directory `above`
  * and stays. */
 int fs_empty_tree(int above, int fd, const char *shown, struct err *err);
+/* The same of a tree of this user's. ERR_DENIED: a directory in it is another one's. That one stays
+ * with all that is in it, and so does what was still to be removed. */
+int fs_empty_tree_of(int above, int fd, uid_t owner, const char *shown, struct err *err);
 
 enum fs_clone {
 	/* Files over 1 MiB may be hard-linked: only for sources that nobody writes. */

@@ -14,6 +14,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/user.h"
 
 #define NAMES_MAX  1024 /* of a level, kept at a time */
 #define FDINFO_CAP 4096
@@ -22,6 +23,7 @@
 struct level {
 	dev_t device;
 	ino_t inode;
+	uid_t owner;
 	int64_t mount;
 	bool is_locked;		/* its owner may not do everything in it */
 	char *name;		/* in the level above; of the root NULL */
@@ -29,8 +31,9 @@ struct level {
 };
 
 struct walk {
-	const char *root; /* for messages */
-	int fd;		  /* of the innermost level */
+	const char *root;   /* for messages */
+	const uid_t *owner; /* of all its directories; NULL: they may be anybody's */
+	int fd;		    /* of the innermost level */
 	struct level *levels;
 	size_t depth, capacity;
 };
@@ -87,6 +90,7 @@ static int describe(int fd, struct level *level)
 		return -1;
 	*level = (struct level){.device = info.st_dev,
 				.inode = info.st_ino,
+				.owner = info.st_uid,
 				.mount = find_mount(fd),
 				.is_locked = (info.st_mode & S_IRWXU) != S_IRWXU};
 	return 0;
@@ -102,6 +106,14 @@ static int refuse_mount(const struct walk *walk, const char *name, struct err *e
 			      walk->root);
 }
 
+static int refuse_owner(const struct walk *walk, const char *name, uid_t owner, struct err *err)
+{
+	char *user cleanup_free = user_name_of(owner);
+
+	return err_set(err, ERR_DENIED, "%s: %s in it is %s's, and stays", walk->root,
+		       name ? name : "what", user);
+}
+
 /* Takes over `fd`, an open directory, unless that fails. `name`: in the level above, which `above`
  * is; NULL: of the root. */
 static int descend(struct walk *walk, int fd, const char *name, const struct level *above,
@@ -113,6 +125,8 @@ static int descend(struct walk *walk, int fd, const char *name, const struct lev
 		return err_set_errno(err, "%s", walk->root);
 	if (is_mounted(&level, above))
 		return refuse_mount(walk, name, err);
+	if (walk->owner && level.owner != *walk->owner)
+		return refuse_owner(walk, name, level.owner, err);
 	if (level.is_locked)
 		fchmod(fd, 0700); /* when that fails, so does unlinkat(), with the reason */
 	if (walk->depth == walk->capacity) {
@@ -228,9 +242,9 @@ static int empty(struct walk *walk, struct err *err)
 	}
 }
 
-int fs_empty_tree(int above, int fd, const char *shown, struct err *err)
+static int empty_tree(int above, int fd, const uid_t *owner, const char *shown, struct err *err)
 {
-	struct walk walk = {.root = shown, .fd = -1};
+	struct walk walk = {.root = shown, .owner = owner, .fd = -1};
 	struct level outside;
 	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	int failed = own < 0 || describe(above, &outside) < 0
@@ -243,6 +257,16 @@ int fs_empty_tree(int above, int fd, const char *shown, struct err *err)
 		failed = empty(&walk, err);
 	finish(&walk);
 	return failed;
+}
+
+int fs_empty_tree(int above, int fd, const char *shown, struct err *err)
+{
+	return empty_tree(above, fd, NULL, shown, err);
+}
+
+int fs_empty_tree_of(int above, int fd, uid_t owner, const char *shown, struct err *err)
+{
+	return empty_tree(above, fd, &owner, shown, err);
 }
 
 static int remove_directory(int at, const char *name, const char *shown, struct err *err)

@@ -64,9 +64,22 @@ static void report(const struct history_store *store, const struct history_retai
 	json_set_int(row, "removed", (int64_t)retained->removed);
 	json_set_int(row, "kept", (int64_t)retained->kept);
 	json_set_int(row, "failed", (int64_t)retained->failed);
+	json_set_int(row, "damaged", (int64_t)retained->damaged);
 	json_set_int(row, "strays", (int64_t)retained->strays);
 	json_object_set_new(row, "log", log);
 	json_array_append_new(list, row);
+}
+
+static void report_damaged(const json_t *row)
+{
+	json_int_t count = json_integer_value(json_object_get(row, "damaged"));
+	char *line cleanup_free =
+		mem_printf("%s: %lld entr%s whose summary is not a job's of that name stay%s",
+			   json_string_value(json_object_get(row, "location")), count,
+			   count == 1 ? "y" : "ies", count == 1 ? "s" : "");
+
+	if (count > 0)
+		report_line(line);
 }
 
 static void report_strays(const json_t *row)
@@ -96,6 +109,7 @@ static void print(json_t *list)
 				   json_integer_value(json_object_get(row, "removed")),
 				   json_integer_value(json_object_get(row, "kept")));
 		report_line(line);
+		report_damaged(row);
 		report_strays(row);
 	}
 	json_decref(list);

@@ -288,7 +288,7 @@ static int make_side(const struct history_target *target, int day, const char *s
  * may have given that name to another one. */
 static int remove_side(int day, int fd, const char *side, struct err *err)
 {
-	if (fs_empty_tree(day, fd, side, err) < 0)
+	if (fs_empty_tree_of(day, fd, geteuid(), side, err) < 0)
 		return -1;
 	return unlinkat(day, side, AT_REMOVEDIR) < 0 ? err_set_errno(err, "%s", side) : 0;
 }

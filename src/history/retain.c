@@ -17,6 +17,7 @@ struct candidate {
 	char *path, *user;
 	char *owner; /* of its directory; NULL in a bucket */
 	int64_t time_ms, bytes;
+	bool is_read; /* its summary, which is that of its name */
 };
 
 struct retaining {
@@ -74,7 +75,8 @@ static int weigh_job(const struct retaining *retaining, struct candidate *candid
 	int believed = store_is_believed(store, item.owner, err);
 	if (believed < 0)
 		return -1;
-	bool is_read = history_store_summary(store, candidate->path, &summary, NULL) == 0;
+	bool is_read = candidate->is_read =
+		history_store_summary(store, candidate->path, &summary, NULL) == 0;
 	candidate->user = mem_strdup(is_read ? summary.user : item.owner ? item.owner : "");
 	candidate->owner = mem_steal(&item.owner);
 	if (retaining->retention->bytes == 0)
@@ -136,6 +138,18 @@ static bool may_remove(struct history_store *store, const struct candidate *cand
 	       str_equal(store->me, store_keeper(store, NULL));
 }
 
+/* The owner of a month can give any directory the name of a day, and what is in it may be an
+ * experiment of another user's. */
+static bool is_jobs(const struct retaining *retaining, const struct candidate *candidate)
+{
+	struct history_store *store = retaining->store;
+
+	if (candidate->is_read || !history_store_has_owners(store))
+		return true;
+	char *owner cleanup_free = history_store_owner(store, candidate->path, NULL);
+	return owner && store_entry_is_proven(store, candidate->path);
+}
+
 static int retain_job(struct retaining *retaining, const struct history_job *job, int64_t time_ms,
 		      bool is_too_old, struct err *err)
 {
@@ -149,7 +163,10 @@ static int retain_job(struct retaining *retaining, const struct history_job *job
 	else if (result == 0 && entry == STORE_ENTRY_JOB)
 		result = weigh_job(retaining, &candidate, err);
 	if (result == 0 && entry == STORE_ENTRY_JOB) {
-		if (!may_remove(retaining->store, &candidate))
+		bool is_spared = !may_remove(retaining->store, &candidate);
+		bool is_damaged = !is_spared && !is_jobs(retaining, &candidate);
+		retaining->retained->damaged += is_damaged;
+		if (is_spared || is_damaged)
 			retaining->retained->kept++;
 		else if (is_too_old)
 			result = remove_job(retaining, &candidate, "too old", err);
@@ -257,6 +274,9 @@ static void clear_day(const struct retaining *retaining, const char *folder)
 	struct rests rests = {.retaining = retaining, .folder = folder};
 	struct err err cleanup_err = {0};
 
+	/* This also finishes removals that were killed. */
+	if (store_traits(store->files)->is_at_once)
+		store_run(store->files, store_remove_empty(folder), NULL);
 	bool is_listed =
 		store_run(store->files, store_list(folder, NULL, on_entry, &rests), NULL) == 0;
 	for (size_t i = 0; i < rests.paths.count; i++) {

@@ -14,16 +14,20 @@ struct history_retention {
 
 struct history_retained {
 	size_t kept, removed, failed; /* jobs; `failed`: to be removed, and could not be */
-	size_t strays; /* hidden things of old days that stay: no leftovers of this user's */
+	size_t damaged; /* of those that are kept: no job's record can be read in it */
+	size_t strays;	/* hidden things of old days that stay: no leftovers of this user's */
 	int64_t bytes_kept, bytes_removed; /* where there is a limit to them; else 0 */
 };
 
 /* Too old: the day is, and where others than the location's owner made it, also the time of the
- * entry, or of one in a day to come. Over the limit: as history_retain_choose() has it. Sizes are
- * measured; the location's owner, publishers and this process's user are believed in theirs, and in
- * a bucket everybody is. Only what is a job's is removed, what killed publications left, and days
- * that are empty then. One that cannot be removed is counted, and named in a warning, and the rest
- * gone on with. ERR_...: the store cannot be looked at. */
+ * entry, or of one in a day to come. Only a job's entry goes: the summary in it can be read, and is
+ * that of the entry's name. Where nobody but its owner and the location's can have put it there,
+ * the summary may be damaged or another job's, if the entry has more of a history. Over the limit:
+ * as history_retain_choose() has it. Sizes are measured; the location's owner, publishers and this
+ * process's user are believed in theirs, and in a bucket everybody is. Only what is a job's is
+ * removed, what killed publications left, and days that are empty then. One that cannot be removed
+ * is counted, and named in a warning, and the rest gone on with. ERR_...: the store cannot be
+ * looked at. */
 int history_retain(struct history_store *store, const struct history_retention *retention,
 		   int64_t now_ms, struct history_retained *retained, struct err *err);
 

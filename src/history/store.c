@@ -269,8 +269,16 @@ char *history_store_find_part(struct history_store *store, const char *id,
 	return found;
 }
 
-/* The day's owner may exchange two entries of one user. The summary that is read here is the job's
- * that is meant, and the directory that is removed has to have the same. */
+static bool is_owners(struct history_store *store, const char *path, const char *owner)
+{
+	char *proven cleanup_free = owner ? history_store_owner(store, path, NULL) : NULL;
+
+	return proven && str_equal(proven, owner);
+}
+
+/* An owner who is not trusted may exchange two entries of one user. The summary that is read here
+ * is the job's that is meant, and the directory that is removed has to have the same. Where the
+ * day's owner is trusted, a summary of another job is the entry's own: a copy of one. */
 static int remove_meant(struct history_store *store, const char *path, const char *owner,
 			struct err *err)
 {
@@ -283,7 +291,7 @@ static int remove_meant(struct history_store *store, const char *path, const cha
 	if (!text && missing.kind != ERR_NOT_FOUND && missing.kind != ERR_INPUT)
 		return err_copy(err, &missing);
 	if (text && history_summary_from_text(text, length, &summary, NULL) == 0 &&
-	    !str_equal(summary.id, fs_basename(path)))
+	    !str_equal(summary.id, fs_basename(path)) && !is_owners(store, path, owner))
 		return err_set(err, ERR_DENIED, "%s/%s: another one, %s, has taken its place",
 			       store_location(store->files), path, summary.id);
 	return store_run(store->files,
@@ -297,10 +305,12 @@ int history_store_remove(struct history_store *store, const char *path, const ch
 {
 	if (store_check_path(path, err) < 0)
 		return -1;
-	return store_traits(store->files)->is_at_once
-		       ? remove_meant(store, path, owner, err)
-		       : store_run(store->files, store_remove_owned(path, owner, NULL, NULL, 0),
-				   err);
+	if (store_traits(store->files)->is_at_once)
+		return remove_meant(store, path, owner, err);
+	/* A server removes a tree whole. */
+	if (owner && store_check_owners(store->files, path, owner, err) < 0)
+		return -1;
+	return store_run(store->files, store_remove_owned(path, owner, NULL, NULL, 0), err);
 }
 
 /* ---- one job ------------------------------------------------------------------------------ */

@@ -64,6 +64,10 @@ enum store_entry {
 };
 int store_entry_look(struct history_store *store, const char *path, enum store_entry *entry,
 		     struct err *err);
+/* Its summary is a job's, be it another one's, or it has more of a history than a file of that
+ * name.
+ */
+bool store_entry_is_proven(struct history_store *store, const char *path);
 
 /* ---- store_foreign.c: of a job of TonY's at `path`; ERR_NOT_FOUND: it is none -------------- */
 

@@ -8,8 +8,8 @@
 #include "job/job.h"
 
 struct marks {
-	bool is_job;
-	size_t own, others; /* entries that a history of tony's has, and any others */
+	bool is_job, is_foreign; /* TonY's */
+	size_t own, others;	 /* entries that a history of tony's has, and any others */
 };
 
 static void on_mark(void *data, const struct store_item *item)
@@ -20,8 +20,9 @@ static void on_mark(void *data, const struct store_item *item)
 	struct marks *marks = data;
 	bool is_own = false;
 
-	marks->is_job |= !item->is_directory &&
-			 (str_equal(item->name, HISTORY_SUMMARY) || strstr(item->name, ".jhist"));
+	marks->is_foreign |= !item->is_directory && strstr(item->name, ".jhist");
+	marks->is_job |= marks->is_foreign ||
+			 (!item->is_directory && str_equal(item->name, HISTORY_SUMMARY));
 	for (size_t i = 0; i < array_length(names); i++)
 		is_own |= str_equal(names[i], item->name);
 	marks->own += is_own;
@@ -45,6 +46,20 @@ int store_entry_look(struct history_store *store, const char *path, enum store_e
 	else if (marks.own > 0 && marks.others == 0)
 		*entry = STORE_ENTRY_PART;
 	return 0;
+}
+
+bool store_entry_is_proven(struct history_store *store, const char *path)
+{
+	struct history_summary summary cleanup_history_summary = {0};
+	struct marks marks = {0};
+	size_t length;
+	char *text cleanup_free = store_read_file(store, path, HISTORY_SUMMARY, HISTORY_SUMMARY_CAP,
+						  &length, NULL, NULL);
+
+	if (text && history_summary_from_text(text, length, &summary, NULL) == 0)
+		return true;
+	return store_run(store->files, store_list(path, NULL, on_mark, &marks), NULL) == 0 &&
+	       (marks.is_foreign || (marks.is_job && marks.own > 0));
 }
 
 int history_store_is_left(struct history_store *store, const char *path, int64_t now_ms,

@@ -399,10 +399,11 @@ static int set_time(struct store *store, const struct store_request *request, st
  * S_ISUID means nothing to a directory. */
 #define REMOVED_MODE ((mode_t)(S_ISUID | S_ISVTX | S_IRWXU))
 
-/* Root, too, leaves to others what is theirs. */
+/* Root finishes what its own retention, or the owner, has begun. */
 static bool is_marked(const struct stat *status)
 {
-	return (status->st_mode & 07777) == REMOVED_MODE && status->st_uid == geteuid();
+	return (status->st_mode & 07777) == REMOVED_MODE &&
+	       (status->st_uid == geteuid() || geteuid() == 0);
 }
 
 static int open_entry(int parent, const char *name, struct stat *status)
@@ -413,10 +414,13 @@ static int open_entry(int parent, const char *name, struct stat *status)
 	return fd >= 0 && fstat(fd, status) == 0 ? mem_steal_fd(&fd) : -1;
 }
 
-/* The directory that was opened, whatever its name has become since. */
-static int remove_opened(int parent, int fd, const char *name, const char *shown, struct err *err)
+/* The directory that was opened, whatever its name has become since. `owner`: of all directories
+ * that go, since he may have moved there what holds another user's; NULL: they may be anybody's. */
+static int remove_opened(int parent, int fd, const uid_t *owner, const char *name,
+			 const char *shown, struct err *err)
 {
-	if (fs_empty_tree(parent, fd, shown, err) < 0)
+	if ((owner ? fs_empty_tree_of(parent, fd, *owner, shown, err)
+		   : fs_empty_tree(parent, fd, shown, err)) < 0)
 		return -1;
 	if (unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		return err_set_errno(err, "%s", shown);
@@ -427,11 +431,17 @@ static void remove_rest(int parent, const char *name, const char *above)
 {
 	char *shown cleanup_free = fs_join(above, name);
 	struct err err cleanup_err = {0};
-	struct stat status;
+	struct stat status = {0};
 	int fd cleanup_close = open_entry(parent, name, &status);
+	const uid_t *owner = status.st_uid == geteuid() ? NULL : &status.st_uid;
 
-	if (fd < 0 || !is_marked(&status) || remove_opened(parent, fd, name, shown, &err) == 0)
+	if (fd < 0 || !is_marked(&status) ||
+	    remove_opened(parent, fd, owner, name, shown, &err) == 0)
 		return;
+	if (err.kind == ERR_DENIED) {
+		log_warning("%s", err_message(&err));
+		return;
+	}
 	char *quoted cleanup_free = str_shell_quote(shown);
 	log_warning("%s; remove what is left: rm -rf --one-file-system %s", err_message(&err),
 		    quoted);
@@ -500,8 +510,9 @@ static int remove_below(const struct store *store, const struct store_request *r
 			renameat(parent, name, parent, aside) == 0;
 	if (!is_aside && is_gone(parent, name))
 		return 0;
-	return is_aside ? remove_opened(parent, fd, aside, shown, err)
-			: remove_opened(parent, fd, name, there, err);
+	const uid_t *owner = request->owner ? &status.st_uid : NULL;
+	return is_aside ? remove_opened(parent, fd, owner, aside, shown, err)
+			: remove_opened(parent, fd, owner, name, there, err);
 }
 
 static int remove_empty(const struct store *store, const struct store_request *request,

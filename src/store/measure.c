@@ -1,4 +1,4 @@
-/* How much a tree of a store holds, and how old that is. */
+/* How much a tree of a store holds, how old that is, and whose. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -8,6 +8,8 @@ struct level {
 	const char *path;
 	struct str_list *directories; /* in which to look, this level's last */
 	struct store_measure *measure;
+	const char *owner; /* of all directories; NULL: nobody asks */
+	char *foreign;	   /* "PATH is USER's": of the first that is another user's */
 };
 
 /* Files can claim any length: holes take no room. */
@@ -39,7 +41,8 @@ int store_measure(struct store *store, const char *path, struct store_measure *m
 	for (size_t i = 0; i < directories.count; i++) {
 		struct err why cleanup_err = {0};
 		char *directory cleanup_free = mem_strdup(directories.items[i]);
-		struct level level = {directory, &directories, measure};
+		struct level level = {
+			.path = directory, .directories = &directories, .measure = measure};
 		if (store_check_depth(directory + strlen(path), err) < 0)
 			return err_wrap(err, "%s", path);
 		/* A directory that another process removed meanwhile holds nothing. */
@@ -48,4 +51,35 @@ int store_measure(struct store *store, const char *path, struct store_measure *m
 			return err_copy(err, &why);
 	}
 	return 0;
+}
+
+static void on_owned(void *data, const struct store_item *item)
+{
+	struct level *level = data;
+
+	if (!item->is_directory)
+		return;
+	str_list_take(level->directories, mem_printf("%s/%s", level->path, item->name));
+	if (!level->foreign && !str_equal(item->owner, level->owner))
+		level->foreign = mem_printf("%s/%s is %s's", level->path, item->name, item->owner);
+}
+
+int store_check_owners(struct store *store, const char *path, const char *owner, struct err *err)
+{
+	struct str_list directories cleanup_str_list = {0};
+	struct level level = {.directories = &directories, .owner = owner};
+
+	str_list_add(&directories, path);
+	for (size_t i = 0; i < directories.count && !level.foreign; i++) {
+		struct err why cleanup_err = {0};
+		char *directory cleanup_free = mem_strdup(directories.items[i]);
+		level.path = directory;
+		if (store_run(store, store_list(directory, NULL, on_owned, &level), &why) < 0 &&
+		    why.kind != ERR_NOT_FOUND)
+			return err_copy(err, &why);
+	}
+	char *foreign cleanup_free = level.foreign;
+	return foreign ? err_set(err, ERR_DENIED, "%s/%s: %s, and all of it stays",
+				 store_location(store), path, foreign)
+		       : 0;
 }

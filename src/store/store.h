@@ -145,8 +145,9 @@ struct store_request store_rename_keeping(const char *from, const char *to);
 /* With everything in it. Nothing there is fine. */
 struct store_request store_remove(const char *path);
 /* `owner` as for store_list(). Also ERR_DENIED, in a directory of this machine: in the place of the
- * one that is meant stands another, whose file `name` has other bytes than these. NULL: the one
- * that is meant has no such file of at most `length` bytes. */
+ * one that is meant stands another, whose file `name` has other bytes than these (NULL: the one
+ * that is meant has no such file of at most `length` bytes); or a directory in it is not the
+ * owner's, and stays. */
 struct store_request store_remove_owned(const char *path, const char *owner, const char *name,
 					const char *bytes, size_t length);
 /* An empty directory; in a directory of this machine also of what this user, or root, had begun to
@@ -199,6 +200,9 @@ struct store_measure {
 };
 int store_measure(struct store *store, const char *path, struct store_measure *measure,
 		  struct err *err);
+
+/* ERR_DENIED: a directory below `path` is not this owner's. Not for a bucket. */
+int store_check_owners(struct store *store, const char *path, const char *owner, struct err *err);
 
 /* As store_read(), appended to `bytes`. */
 int store_read_bytes(struct store *store, const char *path, int64_t cap, struct str *bytes,

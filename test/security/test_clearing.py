@@ -145,6 +145,78 @@ def test_root_prunes_no_directory_that_a_stranger_moved_into_an_old_day(machine,
     assert owner.read(target / ("thesis/text" if "data" in moved else f"{job}/summary.json"))
 
 
+OLD = "tony-20200101-101010-00000001"
+
+
+def make_old_day(machine, store):
+    """A day of root's, as docs/history.md has it; its path."""
+    day = store / "2020/01/01"
+    machine.run("install", "-d", "-m", "1777", day.parent.parent, day.parent, day)
+    return day
+
+
+def share(machine, name, write):
+    """The stranger's directory for all, in which the owner writes: its path, which the stranger may move."""
+    drop = machine.root / "drop"
+    machine.run("install", "-d", "-m", "755", "-o", machine.stranger.uid, drop)
+    path = drop / name
+    assert machine.stranger.run("sh", "-c", 'umask 0; mkdir -m 1777 "$1"', "sh", path).returncode == 0
+    wrote = machine.owner.run("sh", "-c", write, "sh", cwd=path)
+    assert wrote.returncode == 0, wrote.stderr
+    return path
+
+
+def prune_as_root(machine, store):
+    """`tony history --prune` of root, whatever it exits with: its output."""
+    script = '"$0" history --prune --location "$1" --older-than 30d 2>&1 || true'
+    home = machine.root / "root"
+    machine.run("install", "-d", "-m", "700", home)
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(home), "USER": "root", "LANG": "C.UTF-8"}
+    return machine.run("sh", "-c", script, machine.bin / "tony", store, env=env).stdout
+
+
+@pytest.mark.promise("S142")
+def test_root_prunes_no_directory_of_another_user_in_an_old_entry(machine, store):
+    """The stranger has moved there what it owns and the owner writes to; a removal of root's that was killed goes on."""
+    owner, stranger = machine.owner, machine.stranger
+    day = make_old_day(machine, store)
+    team = share(machine, "team", "mkdir -m 700 thesis && echo mine > thesis/text")
+    forge(stranger, store, OLD, "stranger")
+    logs = day / OLD / "logs"
+    assert stranger.run("sh", "-c", 'mkdir "$1" && mv "$2" "$1/worker-0"', "sh", logs, team).returncode == 0
+    stranger.run("touch", "-d", "2020-01-01", day / OLD)
+    assert re.search(r"thesis in it is uid-\d+'s, and stays", prune_as_root(machine, store))
+    kept = day / f".{OLD}.removed/logs/worker-0/thesis"
+    assert re.search(r"thesis in it is uid-\d+'s, and stays", prune_as_root(machine, store))
+    assert machine.run("cat", kept / "text").stdout == "mine\n"
+    machine.run("rm", "-r", kept)
+    prune_as_root(machine, store)
+    assert not day.exists()
+
+
+@pytest.mark.promise("S142")
+@pytest.mark.parametrize("remover", ["owner", "root"])
+def test_an_experiment_that_is_given_a_days_name_is_no_old_job(machine, store, remover):
+    owner, stranger = machine.owner, machine.stranger
+    runs = share(machine, "runs", """mkdir exp7 && echo '{"accuracy": 0.93}' > exp7/summary.json && echo mine > exp7/weights.pt &&
+                                     touch -d 2020-01-01 exp7""")
+    moved = stranger.run("sh", "-c", 'mkdir -p "$2" && mv "$1" "$2/01"', "sh", runs, store / "2020/01")
+    assert moved.returncode == 0, moved.stderr
+    told = prune_as_root(machine, store) if remover == "root" else owner.tony(
+        "history", "--prune", "--location", store, "--older-than", "30d").stdout
+    assert "1 entry whose summary is not a job's of that name stays" in told, told
+    assert owner.read(store / "2020/01/01/exp7/weights.pt") == "mine\n"
+
+
+def test_roots_retention_removes_an_old_entry_that_was_copied_under_another_id(machine, store):
+    day = make_old_day(machine, store)
+    forge(machine.stranger, store, OLD, "stranger")
+    assert machine.stranger.run("mv", day / OLD, day / (OLD + "2")).returncode == 0
+    forge(machine.stranger, store, OLD, "stranger")
+    assert "0 kept" in (told := prune_as_root(machine, store)), told
+    assert not day.exists()
+
+
 @pytest.mark.promise("S141")
 def test_a_user_who_prunes_a_history_of_all_removes_his_own_jobs_alone(machine, store):
     theirs = [publish(machine.owner, store) for _ in range(3)]

@@ -587,6 +587,22 @@ static void directory_tells_another_owner(void **state)
 	close_bed(&bed);
 }
 
+/* promise: S142 */
+static void tree_with_a_directory_of_another_owner_is_told(void **state)
+{
+	struct err err cleanup_err = {0};
+	char *me cleanup_free = user_name_of(geteuid());
+
+	scratch_write(state, "files/entry/logs/worker-0/stdout", "x", 0600);
+	struct store *store = store_open(scratch_path(state, "files"), NULL, 0, NULL, NULL);
+	assert_success(store_check_owners(store, "entry", me, &err), &err);
+	assert_success(store_check_owners(store, "entry/logs/worker-0", "alice", &err), &err);
+	assert_int_equal(store_check_owners(store, "entry", "alice", &err), -1);
+	assert_int_equal(err.kind, ERR_DENIED);
+	assert_message_has(&err, "entry/logs is ");
+	store_close(store);
+}
+
 static void hdfs_keeps_notes(void **state)
 {
 	static const struct web_step steps[] = {
@@ -734,6 +750,7 @@ int main(void)
 		scratch_test(trees_are_fetched),
 		scratch_test(directory_leads_nowhere_else),
 		scratch_test(directory_tells_another_owner),
+		scratch_test(tree_with_a_directory_of_another_owner_is_told),
 		scratch_test(hdfs_keeps_notes),
 		scratch_test(another_hdfs_than_the_jobs_is_refused),
 		scratch_test(other_file_systems_of_the_site_are_reached),
