@@ -325,7 +325,7 @@ static int retain_folder(struct retaining *retaining, const struct history_folde
 		log_warning("%s", err_message(&why));
 		retaining->retained->failed++;
 	}
-	if (is_old_day)
+	if (is_old_day && !jobs.is_closed)
 		clear_day(retaining, folder->path);
 	return 0;
 }

@@ -129,13 +129,15 @@ int history_store_jobs(struct history_store *store, const char *folder, struct h
 		       struct err *err)
 {
 	struct job_listing listing = {.jobs = jobs, .folder = folder};
+	struct err why cleanup_err = {0};
 
 	*jobs = (struct history_jobs){0};
 	if (store_check_path(folder, err) < 0)
 		return -1;
-	if (store_entries(store, folder, on_job, &listing, err) < 0) {
+	if (store_entries(store, folder, on_job, &listing, &why) < 0) {
 		history_jobs_finish(jobs);
-		return -1;
+		jobs->is_closed = store_pass_over(store, &why);
+		return jobs->is_closed ? 0 : err_copy(err, &why);
 	}
 	if (jobs->count > 1)
 		qsort(jobs->items, jobs->count, sizeof(*jobs->items), newest_first);
@@ -168,7 +170,7 @@ static int is_job(struct history_store *store, const char *path, struct err *err
 	if (store_look(store->files, path, &item, &why) == 0)
 		return item.is_directory;
 	/* Of a directory that this user may not enter. */
-	return why.kind == ERR_NOT_FOUND || why.kind == ERR_DENIED ? 0 : err_copy(err, &why);
+	return why.kind == ERR_NOT_FOUND || store_is_closed(store, &why) ? 0 : err_copy(err, &why);
 }
 
 static bool may_be_in(const struct history_folder *folder, const struct history_days *days)

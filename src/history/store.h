@@ -84,13 +84,15 @@ struct history_jobs {
 	struct history_job *items;
 	size_t count;
 	struct str_list strays; /* what has a job's name, and is a file or a symbolic link */
+	bool is_closed;		/* the folder cannot be read; a warning has told it */
 };
 void history_jobs_finish(struct history_jobs *jobs);
 #define cleanup_history_folders __attribute__((cleanup(history_folders_finish)))
 #define cleanup_history_jobs	__attribute__((cleanup(history_jobs_finish)))
 
 /* All folders, the newest day first; a store that is not there has none. ERR_DENIED,
- * ERR_UNREACHABLE ... when it cannot be looked at. */
+ * ERR_UNREACHABLE ... when it cannot be looked at. Where directories have owners one below the
+ * location that this process may not read is passed over: one warning names the first. */
 int history_store_folders(struct history_store *store, struct history_folders *folders,
 			  struct err *err);
 

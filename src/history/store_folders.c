@@ -72,6 +72,17 @@ static void on_level(void *data, const struct store_item *item)
 			   item->modified_ms);
 }
 
+/* Any user may have made the directory. */
+static int list_level(struct history_store *store, struct level *level, struct err *err)
+{
+	struct err why cleanup_err = {0};
+
+	if (store_entries(store, level->parent, on_level, level, &why) == 0 ||
+	    (*level->parent && store_pass_over(store, &why)))
+		return 0;
+	return err_copy(err, &why);
+}
+
 /* One more level below each of `parents`, which are freed. */
 static int descend(struct history_store *store, struct history_folders *parents, size_t digits,
 		   struct err *err)
@@ -81,7 +92,7 @@ static int descend(struct history_store *store, struct history_folders *parents,
 
 	for (size_t i = 0; i < parents->count && result == 0; i++) {
 		struct level level = {&found, parents->items[i].path, digits};
-		result = store_entries(store, level.parent, on_level, &level, err);
+		result = list_level(store, &level, err);
 	}
 	history_folders_finish(parents);
 	*parents = found;

@@ -15,6 +15,7 @@ struct history_store {
 	struct str_list finished;      /* names of TonY's trees */
 	struct str_list intermediate;  /* likewise */
 	struct store_foreign *foreign; /* the last one that was asked for; NULL: none */
+	bool has_told_closed;	       /* store_pass_over() */
 };
 
 /* Every part is to be a name of layout.h's: nothing else was ever published. */
@@ -26,6 +27,12 @@ void store_open_trees(struct history_store *store);
 /* What is not there is empty. */
 int store_entries(struct history_store *store, const char *path, store_visit *visit, void *data,
 		  struct err *err);
+
+/* Whether a directory below the location that cannot be read, which is why, hides only itself: any
+ * user may have made it. */
+bool store_is_closed(const struct history_store *store, const struct err *why);
+/* The same; the first one is told in a warning. */
+bool store_pass_over(struct history_store *store, const struct err *why);
 
 /* A file that is open here already, with a position of its own. */
 int store_open_again(const char *path, struct err *err);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "history/layout.h"
 #include "history/store_internal.h"
@@ -32,6 +33,27 @@ int store_entries(struct history_store *store, const char *path, store_visit *vi
 	    missing.kind == ERR_NOT_FOUND)
 		return 0;
 	return err_copy(err, &missing);
+}
+
+bool store_is_closed(const struct history_store *store, const struct err *why)
+{
+	/* On a machine a user can mount on his own directory what fails for all others. */
+	return history_store_has_owners(store) &&
+	       (why->kind == ERR_DENIED ||
+		(why->kind == ERR_IO && store_traits(store->files)->is_at_once));
+}
+
+bool store_pass_over(struct history_store *store, const struct err *why)
+{
+	if (!store_is_closed(store, why))
+		return false;
+	char *subject cleanup_free =
+		mem_printf("%s: directories that cannot be read are passed over",
+			   store_location(store->files));
+	if (!store->has_told_closed)
+		log_trouble(subject, err_message(why));
+	store->has_told_closed = true;
+	return true;
 }
 
 int store_open_again(const char *path, struct err *err)

@@ -158,9 +158,10 @@ static int update_folder(struct folder_look *look, struct err *err)
 	/* What comes in the same moment as the list would not show in the folder's time. */
 	bool is_settled = from->modified_ms + HISTORY_SETTLED_MS < look->now_ms;
 
-	look->folder->modified_ms = is_settled ? from->modified_ms : 0;
-	if (history_store_jobs(look->store, from->path, &jobs, err) < 0 ||
-	    portal_index_visit(look->index, look->folder->number, on_known, look->known, err) < 0 ||
+	if (history_store_jobs(look->store, from->path, &jobs, err) < 0)
+		return -1;
+	look->folder->modified_ms = is_settled && !jobs.is_closed ? from->modified_ms : 0;
+	if (portal_index_visit(look->index, look->folder->number, on_known, look->known, err) < 0 ||
 	    read_jobs(look, &jobs, err) < 0 || read_strays(look, &jobs, err) < 0 ||
 	    forget_jobs(look->index, look->folder->number, look->known, err) < 0)
 		return -1;

@@ -120,7 +120,8 @@ static int look_at(struct look *look, const struct history_folder *folder, struc
 	if (history_store_jobs(look->store, folder->path, &jobs, err) < 0)
 		return -1;
 	struct job_index_section *section =
-		job_index_add(&look->fresh, folder->path, is_settled ? folder->modified_ms : 0);
+		job_index_add(&look->fresh, folder->path,
+			      is_settled && !jobs.is_closed ? folder->modified_ms : 0);
 	read_jobs(look, &jobs, old, section);
 	/* Not to be listed again is worth as much as what it has. */
 	if (section->stamp > 0)

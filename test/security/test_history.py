@@ -191,3 +191,31 @@ def test_closed_entries_of_others_are_one_line_of_the_history_and_none_elsewhere
     assert own in answer.stdout and answer.stderr == "tony: 20 jobs of other users cannot be read\n"
     answer = machine.owner.tony("status", "tony-20261120-101010-3")
     assert answer.returncode == 4 and answer.stderr.count("\n") == 1, answer
+
+
+@pytest.mark.promise("S191")
+@pytest.mark.parametrize("place", ["2031", "2031/12", "2031/12/24", "finished", "intermediate"])
+def test_a_closed_directory_of_another_user_hides_no_history(machine, store, place):
+    owner, stranger = machine.owner, machine.stranger
+    own, other = submit(owner, "true"), submit(owner, "true")
+    for job in (own, other):
+        wait_published(owner, store, job)
+        owner.wait_end(job)
+        wait_until(lambda job=job: owner.run("rm", "-r", owner.state / "jobs" / job).returncode == 0, f"the folder of {job} to be gone")
+    machine.jobs.clear()
+    made = stranger.run("sh", "-c", 'umask 022; mkdir -p "$1" && chmod 0 "$1"', "sh", store / place)
+    assert made.returncode == 0, made.stderr
+    for verb in (["wait", own], ["list", "--all"], ["status", own], ["compare", own, other], ["history", "--prune", "--location", store]):
+        answer = owner.tony(*verb)
+        assert answer.returncode == 0, (verb, answer)
+        assert answer.stderr.count("Permission denied") <= 1, (verb, answer.stderr)
+    assert answer.stderr.count("directories that cannot be read are passed over") == 1, answer.stderr
+    assert own in owner.tony("list", "--all").stdout
+    stranger.run("sh", "-c", 'chmod 755 "$1"; mkdir -p "$1/12/24"', "sh", store / place)
+    assert owner.tony("list", "--all").stderr == ""
+
+
+def test_the_location_itself_has_to_be_readable(machine, store):
+    machine.run("chmod", "0", store)
+    answer = machine.owner.tony("history", "--prune", "--location", store)
+    assert answer.returncode != 0 and "Permission denied" in answer.stderr, answer
