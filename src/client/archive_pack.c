@@ -164,10 +164,13 @@ static int pack_again(const char *source, int fd, struct err *err)
 
 	if (keeper_make_directory(&made, "tony-pack", err) < 0)
 		return -1;
-	char *content cleanup_free = fs_join(made.path, "content");
-	if (archive_unpack(source, content, NULL, err) < 0)
+	int held cleanup_close = keeper_open(&made, err);
+	if (held < 0)
 		return -1;
-	return pack_directory(content, fd, err);
+	char *content cleanup_free = mem_printf("/proc/self/fd/%d/content", held);
+	if (archive_unpack(source, content, NULL, err) < 0 || pack_directory(content, fd, err) < 0)
+		return err_rename(err, content, source);
+	return 0;
 }
 
 int archive_pack(const char *source, int fd, struct err *err)

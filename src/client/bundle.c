@@ -261,11 +261,17 @@ int bundle_write(struct opened *opened, const struct bundle_options *options,
 
 	if (keeper_make_directory(&scratch, "tony-bundle", err) < 0)
 		return -1;
-	char *directory cleanup_free = fs_join(scratch.path, opened->id);
+	int held cleanup_close = keeper_open(&scratch, err);
+	if (held < 0)
+		return -1;
+	char *source cleanup_free = mem_printf("/proc/self/fd/%d/.", held);
+	char *directory cleanup_free = fs_join(source, opened->id);
 	struct bundle bundle = {opened, options, directory, missing};
 	mode_t mask = umask(077); /* as the files will be where the archive is unpacked */
 	int result = mkdir(directory, 0700) < 0 ? err_set_errno(err, "%s", directory)
 						: write_all(&bundle, err);
 	umask(mask);
-	return result == 0 ? archive_pack(scratch.path, options->fd, err) : -1;
+	if (result == 0)
+		result = archive_pack(source, options->fd, err);
+	return result < 0 ? err_rename(err, source, scratch.path) : 0;
 }

@@ -23,14 +23,20 @@ struct sender {
 	struct job *job;
 	struct scheduler_file *files;
 	size_t count;
-	struct keeper snapshot; /* of src_dir, where one is needed */
-	struct keeper kept;	/* the directory that standard input is kept in, where there is */
+	struct keeper snapshot;	  /* of src_dir, where one is needed */
+	struct keeper kept;	  /* the directory that standard input is kept in, where there is */
+	int snapshot_fd, kept_fd; /* both, open */
 	bool (*interrupted)(void);
 };
 
 static bool on_progress(void *data, const char *name, int64_t sent, int64_t total)
 {
 	return bar_show(data, name, sent, total);
+}
+
+static char *path_of_snapshot(const struct sender *sender)
+{
+	return mem_printf("/proc/self/fd/%d/src", sender->snapshot_fd);
 }
 
 /* Its owner goes on editing it, and what its links lead to belongs to it. */
@@ -40,7 +46,10 @@ static int take_snapshot(struct sender *sender, const char *source, struct err *
 		return 0;
 	if (keeper_make_directory(&sender->snapshot, STAGE_SENT_SOURCE, err) < 0)
 		return -1;
-	char *target cleanup_free = fs_join(sender->snapshot.path, "src");
+	sender->snapshot_fd = keeper_open(&sender->snapshot, err);
+	if (sender->snapshot_fd < 0)
+		return -1;
+	char *target cleanup_free = path_of_snapshot(sender);
 	return stage_clone(source, target, &sender->stage->left_out, sender->interrupted, err) < 0
 		       ? err_wrap(err, "src_dir")
 		       : 0;
@@ -100,7 +109,10 @@ static int add_stdin(struct sender *sender, char **path, struct err *err)
 		return 0;
 	if (keeper_make_directory(&sender->kept, STDIN_NAME, err) < 0)
 		return -1;
-	*path = fs_join(sender->kept.path, "stdin");
+	sender->kept_fd = keeper_open(&sender->kept, err);
+	if (sender->kept_fd < 0)
+		return -1;
+	*path = mem_printf("/proc/self/fd/%d/stdin", sender->kept_fd);
 	if (input_keep(STDIN_FILENO, *path, INPUT_CAP, sender->interrupted, err) < 0)
 		return -1;
 	sender->files[sender->count++] =
@@ -112,8 +124,7 @@ static int add_stdin(struct sender *sender, char **path, struct err *err)
 /* The snapshot stands for the directory, under a name that people know. */
 static char *use_snapshot(struct sender *sender)
 {
-	const char *snapshot = sender->snapshot.path;
-	char *copy = snapshot ? fs_join(snapshot, "src") : NULL;
+	char *copy = sender->snapshot_fd >= 0 ? path_of_snapshot(sender) : NULL;
 
 	for (size_t i = 0; i < sender->count && copy; i++)
 		if (str_equal(sender->files[i].name, STAGE_SENT_SOURCE))
@@ -124,13 +135,17 @@ static char *use_snapshot(struct sender *sender)
 int stage_send(const struct stage *stage, struct job *job, const struct scheduler_client_ops *ops,
 	       bool (*interrupted)(void), struct err *err)
 {
-	struct sender sender = {.stage = stage, .job = job, .interrupted = interrupted};
+	struct sender sender = {.stage = stage,
+				.job = job,
+				.interrupted = interrupted,
+				.snapshot_fd = -1,
+				.kept_fd = -1};
 	char *stdin_file cleanup_free = NULL;
 	struct bar bar;
 	int result = add_all(&sender, err);
 	if (result == 0)
 		result = add_stdin(&sender, &stdin_file, err);
-	char *copy cleanup_free __attribute__((unused)) = use_snapshot(&sender);
+	char *copy cleanup_free = use_snapshot(&sender);
 	const struct scheduler_staging staging = {
 		.files = sender.files,
 		.count = sender.count,
@@ -143,6 +158,10 @@ int stage_send(const struct stage *stage, struct job *job, const struct schedule
 	if (result == 0)
 		result = ops->stage(job, &staging, err);
 	bar_clear(&bar);
+	if (result < 0 && copy)
+		err_rename(err, copy, "src_dir");
+	mem_cleanup_close(&sender.snapshot_fd);
+	mem_cleanup_close(&sender.kept_fd);
 	keeper_remove(&sender.snapshot);
 	keeper_remove(&sender.kept);
 	free(sender.files);

@@ -49,10 +49,14 @@ static void close_others(int one, int other)
 
 static int look(const struct event_copy *copy, char **left_out, struct err *err)
 {
+	int held cleanup_close = keeper_open(&copy->directory, err);
+	if (held < 0)
+		return -1;
+	char *target cleanup_free = mem_printf("/proc/self/fd/%d", held);
 	struct store *store = job_stores_open_place(NULL, copy->place, err);
 	const struct event_files files = {
 		.store = store, .owner = copy->owner, .cap = EVENT_FILES_CAP};
-	int result = store ? event_files_copy(&files, copy->directory.path, left_out, err) : -1;
+	int result = store ? event_files_copy(&files, target, left_out, err) : -1;
 
 	store_close(store);
 	return result;

@@ -259,11 +259,15 @@ static int stage_fetched(struct stager *stager, const struct scheduler_file *fil
 
 	if (keeper_make_directory(&scratch, "tony-hdfs", stager->err) < 0)
 		return -1;
-	char *target cleanup_free = fs_join(scratch.path, "fetched");
-	const struct scheduler_file fetched = {.source = target, .archive = true};
-	if (store_fetch(from, "", target, NULL, &progress, stager->err) < 0)
+	int held cleanup_close = keeper_open(&scratch, stager->err);
+	if (held < 0)
 		return -1;
-	return stage_local(stager, &fetched, number);
+	char *target cleanup_free = mem_printf("/proc/self/fd/%d/fetched", held);
+	const struct scheduler_file fetched = {.source = target, .archive = true};
+	if (store_fetch(from, "", target, NULL, &progress, stager->err) < 0 ||
+	    stage_local(stager, &fetched, number) < 0)
+		return err_rename(stager->err, target, file->source);
+	return 0;
 }
 
 /* Several types may name it. `from`: the store that it is in; NULL: it is here. */

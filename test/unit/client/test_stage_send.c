@@ -98,8 +98,9 @@ static int take(struct job *job, const struct scheduler_staging *staging, struct
 				  file->archive ? "/" : "", file->optional ? "?" : "");
 		if (str_equal(file->name, "tony-src")) {
 			char *script cleanup_free = fs_join(file->source, "train.py");
+			char *real cleanup_free = realpath(file->source, NULL);
 			sent.source_is_a_snapshot =
-				strstr(file->source, "tony-src-") && fs_exists(script);
+				real && strstr(real, "tony-src-") && fs_exists(script);
 		}
 		if (str_equal(file->name, "tony-stdin"))
 			sent.input = fs_read_file(file->source, 100, NULL, err);
