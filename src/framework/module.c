@@ -22,9 +22,21 @@ enum {
 	ANSWER_MISSING = 7, /* no code that an interpreter has of its own */
 };
 
+/* Nothing is imported from the script's directory, in which others may write: neither what this
+ * needs itself nor the packages around the module. */
 static const char question[] =
-	"import sys; from importlib.util import find_spec; sys.exit(0 if find_spec(sys.argv[1]) "
-	"else 7)";
+	"import sys\n"
+	"saved = sys.path[:]\n"
+	"sys.path[:] = [place for place in saved if place not in ('', '.', sys.argv[2])]\n"
+	"from importlib.machinery import PathFinder\n"
+	"from importlib.util import find_spec\n"
+	"sys.path[:] = saved\n"
+	"name, *rest = sys.argv[1].split('.')\n"
+	"spec = find_spec(name)\n"
+	"for part in rest:\n"
+	"    name += '.' + part\n"
+	"    spec = spec and PathFinder.find_spec(name, spec.submodule_search_locations or [])\n"
+	"sys.exit(0 if spec else 7)\n";
 
 /* ---- the program -------------------------------------------------------------------------- */
 
@@ -191,7 +203,7 @@ enum module_verdict module_ask(const char *interpreter, const char *directory, c
 			       const struct environment *environment, int64_t patience_ms)
 {
 	char *const arguments[] = {(char *)interpreter, "-c", (char *)question, (char *)module,
-				   NULL};
+				   (char *)directory,	NULL};
 	int status = 0, nowhere cleanup_close = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
 	if (nowhere < 0)

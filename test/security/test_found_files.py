@@ -248,6 +248,16 @@ def test_python_refuses_a_job_file_of_another_user(machine):
 
 
 @pytest.mark.promise("S183")
+@pytest.mark.parametrize("name", ["importlib.py", "importlib/util.py", "contextlib.py", "torch/__init__.py"])
+def test_a_module_of_another_user_beside_the_script_is_not_imported(machine, name):
+    place = Place(machine)
+    place.write(machine.stranger, name, f"import os; os.system('id > {place.proof}')\n")
+    place.write(machine.owner, "mine.py", "import torch\n")
+    place.tony(machine.owner, "check", "--framework", "pytorch", "--workers", "1", "--", PYTHON, "mine.py")
+    assert not place.proof.exists()
+
+
+@pytest.mark.promise("S183")
 @pytest.mark.parametrize("name", ["venv", ".venv"])
 def test_an_interpreter_of_another_user_in_the_current_directory_is_not_asked_for_modules(machine, name):
     place, owner, stranger = Place(machine), machine.owner, machine.stranger

@@ -152,6 +152,27 @@ static void an_interpreter_is_asked_in_the_programs_environment(void **state)
 	assert_int_equal(module_ask(none, base, "torch", &environment, LONG_MS), MODULE_UNKNOWN);
 }
 
+/* promise: S183 */
+static void a_module_within_a_package_is_found_without_an_import(void **state)
+{
+	struct environment environment cleanup_environment = {0};
+	char *folder cleanup_free = fs_join(base, "pack");
+	char *ran cleanup_free = fs_join(base, "ran");
+
+	assert_int_equal(fs_make_directories(folder, 0755, NULL), 0);
+	free(write_file("pack/__init__.py", "open('ran', 'w')\n"));
+	free(write_file("pack/part.py", ""));
+	environment_inherit(&environment);
+	const char *python = "/usr/bin/python3";
+	assert_int_equal(module_ask(python, base, "pack.part", &environment, LONG_MS),
+			 MODULE_FOUND);
+	assert_int_equal(module_ask(python, base, "pack.other", &environment, LONG_MS),
+			 MODULE_MISSING);
+	assert_int_equal(module_ask(python, base, "pack.part.x", &environment, LONG_MS),
+			 MODULE_MISSING);
+	assert_false(fs_exists(ran));
+}
+
 /* As a wrapper does, which starts another interpreter. */
 static void an_interpreter_that_does_not_answer_is_killed_with_what_it_started(void **state)
 {
@@ -177,6 +198,7 @@ int main(void)
 		cmocka_unit_test(an_import_counts_when_the_script_cannot_do_without),
 		cmocka_unit_test(a_link_to_a_script_is_followed),
 		cmocka_unit_test(an_interpreter_is_asked_in_the_programs_environment),
+		cmocka_unit_test(a_module_within_a_package_is_found_without_an_import),
 		cmocka_unit_test(
 			an_interpreter_that_does_not_answer_is_killed_with_what_it_started),
 	};
