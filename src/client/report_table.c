@@ -116,7 +116,7 @@ void report_table_begin(struct report_table *table, const char *const *headings,
 {
 	table->columns = count;
 	for (size_t i = 0; i < count; i++)
-		str_list_add(&table->cells, headings[i]);
+		str_list_take(&table->cells, one_line(headings[i]));
 }
 
 void report_table_add(struct report_table *table, const char *text)

@@ -95,3 +95,15 @@ def test_an_error_that_names_what_a_stranger_wrote_moves_no_cursor(machine, stor
     code, said = on_terminal(machine.owner, "status", job)
     assert code != 0 and b"EVIL" in said and b"\x1b" not in said and b"\x07" not in said, said
     assert b"\ntony: done" not in said, said
+
+
+@pytest.mark.promise("S171")
+def test_a_comparison_with_a_strangers_record_moves_no_cursor(machine, store):
+    jobs = [submit(machine.stranger, "true"), submit(machine.owner, "true")]
+    for job in jobs:
+        wait_published(machine.owner, store, job)
+    for name in ("job.json", "summary.json", "events.jsonl"):
+        forged = machine.stranger.run("sed", "-i", r's/"name": *"[^"]*"/"name":"EVIL\\u001b]0;PWN\\u0007\\u001b[2J"/', store / place_of(jobs[0]) / name)
+        assert forged.returncode == 0, forged.stderr
+    code, said = on_terminal(machine.owner, "compare", *jobs)
+    assert code == 0 and b"EVIL" in said and not OBEYED.search(said), said
