@@ -67,6 +67,10 @@ char *fs_read_own(const char *path, const char *named, size_t cap, size_t *lengt
 int fs_open_own(const char *path, struct err *err);
 /* Whether fs_read_own() would accept this program or directory. False if it cannot be read. */
 bool fs_is_own(const char *path);
+/* ERR_DENIED: `path`, which a user has named to write there, is a symbolic link that another one,
+ * not root, has put into a directory that others may write to. It may lead anywhere. As the
+ * kernel's fs.protected_symlinks, which a machine need not have set. */
+int fs_check_link(const char *path, struct err *err);
 
 /* All of these bytes of what is open, from `offset` on; errors call it `name`. A file that ends
  * before is an error (ERR_IO). */

@@ -79,7 +79,7 @@ static char *find_place(const struct bundle_choice *chosen, const char *id)
 static int write_into(struct opened *opened, struct bundle_options *how, const char *path,
 		      struct str_list *missing, struct err *err)
 {
-	int fd cleanup_close = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	int fd cleanup_close = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
 
 	if (fd < 0)
 		return err_set_errno(err, "%s", path);
@@ -126,18 +126,22 @@ static int write_unnamed(struct opened *opened, struct bundle_options *how, cons
 		       path, owner);
 }
 
-/* A symbolic link stays: its target is written. */
+/* A symbolic link stays: its target is written. Another path is taken as it is, since another user
+ * could make it a link by then. */
 static int write_file(struct opened *opened, struct bundle_options *how, const char *path,
 		      struct str_list *missing, struct err *err)
 {
-	char *real cleanup_free = realpath(path, NULL);
 	struct stat status;
+	bool is_link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
 
-	if (!real && lstat(path, &status) == 0)
+	if (is_link && fs_check_link(path, err) < 0)
+		return -1;
+	char *real cleanup_free = is_link ? realpath(path, NULL) : mem_strdup(path);
+	if (!real)
 		return err_set_errno(err, "%s", path);
-	if (real && stat(real, &status) == 0 && !S_ISREG(status.st_mode))
+	if (lstat(real, &status) == 0 && !S_ISREG(status.st_mode))
 		return write_into(opened, how, real, missing, err);
-	return write_draft(opened, how, real ? real : path, missing, err);
+	return write_draft(opened, how, real, missing, err);
 }
 
 /* ---- what is said ------------------------------------------------------------------------- */
@@ -173,6 +177,8 @@ static int run(void *data, const struct verb_call *call, struct err *err)
 		tell_missing(&missing);
 		return result;
 	}
+	if (chosen->output && !is_named(chosen) && fs_check_link(chosen->output, err) < 0)
+		return -1;
 	char *path cleanup_free = find_place(chosen, call->opened->id);
 	struct stat status;
 	bool named = is_named(chosen);

@@ -357,6 +357,8 @@ static char *find_target(const char *name, const char *target, bool is_directory
 	char *path cleanup_free = is_inside ? fs_join(target, name) : mem_strdup(target);
 	struct stat info;
 
+	if (fs_check_link(target, err) < 0)
+		return NULL;
 	if (is_inside && !*name)
 		err_set(err, ERR_USAGE, "%s is there already; name another directory", target);
 	else if (!is_inside && str_ends_with(target, "/"))

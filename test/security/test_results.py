@@ -160,3 +160,24 @@ def test_a_bundle_follows_nothing_that_another_user_has_put_in_its_place(machine
     assert machine.run("rm", place).returncode == 0
     for _ in range(2):
         assert machine.owner.tony("bundle", *options, job, cwd=shared).returncode == 0, "its own file is replaced"
+
+
+@pytest.mark.promise("S192")
+@pytest.mark.parametrize("verb", ["bundle", "bundle-into", "results", "cp"])
+def test_a_place_that_is_named_is_no_link_of_another_user(machine, shared, verb):
+    owner, stranger = machine.owner, machine.stranger
+    job = job_with_results(owner)
+    precious, folder = owner.write("precious/file", "precious"), owner.home / "precious"
+    link = shared / "out.tgz"
+    assert stranger.run("ln", "-s", precious if verb == "bundle" else folder, link).returncode == 0
+    words = {"bundle": ["bundle", "--output", link, job], "bundle-into": ["bundle", "--output", link, job],
+             "results": ["results", "--output", link, job], "cp": ["cp", "JOB/worker:0:/etc/hostname", f"{link}/"]}[verb]
+    if verb == "cp":
+        job = owner.submit({"tony.worker.instances": 1, "tony.worker.memory": "64m", "tony.worker.command": "sleep 600"})
+        owner.wait_task(job, "worker:0")
+        words[1] = f"{job}/worker:0:/etc/hostname"
+    answer = owner.tony(*words)
+    assert answer.returncode == 6 and f"is a symbolic link of uid-{stranger.uid}" in answer.stderr, answer
+    assert owner.run("ls", "-A", folder).stdout == "file\n" and owner.read(precious) == "precious"
+    machine.run("chown", "-h", owner.uid, link)
+    assert owner.tony(*words).returncode == 0, "its own link is followed"
