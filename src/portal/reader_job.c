@@ -15,8 +15,10 @@ void reader_handle_job(void *data, struct http_request *request)
 	if (!reader_open(reader, request))
 		return;
 	json_t *answer = job_view_to_json(reader->view);
-	if (reader->user && *reader->user)
-		json_set_text(answer, "user", reader->user);
+	/* Of an entry whose summary is damaged the index knows no user. */
+	const char *user = reader->record.user ? reader->record.user : reader->user;
+	if (user && *user)
+		json_set_text(answer, "user", user);
 	json_object_set_new(answer, "links", json_array());
 	json_set_text(answer, "waiting", reader->away);
 	http_answer_json(request, 200, answer);

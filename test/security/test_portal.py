@@ -9,6 +9,7 @@ from audit import audit_of
 from conftest import User
 from patience import wait_until
 from program import PYTHON
+from test_history import place_of
 
 # TensorBoard's place is taken by a program that shows all that it can read below its directory.
 SHOWS_ALL = """#!{python}
@@ -244,3 +245,15 @@ def test_what_the_portals_audit_says_of_an_order_is_its_answer(machine, portal):
     log = portal.child.stderr.read()
     assert [line["outcome"] for line in audit_of(log) if line["action"] == "tensorboard"] == ["done", "conflict"]
     assert f"TensorBoard of {machine.jobs[0][1]}: {machine.owner.home}/logs: is uid-{machine.owner.uid}'s" in log
+
+
+@pytest.mark.promise("S44")
+def test_a_job_with_a_damaged_summary_is_its_entrys_owners_in_the_portal(machine, portal):
+    job = machine.stranger.submit({"tony.worker.instances": 1, "tony.worker.memory": "64m", "tony.worker.command": "true"})
+    place = portal.store / place_of(job)
+    wait_until(lambda: machine.owner.read(place / "summary.json"), f"the history of {job}")
+    forged = machine.stranger.run("sh", "-c", """cd "$1" && echo broken > summary.json && sed -i 's/"user": *"[^"]*"/"user":"owner"/' job.json""",
+                                  "sh", place)
+    assert forged.returncode == 0 and '"user":"owner"' in machine.owner.read(place / "job.json")
+    told = wait_until(lambda: "id" in (said := json.loads(portal.call(f"v1/jobs/{job}/job"))) and said, "the page of the job")
+    assert told["user"] == f"uid-{machine.stranger.uid}", told
