@@ -377,6 +377,16 @@ int64_t opened_let_hold(struct opened *opened, int64_t timeout_ms)
 	return 0;
 }
 
+int opened_check_record(const struct opened *opened, struct err *err)
+{
+	if (!opened->ops->traits->is_history || opened->view->is_final)
+		return 0;
+	return err_set(
+		err, ERR_INPUT,
+		"%s: the record of its end is cut or damaged, and nothing else is left of it",
+		opened->id);
+}
+
 static int follow(struct opened *opened, struct follow *changes, int64_t timeout_ms,
 		  journal_visit *on_line, void *data, struct err *err)
 {
@@ -388,6 +398,8 @@ static int follow(struct opened *opened, struct follow *changes, int64_t timeout
 			return -1;
 		if (opened->view->is_final)
 			return 1;
+		if (opened_check_record(opened, err) < 0)
+			return -1;
 		char *given_up cleanup_free = opened_check_start(opened);
 		if (given_up)
 			report_note("%s", given_up);

@@ -76,6 +76,9 @@ int opened_rewind(struct opened *opened, int64_t since, struct err *err);
 int opened_follow(struct opened *opened, int64_t timeout_ms, journal_visit *on_line, void *data,
 		  struct err *err);
 
+/* ERR_INPUT: the history is all that is left of the job, and does not tell how it ended. */
+int opened_check_record(const struct opened *opened, struct err *err);
+
 /* How long to wait for a change of files before looking again: timeout_ms (negative: no limit), or
  * less where nothing tells of one. */
 int64_t opened_wait_ms(const struct opened *opened, int64_t timeout_ms);

@@ -37,7 +37,7 @@ static const struct opt options[] = {
 	JOB_CHOICE_TAG(struct list_options),
 	OPT_ROW("output", struct list_options, output,
 		"wide: also user, scheduler, queue, tasks, tags and times; json: as --json; name: "
-		"the ids alone, one a line",
+		"the ids alone, one a line, of another user's jobs only with --user",
 		.letter = 'o', .argument = "FORM", .choices = outputs),
 	OPT_ROW("json", struct list_options, json, "as JSON (docs/json.md)"),
 };
@@ -90,10 +90,12 @@ static size_t tell_missing(const struct job_list *list, const struct str_list *w
 
 /* ---- printing ----------------------------------------------------------------------------- */
 
-static void print_names(const struct job_list *list)
+/* Scripts act on them: another user's only where he is asked for. */
+static void print_names(const struct list_options *chosen, const struct job_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
-		puts(list->items[i].id);
+		if (chosen->user || !list->items[i].is_others)
+			puts(list->items[i].id);
 }
 
 static void print_table(const struct list_options *chosen, const struct job_list *list)
@@ -127,7 +129,7 @@ static void print_jobs(const struct listing *listing, const struct job_list *lis
 	if (chosen->json || is_output(chosen, "json"))
 		report_json(list_table_json(list));
 	else if (is_output(chosen, "name"))
-		print_names(list);
+		print_names(chosen, list);
 	else if (list->count > 0)
 		print_table(chosen, list);
 	else if (listing->filter.words->count == 0 && list->failure == ERR_NONE)

@@ -351,6 +351,8 @@ int watch_job(struct opened *opened, const struct watch_options *options, struct
 	struct watch watch = {.opened = opened, .options = options, .signals = -1, .err = err};
 	int code;
 
+	if (opened_check_record(opened, err) < 0)
+		return -1;
 	watch.ends_ms =
 		options->timeout_ms < 0 ? INT64_MAX : clock_monotonic_ms() + options->timeout_ms;
 	if (open_watch(&watch) < 0 || run(&watch) < 0) {

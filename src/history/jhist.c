@@ -65,7 +65,7 @@ static bool parse_stem(const char *stem, bool is_finished, struct jhist_name *na
 		name->state = parse_status(last + 1);
 	}
 	name->user = mem_strndup(rest, (size_t)(last - rest));
-	return history_is_name(name->id) && *name->user;
+	return history_is_id(name->id) && *name->user;
 }
 
 bool jhist_name_parse(const char *file, struct jhist_name *name)

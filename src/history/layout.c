@@ -13,7 +13,12 @@ bool history_is_name(const char *name)
 				      "0123456789._-";
 	size_t length = strspn(name, letters);
 
-	return length > 0 && length <= HISTORY_ID_CAP && *name != '.' && name[length] == '\0';
+	return length > 0 && length <= HISTORY_NAME_CAP && *name != '.' && name[length] == '\0';
+}
+
+bool history_is_id(const char *name)
+{
+	return history_is_name(name) && !strchr("-_", *name) && strlen(name) <= HISTORY_ID_CAP;
 }
 
 char *history_day(int64_t submitted_ms)

@@ -35,12 +35,16 @@
 #define HISTORY_DIFF_CAP  (256 << 10)		      /* bytes of source.diff */
 #define HISTORY_SWEEP_CAP (64 << 20)		      /* bytes of sweep.json */
 #define HISTORY_DIFF_TYPE "text/plain; charset=utf-8" /* to browsers */
-#define HISTORY_ID_CAP	  255			      /* bytes of a job's id */
+#define HISTORY_NAME_CAP  255			      /* bytes of a directory's name */
+#define HISTORY_ID_CAP	  64			      /* bytes of a job's id */
 #define HISTORY_DAY_MS	  (86400000LL)
 
 /* A name that can be a directory of the store's, be it read from a foreign one: letters, digits,
  * ".", "_", "-" and no dot first. */
 bool history_is_name(const char *name);
+/* A name that can be a job's id: it begins with a letter or digit, and no engine's are longer than
+ * HISTORY_ID_CAP. */
+bool history_is_id(const char *name);
 
 /* "2026/11/21". The caller frees. */
 char *history_day(int64_t submitted_ms);

@@ -103,7 +103,7 @@ static void on_job(void *data, const struct store_item *item)
 	struct job_listing *listing = data;
 	struct history_jobs *jobs = listing->jobs;
 
-	if (!history_is_name(item->name))
+	if (!history_is_id(item->name))
 		return;
 	if (!item->is_directory) {
 		str_list_add(&jobs->strays, item->name);
@@ -188,7 +188,7 @@ static int visit_entries(struct history_store *store, const char *id,
 {
 	struct history_folders folders cleanup_history_folders = {0};
 
-	if (!history_is_name(id))
+	if (!history_is_id(id))
 		return err_set(err, ERR_NOT_FOUND, "\"%.256s\" cannot be a job's id", id);
 	if (history_store_folders(store, &folders, err) < 0)
 		return -1;

@@ -225,7 +225,7 @@ static int read_members(const json_t *object, struct history_summary *summary, s
 	if (job_fields_read(fields, array_length(fields), object, summary, err) < 0 ||
 	    read_state(object, summary, err) < 0 || read_types(object, summary, err) < 0)
 		return -1;
-	if (!history_is_name(summary->id))
+	if (!history_is_id(summary->id))
 		return err_set(err, ERR_INPUT, "id: \"%.64s\" cannot be a job's", summary->id);
 	if (cause && cause_from_json(cause, &summary->cause, err) < 0)
 		return err_wrap(err, "cause");

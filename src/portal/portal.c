@@ -53,7 +53,7 @@ static void handle_address_of_tonys(void *data, struct http_request *request)
 	const char *id = http_request_parameter(request, "id");
 	bool is_config = str_starts_with(http_request_head(request)->target, "/config/");
 
-	if (!history_is_name(id)) {
+	if (!history_is_id(id)) {
 		http_answer_error(request, 404, "not-found", "there is no such job");
 		return;
 	}

@@ -98,7 +98,7 @@ static int remove_copy(const char *id, struct removal *removal, struct err *err)
 int job_stores_remove(const struct job_stores *stores, const char *id, struct removal *removal,
 		      struct err *err)
 {
-	if (!history_is_name(id))
+	if (!history_is_id(id))
 		return 0;
 	for (size_t i = 0; i < stores->count; i++)
 		if (remove_from(stores->items[i], id, removal, err) < 0)

@@ -219,3 +219,24 @@ def test_the_location_itself_has_to_be_readable(machine, store):
     machine.run("chmod", "0", store)
     answer = machine.owner.tony("history", "--prune", "--location", store)
     assert answer.returncode != 0 and "Permission denied" in answer.stderr, answer
+
+
+def test_what_no_job_can_be_called_is_no_job(machine, store):
+    first, long = "tony-20261120-101010-00000001", "tony-20261120-101010-" + "0" * 230
+    forge(machine.stranger, store, first, "stranger")
+    forge(machine.stranger, store, long, "stranger")
+    renamed = machine.stranger.run("sh", "-c", 'sed -i "s/$2/-rf/" "$1/$2/summary.json" && mv -- "$1/$2" "$1/-rf"', "sh", store / "2026/11/20", first)
+    assert renamed.returncode == 0, renamed.stderr
+    for verb in (["list", "--all"], ["history"], ["list", "--all", "--output", "name", "--user", name_of(machine.stranger)]):
+        answer = machine.owner.tony(*verb)
+        assert answer.returncode == 0 and "-rf" not in answer.stdout + answer.stderr and "0000" not in answer.stdout + answer.stderr, answer
+
+
+@pytest.mark.promise("S131")
+def test_ids_that_a_script_acts_on_are_the_users_own(machine, store):
+    own = submit(machine.owner, "true")
+    wait_published(machine.owner, store, own)
+    forged = "tony-20261120-101010-00000001"
+    forge(machine.stranger, store, forged, "owner")
+    assert machine.owner.tony("list", "--all", "--output", "name").stdout.split() == [own]
+    assert machine.owner.tony("list", "--all", "--output", "name", "--user", name_of(machine.stranger)).stdout.split() == [forged]

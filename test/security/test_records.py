@@ -288,3 +288,12 @@ def test_a_job_that_waits_believes_no_other_users_record(machine, store):
     assert machine.owner.run("mv", machine.owner.home / "lost", folder).returncode == 0
     assert status["message"] == f"canceled: job {first}, after which it was to begin, is gone, and how it ended is not known"
     assert not (machine.root / "begun").exists()
+
+
+@pytest.mark.promise("S193")
+def test_a_record_whose_end_is_cut_is_not_waited_for(machine, store, bait):
+    events = store / place_of(bait) / "events.jsonl"
+    cut = machine.stranger.run("sh", "-c", 'head -n 3 "$1" > "$1.new" && cat "$1.new" > "$1"', "sh", events)
+    assert cut.returncode == 0, cut.stderr
+    answer = machine.owner.tony("wait", "--of", name_of(machine.stranger), bait)
+    assert answer.returncode not in (0, 124) and "the record of its end is cut or damaged" in answer.stderr, answer
