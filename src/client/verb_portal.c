@@ -7,11 +7,13 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/user.h"
+#include "client/opened.h"
 #include "client/portal_site.h"
 #include "client/report.h"
 #include "client/schedulers.h"
 #include "client/verbs.h"
 #include "net/address.h"
+#include "net/http_url.h"
 #include "net/socket_owner.h"
 #include "portal/link_socket.h"
 #include "portal/portal.h"
@@ -40,7 +42,8 @@ static const struct opt options[] = {
 		"tony.http.port)",
 		.argument = "HOST:PORT"),
 	OPT_ROW("link", struct portal_verb, link,
-		"print another link that opens the portal which listens there"),
+		"print another link that opens the portal which listens there, at the page of "
+		"JOB"),
 	OPT_ROW("sign-out", struct portal_verb, sign_out,
 		"end all sessions of browsers, of all portals with this state directory"),
 	OPT_ROW("token-file", struct portal_verb, token_file,
@@ -416,20 +419,70 @@ static int serve(const struct portal_verb *chosen, const struct portal_site *sit
 	return result;
 }
 
-static int print_link(const struct portal_verb *chosen, const struct portal_site *site,
+/* Of the only portal that runs, where nobody has said where it listens; else NULL and `why`. */
+static char *ask_only_portal(const char *folder, struct err *why)
+{
+	struct str_list links cleanup_str_list = {0}, places cleanup_str_list = {0};
+
+	link_socket_ask_all(folder, &links);
+	if (links.count == 1)
+		return mem_strdup(links.items[0]);
+	for (size_t i = 0; i < links.count; i++)
+		str_list_take(&places, mem_strndup(links.items[i],
+						   strcspn(links.items[i], "?") - strlen("login")));
+	char *all cleanup_free = str_list_join(&places, ", ");
+	if (links.count > 1) {
+		err_finish(why);
+		err_set(why, ERR_USAGE,
+			"none of your portals listens there, but at %s: say with --listen which "
+			"one",
+			all);
+	}
+	return NULL;
+}
+
+static char *ask_link(const struct portal_verb *chosen, const struct portal_site *site,
 		      struct err *err)
 {
-	const char *listen = choose_listen(chosen, site);
 	char *folder cleanup_free = portal_folder(err);
 	struct net_address address;
+	struct err why cleanup_err = {0};
 
-	if (!folder || net_address_parse(listen, &address, err) < 0)
-		return -1;
+	if (!folder || net_address_parse(choose_listen(chosen, site), &address, err) < 0)
+		return NULL;
 	char *where cleanup_free = net_address_text(&address);
-	char *link cleanup_free = link_socket_ask(folder, where, err);
+	char *link = link_socket_ask(folder, where, &why);
+	if (!link && !chosen->listen && why.kind == ERR_UNREACHABLE)
+		link = ask_only_portal(folder, &why);
+	if (!link) {
+		err_copy(err, &why);
+		err_wrap(err, "no link from your portal at %s of this machine", where);
+	}
+	return link;
+}
+
+/* The page of a job; one that is not known here may be in the portal's history. */
+static void add_page(struct str *link, const char *job)
+{
+	struct opened opened cleanup_opened = {0};
+	bool is_found = opened_find(&opened, job, NULL) == 0;
+
+	str_append(link, "&to=%23/jobs/");
+	http_url_encode(link, is_found ? opened.id : job, "");
+}
+
+static int print_link(const struct portal_verb *chosen, const struct portal_site *site,
+		      const char *job, struct err *err)
+{
+	char *link cleanup_free = ask_link(chosen, site, err);
+	struct str page cleanup_str = {0};
+
 	if (!link)
-		return err_wrap(err, "no link from your portal at %s of this machine", where);
-	puts(link);
+		return -1;
+	str_append(&page, link);
+	if (job)
+		add_page(&page, job);
+	puts(page.text);
 	return 0;
 }
 
@@ -457,25 +510,32 @@ static int run(void *data, const struct verb_call *call, struct err *err)
 						   .has_certificate = chosen->certificate != NULL,
 						   .is_running = chosen->link || chosen->sign_out};
 	struct portal_site site cleanup_portal_site = {0};
+	const char *job = NULL;
 
+	if (report_one_operand(&verb_portal.options, call->operands, &job, err) < 0)
+		return -1;
+	if (job && !chosen->link)
+		return err_set(err, ERR_USAGE,
+			       "%s: say --link for a link to the page of a job; without it the "
+			       "portal serves all",
+			       job);
 	if (check(chosen, err) < 0 || portal_site_read(&asked, &site, err) < 0)
 		return -1;
 	if (chosen->sign_out)
 		return sign_out(chosen, &site, err);
-	return chosen->link ? print_link(chosen, &site, err) : serve(chosen, &site, err);
+	return chosen->link ? print_link(chosen, &site, job, err) : serve(chosen, &site, err);
 }
 
 const struct verb verb_portal = {
 	.options =
 		{
 			.verb = "portal",
-			.usage = "tony portal [OPTIONS]",
+			.usage = "tony portal [OPTIONS] [JOB]",
 			.summary = "serve all jobs, those that go on and those that have ended, to "
 				   "browsers",
 			.options = options,
 			.option_count = array_length(options),
 		},
 	.size = sizeof(struct portal_verb),
-	.operands = VERB_NONE,
 	.run = run,
 };

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/listener.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -117,28 +118,37 @@ static const char *skip(const char *text, const char *beginning)
 	return text && str_starts_with(text, beginning) ? text + strlen(beginning) : NULL;
 }
 
-/* To the portal that listens at `address`, and of nothing that a terminal would obey. */
+/* HOST:PORT of `address`, as others call it; NULL: of any. */
+static const char *skip_place(const char *text, const char *address)
+{
+	char *place cleanup_free = address ? net_listen_advertise(address) : NULL;
+
+	if (place || !text)
+		return skip(text, place);
+	return text + strcspn(text, "/?#@ ");
+}
+
+/* To the portal that listens at `address` (NULL: anywhere), and of nothing that a terminal would
+ * obey. */
 static bool is_link(const char *line, size_t length, const char *address)
 {
-	char *place cleanup_free = net_listen_advertise(address);
 	const char *rest = skip(line, "https://");
 
-	rest = skip(rest ? rest : skip(line, "http://"), place);
+	for (size_t i = 0; i + 1 < length; i++)
+		if (line[i] <= ' ' || line[i] > '~')
+			return false;
+	rest = skip_place(rest ? rest : skip(line, "http://"), address);
 	rest = skip(rest, "/login?code=");
 	size_t digits = rest ? strspn(rest, "0123456789abcdef") : 0;
 	return digits > 0 && rest + digits + 1 == line + length && rest[digits] == '\n';
 }
 
-char *link_socket_ask(const char *folder, const char *address, struct err *err)
+static char *read_link_of(int fd, const char *address, struct err *err)
 {
-	char *path cleanup_free = path_of(folder, address);
-	int fd cleanup_close = connect_to(path, address, err);
 	char line[LINE_CAP + 1] = "";
 	size_t length = 0;
 	ssize_t got = 1;
 
-	if (fd < 0)
-		return NULL;
 	for (; length < LINE_CAP && got > 0; length += (size_t)got) {
 		got = read(fd, line + length, LINE_CAP - length);
 		if (got < 0) {
@@ -150,4 +160,43 @@ char *link_socket_ask(const char *folder, const char *address, struct err *err)
 		return mem_strndup(line, length - 1);
 	err_set(err, ERR_INPUT, "what answers is no portal");
 	return NULL;
+}
+
+char *link_socket_ask(const char *folder, const char *address, struct err *err)
+{
+	char *path cleanup_free = path_of(folder, address);
+	int fd cleanup_close = connect_to(path, address, err);
+
+	return fd < 0 ? NULL : read_link_of(fd, address, err);
+}
+
+/* The caller frees. */
+static char *escape_pattern(const char *path)
+{
+	struct str escaped = {0};
+
+	for (const char *c = path; *c; c++)
+		str_append_format(&escaped, strchr("*?[\\", *c) ? "\\%c" : "%c", *c);
+	return str_steal(&escaped);
+}
+
+static void ask_path(const char *path, struct str_list *links)
+{
+	int fd cleanup_close = connect_to(path, "", NULL);
+	char *link cleanup_free = fd < 0 ? NULL : read_link_of(fd, NULL, NULL);
+
+	if (link)
+		str_list_add(links, link);
+}
+
+void link_socket_ask_all(const char *folder, struct str_list *links)
+{
+	char *literal cleanup_free = escape_pattern(folder);
+	char *pattern cleanup_free = mem_printf("%s/link-*.sock", literal);
+	glob_t found = {0};
+
+	if (glob(pattern, 0, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			ask_path(found.gl_pathv[i], links);
+	globfree(&found);
 }

@@ -8,6 +8,7 @@
 #define TONY_PORTAL_LINK_SOCKET_H
 
 #include "base/err.h"
+#include "base/str.h"
 
 struct event_base;
 struct link_socket;
@@ -23,5 +24,7 @@ void link_socket_close(struct link_socket *socket); /* NULL is fine */
 /* Asks that portal: "https://node7:19886/login?code=...". The caller frees. ERR_UNREACHABLE: there
  * is none. */
 char *link_socket_ask(const char *folder, const char *address, struct err *err);
+/* Asks each portal of this machine with this folder, wherever it listens; adds the links. */
+void link_socket_ask_all(const char *folder, struct str_list *links);
 
 #endif

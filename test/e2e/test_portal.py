@@ -53,6 +53,21 @@ def test_the_site_says_at_which_port_it_listens(tony):
     assert "tony.portal.cache.max-entries: is ignored: the portal's index" in child.stderr.read()
 
 
+def test_a_link_leads_to_a_job_wherever_the_portal_listens(tony, portal):
+    job = tony.submit({}, "--executes", "true")
+    for word in (job.id, "elsewhere"):  # a job that only the portal may know
+        link = tony.run("portal", "--link", word).stdout.strip()
+        assert link.startswith(f"{portal.url}login?code=") and link.endswith(f"&to=%23/jobs/{word}")
+        status, _, headers = portal.call(link.removeprefix(portal.url), headers={})
+        assert (status, headers["Location"]) == (303, f"./#/jobs/{word}")
+    other = Portal(tony)
+    told = tony.run("portal", "--link")
+    assert told.returncode == 2 and portal.url in told.stderr and other.url in told.stderr and "say with --listen" in told.stderr
+    other.stop()
+    told = tony.run("portal", job.id)
+    assert told.returncode == 2 and f"{job.id}: say --link" in told.stderr
+
+
 @pytest.mark.parametrize("key, value, words", [
     ("tony.http.port", "disabled", "without a certificate (tony.https.keystore.path) tony portal speaks plain HTTP alone; write a port"),
     ("tony.http.port", "http", "is not a port; write a number from 1 to 65535")])

@@ -119,6 +119,30 @@ static void each_portal_has_its_own(void **state)
 	close_portal(&other);
 }
 
+/* In a folder whose name means something to glob(). */
+static void portals_are_found_wherever_they_listen(void **state)
+{
+	char *folder cleanup_free = mem_printf("%s/a[b]*", scratch_path(state, "."));
+	struct portal portals[2];
+	int status;
+
+	assert_int_equal(fs_make_directories(folder, 0700, NULL), 0);
+	open_portal(&portals[0], folder, ADDRESS, "http://" ADDRESS "/login?code=1");
+	open_portal(&portals[1], folder, OTHER, "http://\033[31m/login?code=2");
+	pid_t child = fork();
+	if (child == 0) {
+		struct str_list links cleanup_str_list = {0};
+		link_socket_ask_all(folder, &links);
+		_exit(links.count == 1 && strstr(links.items[0], ADDRESS) ? 0 : 1);
+	}
+	for (size_t i = 0; i < array_length(portals); i++)
+		event_base_loop(portals[i].base, EVLOOP_ONCE);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	for (size_t i = 0; i < array_length(portals); i++)
+		close_portal(&portals[i]);
+}
+
 static void what_a_killed_portal_left_is_replaced(void **state)
 {
 	const char *folder = scratch_path(state, ".");
@@ -164,6 +188,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		scratch_test(the_way_to_a_portal_is_its_users_own),
 		scratch_test(each_portal_has_its_own),
+		scratch_test(portals_are_found_wherever_they_listen),
 		scratch_test(what_a_killed_portal_left_is_replaced),
 		scratch_test(nothing_but_a_link_is_taken_for_one),
 	};
