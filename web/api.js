@@ -2,6 +2,9 @@
  * What servers are asked (docs/rest.md). Paths are relative to the page's own address.
  */
 
+/** Of an answer that no server of ours gave. */
+const FOREIGN = 'foreign';
+
 /** A refusal, or no answer at all (status 0). */
 export class ApiError extends Error {
 	constructor(status, code, message) {
@@ -9,6 +12,21 @@ export class ApiError extends Error {
 		this.status = status;
 		this.code = code;
 	}
+
+	/** The server says that there is no such thing, not yet, or not any more. A proxy's 404 says nothing of it. */
+	get isMissing() {
+		return [404, 410].includes(this.status) && this.code !== FOREIGN;
+	}
+}
+
+/** No answer came. */
+export function unreachable() {
+	return new ApiError(0, 'unreachable', 'Cannot reach the server.');
+}
+
+/** In place of what an answer would have told. Pure. @param {string} what @param {Error} error */
+export function unknownWords(what, error) {
+	return `${what}: not known.${error instanceof ApiError ? ` ${error.message.replace(/\.?$/, '.')}` : ''}`;
 }
 
 /**
@@ -19,7 +37,7 @@ export class ApiError extends Error {
 export const PLAIN = {credentials: 'same-origin', cache: 'no-store', redirect: 'manual'};
 
 async function refusal(response) {
-	let code = 'failed';
+	let code = FOREIGN;
 	let message = `The server answered ${response.status}.`;
 	try {
 		const {error} = await response.json();
@@ -42,7 +60,7 @@ export async function request(path, options = {}) {
 		return null;
 	});
 	if (!response || response.type === 'opaqueredirect')
-		throw new ApiError(0, 'unreachable', 'Cannot reach the server.');
+		throw unreachable();
 	if (!response.ok)
 		throw await refusal(response);
 	return response;
@@ -100,12 +118,12 @@ export class JobApi {
 	}
 }
 
-/** What is not there is not worth an error: null on 404. @param {Promise<any>} promise */
+/** Null: the server says that it is not there. @param {Promise<any>} promise */
 export async function orNull(promise) {
 	try {
 		return await promise;
 	} catch (error) {
-		if (error instanceof ApiError && error.status === 404)
+		if (error instanceof ApiError && error.isMissing)
 			return null;
 		throw error;
 	}

@@ -4,11 +4,12 @@
  */
 import {ApiError, getJson} from './api.js';
 import {findRights, takeControl} from './control.js';
+import {holdClock} from './clock.js';
 import {append, h, replace, setText} from './dom.js';
 import {helpDialog, watchKeys} from './keys.js';
 import {ComparePage} from './page_compare.js';
 import {ConfigPage} from './page_config.js';
-import {deniedPage, goneNotice, troublePage} from './page_denied.js';
+import {deniedPage, endedNotice, goneNotice, troublePage} from './page_denied.js';
 import {EventsPage} from './page_events.js';
 import {JobPage} from './page_job.js';
 import {JobsPage} from './page_jobs.js';
@@ -45,7 +46,7 @@ class App {
 		this.tabs = h('nav', {class: 'tabs main-tabs', 'aria-label': 'Pages of the job'});
 		this.connection = h('span', {class: 'connection', role: 'status'});
 		this.theme = h('button', {type: 'button', class: 'plain', onclick: () => this.switchTheme()});
-		this.gone = h('aside', {class: 'notice warn away', 'aria-label': 'Connection', 'aria-live': 'polite', hidden: true});
+		this.gone = h('aside', {class: 'notice away', 'aria-label': 'Connection', 'aria-live': 'polite', hidden: true});
 		this.help = helpDialog();
 		this.main = h('main', {id: 'main', tabindex: '-1'}, h('p', {class: 'muted page'}, 'Loading\u2026'));
 		replace(this.root,
@@ -220,10 +221,20 @@ class App {
 
 	/* ---- connection -------------------------------------------------------------------------- */
 
-	showGone(isGone) {
-		if (this.gone.hidden === isGone)
-			replace(this.gone, isGone ? goneNotice(this.server, this.store?.model.job) : null);
-		this.gone.hidden = !isGone;
+	/** @param {string|undefined} state */
+	showGone(state) {
+		if (state === 'connecting')
+			return;
+		/* How long something goes on is not known of the time since the server was heard. */
+		holdClock(['quiet', 'lost', 'gone'].includes(state ?? ''));
+		const job = this.store?.model.job;
+		const isGone = state === 'gone';
+		const isEnded = state === 'ended' && this.server?.kind === 'am';
+		if (state !== this.goneFor)
+			replace(this.gone, isGone ? goneNotice(this.server, job) : isEnded ? endedNotice(job) : null);
+		this.goneFor = state;
+		this.gone.classList.toggle('warn', isGone);
+		this.gone.hidden = !isGone && !isEnded;
 	}
 
 	/* Seconds pass silently: a screen reader is told the words alone. */
@@ -238,8 +249,7 @@ class App {
 	/** @param {import('./live.js').LiveStatus|null} status */
 	showConnection(status) {
 		clearInterval(this.countdown);
-		if (status?.state !== 'connecting')
-			this.showGone(status?.state === 'gone');
+		this.showGone(status?.state);
 		this.connection.className = `connection ${status?.state ?? 'none'}`;
 		if (status?.state === 'denied') {
 			this.showMain(deniedPage(this.server));

@@ -7,6 +7,7 @@ import {formatAgo, formatElapsed, formatTime} from './format.js';
 /** @type {Map<HTMLElement, (now: number) => string>} */
 const ticking = new Map();
 let timer = 0;
+let heldAt = null;
 
 function tick() {
 	const now = Date.now();
@@ -33,6 +34,16 @@ function timeElement(ms) {
 	return h('time', {datetime: new Date(ms).toISOString(), title: formatTime(ms)});
 }
 
+/** Of what goes on it is not known for how long, until the clock is released. @param {boolean} isHeld */
+export function holdClock(isHeld) {
+	heldAt = isHeld ? heldAt ?? Date.now() : null;
+}
+
+/** The newest time at which it is known what goes on. */
+export function knownNow() {
+	return heldAt ?? Date.now();
+}
+
 /** "5 min ago". @param {number|null|undefined} ms */
 export function ago(ms) {
 	return ms ? start(timeElement(ms), (now) => formatAgo(ms, now)) : null;
@@ -44,7 +55,7 @@ export function lasting(from, to) {
 		return null;
 	const element = timeElement(from);
 	if (!to)
-		return start(element, (now) => formatElapsed(now - from));
+		return start(element, () => formatElapsed(knownNow() - from));
 	element.title = `${formatTime(from)} to ${formatTime(to)}`;
 	setText(element, formatElapsed(to - from));
 	return element;

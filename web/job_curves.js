@@ -2,8 +2,8 @@
  * The program's own curves on the job's page: those of its chief, or of many tasks of a type over each
  * other, with the chief's restarts marked.
  */
-import {orNull} from './api.js';
-import {h} from './dom.js';
+import {orNull, unknownWords} from './api.js';
+import {h, setText} from './dom.js';
 import {typeCount} from './job_use.js';
 import {chartsOf, ChartGrid} from './page_task.js';
 import {poll} from './poll.js';
@@ -61,9 +61,10 @@ export class JobCurves {
 		this.choices = curveChoices(store.model.job.types, store.model.tasks);
 		this.choice = h('select', {'aria-label': 'Whose curves', onchange: () => this.choose()},
 			this.choices.map(({words}, i) => h('option', {value: i}, words)));
+		this.said = h('p', {class: 'muted', role: 'status'});
 		this.element = h('section', {'aria-labelledby': 'curves', hidden: true},
 			h('div', {class: 'title'}, h('h2', {id: 'curves'}, 'Metrics of the program'), this.choice, h('span', {class: 'grow'}),
-				this.charts.controls), this.charts.element);
+				this.charts.controls), this.said, this.charts.element);
 		this.choose();
 	}
 
@@ -74,21 +75,30 @@ export class JobCurves {
 
 	choose() {
 		this.stop?.();
+		this.charts.set([]); /* of others */
+		setText(this.said, '');
 		const chosen = this.choices[Number(this.choice.value)];
 		if (chosen)
 			this.stop = poll(this.store, {ask: () => this.read(chosen), pause: () => SERIES_MS,
-				show: ({charts, attempts}) => this.show(charts, attempts)});
+				show: ({charts, attempts}) => this.show(charts, attempts),
+				fail: (error) => this.charts.wanted.length > 0 || setText(this.said, unknownWords('Metrics', error))});
 	}
 
 	async read({tasks}) {
 		const {api} = this.store;
-		const ask = (path, query) => orNull(api.get(path, query)).catch(() => null);
+		let trouble = null;
+		const ask = (path, query) => orNull(api.get(path, query)).catch((error) => {
+			trouble = error;
+			return null;
+		});
 		const charts = ownCharts(tasks, await Promise.all(tasks.map((task) => ask('series', {task, points: POINTS}))));
+		if (trouble && charts.length === 0)
+			throw trouble;
 		return {charts, attempts: charts.length > 0 ? await ask(api.taskPath(tasks[0], '/attempts')) : null};
 	}
 
-	/* An application master that has left takes nothing back. */
 	show(charts, attempts) {
+		setText(this.said, charts.length === 0 ? 'No metrics of these tasks.' : '');
 		if (charts.length === 0)
 			return;
 		this.element.hidden = false;

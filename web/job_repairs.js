@@ -55,9 +55,11 @@ export class JobRepairs {
 			return;
 		this.seen = seen;
 		const asked = failed.slice(0, TASKS_ASKED);
-		const answers = await Promise.all(asked.map(({task}) =>
-			orNull(api.get(api.taskPath(task, '/attempts'))).catch(() => null)));
-		if (!this.isGone)
+		const answers = await Promise.all(asked.map(({task}) => orNull(api.get(api.taskPath(task, '/attempts')))))
+			.catch(() => null);
+		if (!answers)
+			this.seen = null; /* what is shown stays */
+		else if (!this.isGone)
 			this.show(asked.flatMap(({task}, i) => repairedRuns(task, runsOf(answers[i] ?? []))), failed.length - asked.length);
 	}
 

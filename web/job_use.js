@@ -4,7 +4,7 @@
  */
 import {orNull} from './api.js';
 import {h, replace, svg} from './dom.js';
-import {formatBytes, formatCount, formatDuration, formatNumber, formatPlural} from './format.js';
+import {formatBytes, formatClock, formatCount, formatDuration, formatNumber, formatPlural} from './format.js';
 import {poll} from './poll.js';
 import {sparkPath} from './spark.js';
 
@@ -105,8 +105,19 @@ export class JobUse {
 		this.meters = h('div', {class: 'meters'});
 		this.element = h('section', {'aria-labelledby': 'use', hidden: true},
 			h('div', {class: 'title'}, h('h2', {id: 'use'}, 'Use of what was asked'), this.said), this.meters);
-		this.destroy = poll(store, {ask: () => this.read(), show: (answer) => this.use(answer),
-			pause: () => store.model.tasks.length > MANY ? USE_MS_OF_MANY : USE_MS});
+		const stops = [poll(store, {ask: () => this.read(), show: (answer) => this.use(answer), fail: () => this.keepLast(),
+			pause: () => store.model.tasks.length > MANY ? USE_MS_OF_MANY : USE_MS}),
+		store.onChange(() => store.model.isFinal && this.use(null)),
+		store.onStatusChange(({state}) => ['quiet', 'lost', 'gone'].includes(state) && this.keepLast())];
+		this.destroy = () => stops.forEach((stop) => stop());
+	}
+
+	/* The meters show the last answer: their title tells its time. */
+	keepLast() {
+		if (this.store.model.isFinal)
+			this.use(null);
+		else
+			replace(this.said, this.last ?? '');
 	}
 
 	async read() {
@@ -124,7 +135,9 @@ export class JobUse {
 			const rows = useRows(sum, askedFor(job.types));
 			for (const {key, share} of rows)
 				this.kept[key] = [...(this.kept[key] ?? []), share].slice(-KEPT);
-			this.show(sum.tasks > 0 ? rows : [], `now, by ${formatCount(sum.tasks)} of ${formatPlural(tasks.length, 'task')}`);
+			const by = `by ${formatCount(sum.tasks)} of ${formatPlural(tasks.length, 'task')}`;
+			this.last = `at ${formatClock(Date.now())}, ${by}`;
+			this.show(sum.tasks > 0 ? rows : [], `now, ${by}`);
 		}
 	}
 

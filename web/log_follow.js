@@ -18,7 +18,7 @@ const TROUBLE = 'Connection lost, trying again\u2026';
  * @property {{position: (place: number) => string, step: number}} source where to go on, of each; bytes of a look
  * @property {Set<string>} there the keys of logs that can be read already
  * @property {() => boolean} jobHasEnded then nobody may be there to be asked
- * @property {() => Promise<void>} find adds to `there`
+ * @property {() => Promise<Error|null>} find adds to `there`; why it is not known of each log whether it is there
  * @property {(reader: import('./log_reader.js').LogReader) => boolean} mayStream
  * @property {(lines: LogLine[]) => void} onLines the last one may be partial: it comes again
  * @property {(words: string) => void} onTrouble
@@ -55,8 +55,7 @@ export async function followAll({readers, source, there, jobHasEnded, find, onLi
 	/** @type {import('./log_reader.js').Mark[]} */
 	const marks = [];
 	const look = async () => {
-		let trouble = null;
-		await find();
+		let trouble = await find() ? TROUBLE : null;
 		const pieces = await eachOf(readers, AT_ONCE, (reader, i) => there.has(reader.key) && !signal.aborted
 			? reader.advance(marks[i] ??= {position: source.position(i)}, signal, source.step).catch((error) => {
 				trouble = isMissing(error) ? trouble : TROUBLE;

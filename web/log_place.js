@@ -16,6 +16,13 @@
 /** Names a log among those of several tasks. @param {{task: string, log: string}} log */
 export const keyOf = ({task, log}) => `${task} ${log}`;
 
+/** The logs of a line's task are among those that are merged. @param {Logs} logs @param {string} key of the line's */
+export function ownFirst(logs, key) {
+	const task = logs.logs.find((one) => keyOf(one) === key)?.task;
+	const own = logs.logs.filter((one) => one.task === task);
+	return {...logs, logs: [...own, ...logs.logs.filter((one) => !own.includes(one))]};
+}
+
 /** @param {import('./log_frames.js').LogLine} line @param {boolean} isOneTask the page is that task's */
 export function placeText({task, log, part, offset, time}, isOneTask) {
 	return [...isOneTask ? [] : [task], log, part, offset, time].join();

@@ -17,7 +17,7 @@ const NO_FILES = ['0', '1', '2']; /* parts of empty frames that name no place */
 
 /** There is no such log, not yet, or not any more: the message says which. */
 export function isMissing(error) {
-	return error instanceof ApiError && (error.status === 404 || error.status === 410);
+	return error instanceof ApiError && error.isMissing;
 }
 
 /**

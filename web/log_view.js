@@ -2,15 +2,16 @@
  * A task's log on the page, or several in one: follows it while it grows, scrolls through all of it, finds text
  * anywhere in it. The lines themselves are log_text.js's, where they come from is log_group.js's.
  */
-import {ApiError} from './api.js';
+import {unknownWords} from './api.js';
 import {h, replace, setText} from './dom.js';
-import {formatBytes, formatCount, formatPlural} from './format.js';
+import {formatBytes} from './format.js';
 import {keptBox} from './kept.js';
 import {followAll, followEach} from './log_follow.js';
+import {LogFoot} from './log_foot.js';
 import {FoundLines} from './log_found.js';
 import {LogGroup} from './log_group.js';
 import {eachOf, LogReader} from './log_reader.js';
-import {keyOf, placeText} from './log_place.js';
+import {keyOf, ownFirst, placeText} from './log_place.js';
 import {createMatcher, findLine} from './log_search.js';
 import {LogText} from './log_text.js';
 import {isNewerEnd, LINES_MAX} from './log_window.js';
@@ -32,14 +33,17 @@ export class LogView {
 	 * @param {import('./api.js').JobApi} options.api
 	 * @param {() => boolean} options.jobHasEnded
 	 * @param {(changes: Record<string, any>) => void} options.onPlace what the page's address is to say: "at", "q"
-	 * @param {(logs: Logs["logs"]) => Promise<void>} [options.find] calls addThere() with those that can be read
+	 * @param {(logs: Logs["logs"]) => Promise<Error|null>} [options.find] calls addThere() with those that can be read; why
+	 *   that is not known of some
+	 * @param {string} options.command for a terminal, which reads the same logs
 	 * @param {(line: LogLine) => HTMLElement} [options.linkOf] to where a line stands among its own
 	 */
-	constructor({api, jobHasEnded, onPlace, find = async () => {}, linkOf}) {
+	constructor({api, jobHasEnded, onPlace, find = () => Promise.resolve(null), command, linkOf}) {
 		this.api = api;
 		this.jobHasEnded = jobHasEnded;
 		this.onPlace = onPlace;
 		this.findLogs = find;
+		this.foot = new LogFoot(command);
 		this.linkOf = linkOf;
 		/** @type {Logs|null} */
 		this.logs = null;
@@ -70,8 +74,6 @@ export class LogView {
 		this.text = new LogText({onscroll: () => this.onScroll(), onkeydown: (event) => this.onKey(event),
 			onclick: (event) => this.onClick(event)});
 		this.cut = h('p', {class: 'muted log-cut', hidden: true});
-		this.state = h('span', {class: 'muted log-state', role: 'status'});
-		this.found = h('span', {class: 'muted', role: 'status'});
 		this.followBox = h('input', {type: 'checkbox', checked: true,
 			onchange: () => this.setFollow(this.followBox.checked)});
 		this.downloads = h('span', {class: 'downloads'});
@@ -87,7 +89,7 @@ export class LogView {
 				h('button', {type: 'button', onclick: () => this.toStart()}, 'Start'),
 				h('button', {type: 'button', onclick: () => this.setFollow(true)}, 'End'),
 				this.downloads),
-			this.cut, this.text.element, h('div', {class: 'log-foot'}, this.state, this.found));
+			this.cut, this.text.element, this.foot.element);
 	}
 
 	buildSearch() {
@@ -126,7 +128,7 @@ export class LogView {
 		replace(this.downloads, this.isOneTask ? logs.logs.map((one) => this.downloadLink(one)) : null);
 		const key = place && logs.logs.length > 0 ? keyOf({task: logs.logs[0].task, ...place}) : null;
 		if (key !== null)
-			this.putFirst(key);
+			this.logs = ownFirst(this.logs, key);
 		this.choose();
 		if (key !== null)
 			await this.goTo({...place, key});
@@ -158,7 +160,7 @@ export class LogView {
 		this.readers = [];
 		this.addReaders(this.logs.logs.slice(0, matcher ? undefined : this.logs.most));
 		this.source = matcher
-			? new FoundLines(this.readers, this.there, matcher, (bytes) => this.say(`Searching\u2026 ${formatBytes(bytes)}`),
+			? new FoundLines(this.readers, this.there, matcher, (bytes) => this.foot.say(`Searching\u2026 ${formatBytes(bytes)}`),
 				this.jobHasEnded)
 			: new LogGroup(this.readers, this.there, this.jobHasEnded);
 		this.sayCut();
@@ -192,6 +194,7 @@ export class LogView {
 		this.scan?.abort();
 		this.busy = false;
 		this.pending = [];
+		this.foot.unread = null;
 		this.text.clear();
 	}
 
@@ -212,20 +215,18 @@ export class LogView {
 			for (let line; first(reader) !== line;) { /* others may have come meanwhile */
 				line = first(reader);
 				line.number = 1 + await reader.countLines(line, (bytes) =>
-					this.say(`Counting lines\u2026 ${formatBytes(bytes)}`), signal);
+					this.foot.say(`Counting lines\u2026 ${formatBytes(bytes)}`), signal);
 			}
 		}).catch(() => {});
 		if (signal.aborted || unknown.length === 0)
 			return;
 		this.text.drawHeads();
-		this.sayFollowed();
-	}
-
-	sayFollowed() {
-		if (this.follows)
-			this.say(this.jobHasEnded() ? this.source.endWords : 'Following');
-		else
+		if (!this.follows)
 			this.sayPlace();
+		else if (this.jobHasEnded())
+			this.sayEnd();
+		else
+			this.foot.say('Following');
 	}
 
 	async toEnd() {
@@ -233,7 +234,7 @@ export class LogView {
 			this.follow();
 			return;
 		}
-		this.say('Loading\u2026');
+		this.foot.say('Loading\u2026');
 		await this.fill((signal) => this.source.tail(TAIL_LINES, signal), () => this.follow());
 	}
 
@@ -245,13 +246,23 @@ export class LogView {
 		});
 	}
 
+	async findThere() {
+		return this.foot.unread = await this.findLogs(this.chosen);
+	}
+
+	/** It is not known which of them are there: reading tells. */
+	readAll() {
+		this.addThere(this.chosen.map(keyOf));
+		if (this.foot.isAtEnd && this.isEmpty)
+			this.setFollow(true);
+	}
+
 	/* Other lines take the place of what is shown. */
 	async fill(read, use) {
 		this.restart();
 		const {signal} = this.abort;
 		try {
-			await this.findLogs(this.chosen);
-			const lines = await read(signal);
+			const lines = await this.findThere().then(() => read(signal));
 			if (signal.aborted)
 				return;
 			this.add(lines);
@@ -294,19 +305,18 @@ export class LogView {
 		if (!this.follows)
 			return;
 		this.text.toEnd();
-		const isEmpty = this.text.lines.length === 0;
 		const isOver = this.followLabel.hidden = this.jobHasEnded() || this.logs.attempt !== null;
 		const once = this.isOneTask || this.source.canFollow ? '' : ' End searches once more.';
 		if (isOver || once || this.source.isCut) {
-			this.say((isEmpty ? this.source.reason ?? this.source.emptyWords : this.source.endWords) + once);
+			this.sayEnd(once);
 			return;
 		}
-		this.say(isEmpty ? this.source.reason ?? 'Following' : 'Following');
+		this.foot.say(this.isEmpty ? this.source.reason ?? 'Following' : 'Following');
 		const {signal} = this.abort;
 		const {readers, source, there, jobHasEnded} = this;
-		const logs = {readers, source, there, jobHasEnded, find: () => this.findLogs(this.chosen),
+		const logs = {readers, source, there, jobHasEnded, find: () => this.findThere(),
 			mayStream: (reader) => readers.length === 1 || !there.has(reader.key) || source instanceof FoundLines,
-			onLines: (lines) => this.onNews(lines), onTrouble: (words) => this.say(words)};
+			onLines: (lines) => this.onNews(lines), onTrouble: (words) => this.foot.say(words)};
 		(this.isOneTask ? followEach(logs, signal) : followAll(logs, signal)).then(() => this.readLast(signal));
 	}
 
@@ -315,7 +325,7 @@ export class LogView {
 		const {isCut, endWords} = this.source;
 		if (isCut)
 			this.stopReading();
-		this.say(isCut ? endWords : this.isSearch ? `Following. ${endWords}` : 'Following');
+		this.foot.say(isCut ? endWords : this.isSearch ? `Following. ${endWords}` : 'Following');
 	}
 
 	/** More logs than before are to be searched: that goes on. @param {Logs["logs"]} logs */
@@ -335,7 +345,10 @@ export class LogView {
 		if (signal.aborted || !this.jobHasEnded())
 			return;
 		this.followLabel.hidden = true; /* nothing comes any more */
-		const lines = await this.source.tail(TAIL_LINES, signal).catch(() => []);
+		const lines = await this.findThere().then(() => this.source.tail(TAIL_LINES, signal)).catch((error) => {
+			this.foot.unread = error;
+			return [];
+		});
 		if (signal.aborted)
 			return;
 		if (isNewerEnd(lines, this.text.lines)) {
@@ -344,7 +357,7 @@ export class LogView {
 			this.text.toEnd();
 			this.number();
 		}
-		this.say(this.text.lines.length === 0 ? this.source.emptyWords : this.source.endWords);
+		this.sayEnd();
 	}
 
 	/** The program that writes it may have ended. */
@@ -356,7 +369,8 @@ export class LogView {
 		if (signal.aborted || error.name === 'AbortError')
 			return;
 		this.busy = false;
-		this.say(error instanceof ApiError ? error.message : 'The log cannot be read.');
+		this.foot.unread = error;
+		this.sayEnd();
 		if (this.follows && !this.jobHasEnded())
 			setTimeout(() => signal.aborted || this.setFollow(true), RETRY_MS);
 	}
@@ -477,15 +491,13 @@ export class LogView {
 		this.text.setMatcher(matcher);
 		this.scan?.abort();
 		this.query.setAttribute('aria-invalid', String(Boolean(error)));
-		setText(this.found, error ?? '');
+		this.foot.sayFound(error ?? '');
 		this.onPlace({q: matcher ? this.query.value : null, regex: matcher && this.regex.checked ? 1 : null,
 			case: matcher && this.matchCase.checked ? 1 : null});
 		if (this.filters.checked) {
 			this.onFilter();
 		} else if (matcher) {
-			const count = this.text.lines.filter((line) => matcher.test(line.text)).length;
-			setText(this.found, `${count} of ${formatPlural(this.text.lines.length, 'line')} loaded match; ` +
-				'Enter looks through the whole log');
+			this.foot.sayLoaded(this.text.lines, matcher);
 		}
 	}
 
@@ -524,34 +536,26 @@ export class LogView {
 		else if (this.source instanceof LogGroup)
 			await this.findBeyond(step);
 		else
-			setText(this.found, step > 0 ? 'No more match below.' : 'No more match above.');
+			this.foot.sayNoMatch(step);
 	}
 
 	async findBeyond(step) {
 		this.scan?.abort();
 		const scan = this.scan = new AbortController();
-		setText(this.found, 'Searching\u2026');
+		this.foot.sayFound('Searching\u2026');
 		try {
 			const found = await this.source.scan(step, this.text.matcher, (bytes) =>
-				setText(this.found, `Searched ${formatBytes(bytes)}\u2026 Escape stops`), scan.signal);
+				this.foot.sayFound(`Searched ${formatBytes(bytes)}\u2026 Escape stops`), scan.signal);
 			if (scan.signal.aborted)
 				return;
 			if (found)
 				await this.goTo(found);
 			else
-				setText(this.found, step > 0 ? 'No more match below.' : 'No more match above.');
+				this.foot.sayNoMatch(step);
 		} catch (error) {
 			if (!scan.signal.aborted)
-				setText(this.found, error instanceof ApiError ? error.message : 'The log cannot be read.');
+				this.foot.sayFound(unknownWords('More matches', error));
 		}
-	}
-
-	/* The logs of a line's task are among those that are merged. */
-	putFirst(key) {
-		const {logs} = this.logs;
-		const task = logs.find((one) => keyOf(one) === key)?.task;
-		const own = logs.filter((one) => one.task === task);
-		this.logs = {...this.logs, logs: [...own, ...logs.filter((one) => !own.includes(one))]};
 	}
 
 	/** What stands around a line takes the place of what is shown. */
@@ -559,7 +563,7 @@ export class LogView {
 		this.setFollowBox(false);
 		if (!(this.source instanceof LogGroup)) {
 			this.filters.checked = false;
-			this.putFirst(key);
+			this.logs = ownFirst(this.logs, key);
 			this.choose();
 		}
 		await this.fill((signal) => this.source.around({key, part, offset, time}, signal), () => {
@@ -573,28 +577,24 @@ export class LogView {
 		this.text.setMatch(line ?? null);
 		if (!line)
 			return;
-		const {task, log, offset} = line;
-		const place = line.number ? `line ${formatCount(line.number)}` : `byte ${formatCount(offset)}`;
-		replace(this.found, this.isOneTask ? '' : `${task} `, `${log}, ${place}`, this.linkOf ? [' ', this.linkOf(line)] : null);
+		this.foot.sayMatch(line, this.isOneTask, this.linkOf?.(line) ?? null);
 		this.onPlace({at: placeText(line, this.isOneTask)});
 	}
 
 	/* ---- words ------------------------------------------------------------------------------- */
 
-	say(text) {
-		setText(this.state, text);
+	get isEmpty() {
+		return this.text.lines.length + this.pending.length === 0;
+	}
+
+	sayEnd(more = '') {
+		this.foot.sayEnd(this.source, this.isEmpty, more);
 	}
 
 	sayPlace() {
-		const {lines} = this.text;
-		if (lines.length === 0) {
-			this.say(this.source.emptyWords);
-			return;
-		}
-		const first = lines[0];
-		const last = lines[lines.length - 1];
-		const place = this.readers.length === 1 && first.part === last.part
-			? `, bytes ${formatCount(first.offset)} to ${formatCount(last.end)}` : '';
-		this.say(this.isSearch ? this.source.endWords : `${formatPlural(lines.length, 'line')}${place}`);
+		if (this.isSearch || this.isEmpty)
+			this.sayEnd();
+		else
+			this.foot.sayPlace(this.text.lines, this.readers.length === 1);
 	}
 }

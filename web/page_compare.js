@@ -2,7 +2,7 @@
  * Runs side by side: what they came to, what they were told, the last values of their programs' own
  * metrics, and their curves. The server says which rows there are (docs/portal.md).
  */
-import {getJson, JobApi, orNull, queryText} from './api.js';
+import {getJson, JobApi, orNull, queryText, unknownWords} from './api.js';
 import {badge, h, replace, setText} from './dom.js';
 import {formatMebibytes, formatTime, formatValue} from './format.js';
 import {chartsOf, ChartGrid} from './page_task.js';
@@ -128,12 +128,16 @@ export class ComparePage {
 
 	async readCurves() {
 		const task = this.task.value;
-		const answers = await Promise.all(this.runs.map(({id}) =>
-			orNull(new JobApi(id).get('series', {task, points: POINTS})).catch(() => null)));
+		const troubles = [];
+		const answers = await Promise.all(this.runs.map(({id, label}) =>
+			orNull(new JobApi(id).get('series', {task, points: POINTS})).catch((error) => {
+				troubles.push(unknownWords(`Measurements of ${task} of ${label}`, error));
+				return null;
+			})));
 		if (this.isGone || this.task.value !== task)
 			return;
 		const charts = overlay(answers, this.runs.map(({label}) => label));
-		setText(this.noCurves, charts.length === 0 ? `No measurements of ${task}.` : '');
+		setText(this.noCurves, troubles.join(' ') || (charts.length === 0 ? `No measurements of ${task}.` : ''));
 		this.charts.set(charts);
 	}
 }

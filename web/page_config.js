@@ -2,7 +2,7 @@
  * What the job was told: its configuration with where each value comes from, where its code comes
  * from, the present cluster spec, and the environment as the user gave it.
  */
-import {getJson, orNull} from './api.js';
+import {getJson, orNull, unknownWords} from './api.js';
 import {configCommand, configXml, givenAgain, Keys} from './config_keys.js';
 import {copyButton, definitions, h, replace, setText} from './dom.js';
 import {codeWords, formatBytes, formatPlural} from './format.js';
@@ -106,21 +106,34 @@ export class ConfigPage {
 
 	async readCluster() {
 		this.epoch = this.store.model.job.epoch;
-		const cluster = await orNull(this.store.api.get('cluster')).catch(() => null);
+		let cluster;
+		try {
+			cluster = await orNull(this.store.api.get('cluster'));
+		} catch (error) {
+			if (!this.cluster.hasChildNodes())
+				replace(this.cluster, h('p', {class: 'muted'}, unknownWords('The cluster spec', error)));
+			return;
+		}
 		if (this.isGone)
 			return;
 		const types = Object.entries(cluster?.types ?? {});
 		replace(this.cluster, h('section', {'aria-labelledby': 'cluster'},
 			h('div', {class: 'title'}, h('h2', {id: 'cluster'}, 'Cluster spec'),
-				h('span', {class: 'muted'}, cluster?.epoch ? `of cluster start ${cluster.epoch}` : 'not formed yet'),
+				h('span', {class: 'muted'}, cluster?.epoch ? `of cluster start ${cluster.epoch}`
+					: this.store.model.isFinal ? 'was not formed' : 'not formed yet'),
 				types.length > 0 ? copyButton(() => JSON.stringify(cluster.types, null, 2), 'Copy as JSON') : null),
 			types.map(([type, addresses]) => addressList(type, addresses))));
 	}
 
 	async readEnvironment() {
 		const types = [...new Set(this.store.model.tasks.map(({type}) => type))];
-		const answers = await Promise.all(types.map((type) =>
-			orNull(this.store.api.get('environment', {type})).catch(() => null)));
+		let answers;
+		try {
+			answers = await Promise.all(types.map((type) => orNull(this.store.api.get('environment', {type}))));
+		} catch (error) {
+			replace(this.environment, h('p', {class: 'muted'}, unknownWords('Environment variables', error)));
+			return;
+		}
 		if (this.isGone)
 			return;
 		const given = types.map((type, i) => [type, Object.entries(answers[i] ?? {})])

@@ -16,14 +16,22 @@ export function deniedPage(server) {
 		h('p', {class: 'muted'}, 'The link sets a cookie for this browser, good for 12 hours and for reading only.'));
 }
 
-/** That who served this page has left. @param {any} server @param {any} job as it was known last */
+/** The server does not answer any more. @param {any} server @param {any} job as it was known last */
 export function goneNotice(server, job) {
+	const id = job?.id ?? 'JOB';
 	const last = job ? [' The last known state of the job is ', h('strong', {}, job.state), '.'] : null;
+	const kept = ' This page keeps what it has read.';
 	return server?.kind === 'portal'
-		? [h('p', {}, 'The portal no longer answers.', last, ' Have it started again, or ask in the terminal:'),
-			command(`tony status ${job?.id ?? 'JOB'}`)]
-		: [h('p', {}, 'The application master no longer answers.', last, ' What has become of it, and the way to its ' +
-			'page in the portal:'), command(`tony status ${job?.id ?? 'JOB'}\ntony portal --link`)];
+		? [h('p', {}, 'The portal no longer answers.', last, kept, ' Have it started again, or ask in the terminal:'),
+			command(`tony status ${id}\ntony logs ${id}`)]
+		: [h('p', {}, 'The application master no longer answers.', last, kept, ' The terminal and the portal have the rest:'),
+			command(`tony status ${id}\ntony logs ${id}\ntony portal --link ${id}`)];
+}
+
+/** An application master exits after its job. @param {any} job */
+export function endedNotice(job) {
+	return [h('p', {}, 'The job has ended, and its application master exits. This page keeps what it has read; the terminal ' +
+		'and the portal have the rest:'), command(`tony logs ${job.id}\ntony portal --link ${job.id}`)];
 }
 
 /**

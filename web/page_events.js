@@ -2,6 +2,7 @@
  * What happened when: a timeline of all attempts, the same as a table, and the journal's lines.
  */
 import {request} from './api.js';
+import {knownNow} from './clock.js';
 import {h, replace, setText} from './dom.js';
 import {causeWords, formatBytes, formatClock, formatCount, formatDuration, formatPlural, formatTime} from './format.js';
 import {Gantt, SHAPES} from './gantt.js';
@@ -392,9 +393,9 @@ export class EventsPage {
 
 	/* ---- showing ----------------------------------------------------------------------------- */
 
-	/* Of an ended job time stands still. */
+	/* Of an ended job time stands still, and where nobody tells what goes on. */
 	now() {
-		return this.spans.isFinal ? this.spans.latest : Math.max(Date.now(), this.spans.latest ?? 0);
+		return this.spans.isFinal ? this.spans.latest : Math.max(knownNow(), this.spans.latest ?? 0);
 	}
 
 	histories() {

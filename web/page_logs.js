@@ -52,7 +52,7 @@ export class LogsPage {
 		this.store = store;
 		this.route = route;
 		this.title = 'Logs';
-		this.listed = new Map(); /* task -> when */
+		this.listed = new Map(); /* task -> when, and whether nothing changes any more */
 		this.there = new Set();
 		this.cuts = new Map(); /* bytes before what is left, of each log */
 		this.build();
@@ -85,7 +85,7 @@ export class LogsPage {
 		const hasEnded = () => this.store.model.isFinal || jobHasEnded(this.store.model.job.state);
 		this.logs = new LogView({api: this.store.api, jobHasEnded: hasEnded,
 			onPlace: (changes) => history.replaceState(null, '', withQuery(location.hash, changes)),
-			find: (logs) => this.find(logs), linkOf: (line) => this.linkOf(line)});
+			find: (logs) => this.find(logs), command, linkOf: (line) => this.linkOf(line)});
 		this.logs.setQuery(Object.fromEntries(query));
 		this.element = h('div', {class: 'page'},
 			h('div', {class: 'title'}, h('h1', {}, 'Logs'), h('span', {class: 'grow'}),
@@ -134,18 +134,23 @@ export class LogsPage {
 			this.choose(null);
 	}
 
-	/* Which logs there are, of each task; what is not there yet is looked for again. */
+	/* Which logs there are, of each task; what is not there yet is looked for again. Why that is not known of each. */
 	async find(logs) {
+		let trouble = null;
 		const now = Date.now();
 		const {isFinal} = this.store.model;
 		const due = [...new Set(logs.filter((one) => !this.there.has(keyOf(one))).map(({task}) => task))]
-			.filter((task) => !this.listed.has(task) || (!isFinal && now - this.listed.get(task) > LIST_MS));
+			.filter((task) => {
+				const last = this.listed.get(task);
+				return !last || !last.isFinal && (isFinal || now - last.at > LIST_MS);
+			});
 		await eachOf(due, AT_ONCE, async (task) => {
 			if (this.isGone)
 				return;
-			this.listed.set(task, now);
+			this.listed.set(task, {at: now, isFinal});
 			const {api} = this.store;
-			const answer = await orNull(api.get(api.taskPath(task, '/logs'))).catch(() => {
+			const answer = await orNull(api.get(api.taskPath(task, '/logs'))).catch((error) => {
+				trouble = error;
 				this.listed.delete(task);
 				return null;
 			});
@@ -159,6 +164,7 @@ export class LogsPage {
 			});
 			this.logs.addThere(found.map(keyOf));
 		});
+		return trouble;
 	}
 
 	linkOf(line) {

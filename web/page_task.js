@@ -1,7 +1,7 @@
 /**
  * One task: what it is doing, its attempts, curves, and its logs.
  */
-import {orNull} from './api.js';
+import {orNull, unknownWords} from './api.js';
 import {Chart} from './chart.js';
 import {ago, lasting} from './clock.js';
 import {taskOrders} from './control.js';
@@ -150,9 +150,10 @@ export class TaskPage {
 		this.cause = h('div');
 		this.runs = h('div', {class: 'scroll-x', tabindex: '0', role: 'group', 'aria-label': 'Runs'});
 		this.charts = new ChartGrid(`task-${this.name}`);
-		this.noCharts = h('p', {class: 'muted'}, 'No measurements yet.');
+		this.noCharts = h('p', {class: 'muted'}, 'Loading\u2026');
 		this.logTabs = h('div', {class: 'tabs', role: 'group', 'aria-label': 'Which log'});
 		this.logs = new LogView({api: store.api, jobHasEnded: () => this.jobHasEnded(),
+			command: `tony logs ${store.model.job.id} -t ${this.name}`,
 			onPlace: (changes) => history.replaceState(null, '', withQuery(location.hash, changes))});
 		this.logs.setQuery(Object.fromEntries(this.route.query));
 		replace(this.element,
@@ -170,7 +171,8 @@ export class TaskPage {
 		}));
 		this.update();
 		this.stops.push(poll(store, {ask: () => orNull(store.api.get('series', {task: this.name, points: POINTS})),
-			show: (answer) => this.showSeries(answer), pause: () => SERIES_MS}));
+			show: (answer) => this.showSeries(answer), pause: () => SERIES_MS,
+			fail: (error) => setText(this.noCharts, unknownWords('Measurements', error))}));
 	}
 
 	jobHasEnded() {
@@ -242,12 +244,21 @@ export class TaskPage {
 	/* ---- runs -------------------------------------------------------------------------------- */
 
 	async readRuns(signal) {
-		const answer = await orNull(this.store.api.get(this.store.api.taskPath(this.name, '/attempts'), {}, {signal}))
-			.catch(() => null);
+		const say = (words) => replace(this.runs, h('p', {class: 'muted'}, words));
+		let runs;
+		try {
+			runs = runsOf(await orNull(this.store.api.get(this.store.api.taskPath(this.name, '/attempts'), {}, {signal})) ?? []);
+		} catch (error) {
+			if (!signal.aborted && !this.runs.querySelector('table'))
+				say(unknownWords('Its runs', error));
+			return;
+		}
 		if (signal.aborted)
 			return;
-		const runs = runsOf(answer ?? []);
-		replace(this.runs, runs.length > 0 ? runsTable(runs) : h('p', {class: 'muted'}, 'It had no container yet.'));
+		if (runs.length > 0)
+			replace(this.runs, runsTable(runs));
+		else
+			say(this.jobHasEnded() ? 'It had no container.' : 'It had no container yet.');
 		this.marks = restartMarks(runs);
 		this.charts.set(this.charts.wanted, this.marks);
 	}
@@ -256,9 +267,17 @@ export class TaskPage {
 
 	async readLogs(signal) {
 		const answer = await orNull(this.store.api.get(this.store.api.taskPath(this.name, '/logs'), {}, {signal}))
-			.catch(() => null);
+			.catch(() => undefined);
 		if (signal.aborted)
 			return;
+		if (answer === undefined && this.choice)
+			this.logs.readAll(); /* and the choices that are known stay */
+		else
+			this.showLogs(answer ?? null);
+	}
+
+	/** @param {any[]|null} answer null: not known */
+	showLogs(answer) {
 		const asked = this.route.query.get('attempt');
 		const wanted = this.choice ?? {log: this.route.query.get('log'), attempt: asked ? Number(asked) : null};
 		/* YARN keeps empty logs, too. After the end, what is not listed is at the task's node, was not collected
@@ -308,6 +327,7 @@ export class TaskPage {
 	showSeries(answer) {
 		const charts = chartsOf(answer);
 		this.noCharts.hidden = charts.length > 0;
+		setText(this.noCharts, this.jobHasEnded() ? 'No measurements.' : 'No measurements yet.');
 		this.charts.set(charts, this.marks);
 	}
 }

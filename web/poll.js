@@ -1,6 +1,7 @@
 /**
  * Asks for something of a job now and then: as long as somebody looks and it may change.
  */
+import {unreachable} from './api.js';
 
 function whenSeen(action, signal) {
 	if (document.hidden)
@@ -15,24 +16,23 @@ function whenSeen(action, signal) {
  * @param {import('./store.js').JobStore} store
  * @param {object} options
  * @param {() => Promise<T>} options.ask
- * @param {(answer: T) => void} options.show not called where nobody answers: what an application master that has left has
- *   told stays
+ * @param {(answer: T) => void} options.show
+ * @param {(error: Error) => void} [options.fail] no answer came: what earlier ones told stays, and nothing is known beyond it
  * @param {() => number} options.pause ms before it is asked for again
  * @param {() => boolean} [options.isOver] nothing is asked for any more
  * @returns {() => void} ends it
  */
-export function poll(store, {ask, show, pause, isOver = () => store.model.isFinal}) {
+export function poll(store, {ask, show, fail = () => {}, pause, isOver = () => store.model.isFinal}) {
 	const abort = new AbortController();
 	const {signal} = abort;
 	let timer = null;
 	const read = async () => {
-		const answer = await ask().catch(() => undefined);
+		const tell = await ask().then((answer) => () => show(answer), (error) => () => fail(error));
 		if (signal.aborted)
 			return;
-		if (answer !== undefined)
-			show(answer);
+		tell();
 		if (!isOver())
-			timer = setTimeout(() => whenSeen(() => store.hasNobody || read(), signal), pause());
+			timer = setTimeout(() => whenSeen(() => store.hasNobody ? fail(unreachable()) : read(), signal), pause());
 	};
 	timer = setTimeout(() => whenSeen(read, signal));
 	return () => {

@@ -2,6 +2,7 @@
  * All tasks of a job: filtered, sorted, with what each uses. Curves are asked for as rows come into
  * sight, page by page of the server's order.
  */
+import {knownNow} from './clock.js';
 import {h, setText} from './dom.js';
 import {causeWords, formatCount, formatElapsed, formatValue} from './format.js';
 import {filterTasks} from './rows.js';
@@ -129,8 +130,8 @@ export class TaskTable {
 				value: (task) => task.restarts_used,
 				text: (task) => task.restarts_used ? String(task.restarts_used) : ''},
 			{key: 'ran', title: 'Duration', width: '7.2rem', least: 7.2, priority: 3, numeric: true, descends: true,
-				value: (task) => ranFor(task, Date.now()), text: (task) => {
-					const ms = ranFor(task, Date.now());
+				value: (task) => ranFor(task, knownNow()), text: (task) => {
+					const ms = ranFor(task, knownNow());
 					return ms === null ? '' : formatElapsed(ms);
 				}},
 			{key: 'cpu', title: 'CPU', width: '9.7rem', least: 9.7, priority: 4, numeric: true, descends: true,

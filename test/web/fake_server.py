@@ -75,6 +75,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.server.leads_to and "/v1/" in url.path:
             self.redirect(self.server.leads_to)
             return
+        if self.server.is_unknown and "/v1/" in url.path:
+            self.send_bytes(b"<!DOCTYPE html><title>none</title>", TYPES[".html"], 404)
+            return
         try:
             if not url.path.startswith(self.server.prefix + "/"):
                 raise not_found("such page")
@@ -95,6 +98,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_bytes(b"<!DOCTYPE html><title>ui</title>", TYPES[".html"])
         elif not path.startswith("/v1/"):
             raise not_found("such page")
+        elif self.server.troubled and path.startswith(self.server.troubled):
+            raise Refused(503, "unavailable", "its history does not answer")
         elif self.server.denies:
             raise Refused(401, "unauthorized", "no token, or a wrong one")
         else:
@@ -383,6 +388,8 @@ class Server(http.server.ThreadingHTTPServer):
         self.away = self.denies = self.holds_streams = self.lacks_charts = False
         self.moves = threading.Event()  # not set: no byte comes, and no connection breaks off
         self.moves.set()
+        self.is_unknown = False  # to the proxy before it, which has a page for that
+        self.troubled = ""  # the beginning of paths that are answered with trouble
         self.leads_to = ""  # another server, as YARN's proxy does it once the application master has left
         self.goes_on = True
         self.streams = set()

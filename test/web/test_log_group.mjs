@@ -219,7 +219,10 @@ test('of many searched logs new lines that match come, of what was written since
 			await Promise.resolve();
 	};
 	asked.length = 0;
-	const done = followAll({readers, source, there, jobHasEnded: () => job.hasEnded, find: () => Promise.resolve(looks++),
+	const done = followAll({readers, source, there, jobHasEnded: () => job.hasEnded, find: () => {
+		looks++;
+		return Promise.resolve(null);
+	},
 		onLines: (lines) => found.push(...source.take(lines)), onTrouble: assert.fail}, abort.signal);
 	await settle();
 	assert.equal(looks, 1);

@@ -8,12 +8,12 @@ const settle = () => new Promise((resolve) => setImmediate(resolve));
 function open(t) {
 	t.mock.timers.enable({apis: ['setTimeout']});
 	globalThis.document = Object.assign(new globalThis.EventTarget(), {hidden: false});
-	const job = {asked: 0, shown: [], answer: () => Promise.resolve(job.asked)};
+	const job = {asked: 0, shown: [], failed: [], answer: () => Promise.resolve(job.asked)};
 	const store = {model: {isFinal: false}, hasNobody: false};
 	const stop = poll(store, {ask: () => {
 		job.asked++;
 		return job.answer();
-	}, show: (answer) => job.shown.push(answer), pause: () => 100});
+	}, show: (answer) => job.shown.push(answer), fail: (error) => job.failed.push(error.message), pause: () => 100});
 	const pass = async (ms) => {
 		t.mock.timers.tick(ms);
 		await settle();
@@ -60,10 +60,10 @@ test('what was told stays where nobody answers, and nobody is asked who has left
 	await pass(0);
 	job.answer = () => Promise.reject(new Error('lost'));
 	await pass(100);
-	assert.deepEqual([job.asked, job.shown], [2, [1]]);
-	store.hasNobody = true;
+	assert.deepEqual([job.asked, job.shown, job.failed], [2, [1], ['lost']]);
+	store.hasNobody = store.model.isFinal = true;
 	await pass(1000);
-	assert.equal(job.asked, 2);
+	assert.deepEqual([job.asked, job.shown, job.failed], [2, [1], ['lost', 'Cannot reach the server.']]);
 });
 
 test('a page that was left shows nothing more', async (t) => {

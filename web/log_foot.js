@@ -1,0 +1,73 @@
+/**
+ * The foot of a log: where in it the shown lines are, and what a search has found.
+ */
+import {unknownWords} from './api.js';
+import {h, replace, setText} from './dom.js';
+import {formatCount, formatPlural} from './format.js';
+
+/** @typedef {import('./log_frames.js').LogLine} LogLine */
+/** @typedef {{reason: string|null, emptyWords: string, endWords: string}} Source */
+
+/**
+ * That nothing is there, or nothing beyond the lines that are shown, is said when a server has said so. Pure.
+ * @param {Source} source @param {boolean} isEmpty @param {Error|null} unread why not all of it was read
+ * @param {string} command for a terminal, which reads the same
+ */
+export function endWords({reason, emptyWords, endWords: words}, isEmpty, unread, command) {
+	if (unread)
+		return `${unknownWords(isEmpty ? 'The log' : 'The rest of the log', unread)} In a terminal: ${command}`;
+	return isEmpty ? reason ?? emptyWords : words;
+}
+
+export class LogFoot {
+	/** @param {string} command */
+	constructor(command) {
+		this.command = command;
+		/** @type {Error|null} */
+		this.unread = null;
+		this.isAtEnd = false; /* so it says */
+		this.state = h('span', {class: 'muted log-state', role: 'status'});
+		this.found = h('span', {class: 'muted', role: 'status'});
+		this.element = h('div', {class: 'log-foot'}, this.state, this.found);
+	}
+
+	say(text) {
+		this.isAtEnd = false;
+		setText(this.state, text);
+	}
+
+	/** @param {Source} source @param {boolean} isEmpty @param {string} [more] */
+	sayEnd(source, isEmpty, more = '') {
+		this.say(endWords(source, isEmpty, this.unread, this.command) + more);
+		this.isAtEnd = true;
+	}
+
+	/** Some of the log is shown. @param {LogLine[]} lines @param {boolean} isOne log */
+	sayPlace(lines, isOne) {
+		const [first, last] = [lines[0], lines[lines.length - 1]];
+		const place = isOne && first.part === last.part
+			? `, bytes ${formatCount(first.offset)} to ${formatCount(last.end)}` : '';
+		this.say(`${formatPlural(lines.length, 'line')}${place}`);
+	}
+
+	sayFound(text) {
+		setText(this.found, text);
+	}
+
+	/** @param {LogLine[]} lines @param {import('./log_search.js').Matcher} matcher */
+	sayLoaded(lines, matcher) {
+		const count = lines.filter(({text}) => matcher.test(text)).length;
+		this.sayFound(`${count} of ${formatPlural(lines.length, 'line')} loaded match; Enter looks through the whole log`);
+	}
+
+	/** @param {1|-1} step below or above */
+	sayNoMatch(step) {
+		this.sayFound(`No more match ${step > 0 ? 'below' : 'above'}${this.unread ? ' in what could be read' : ''}.`);
+	}
+
+	/** @param {LogLine} line @param {boolean} isOneTask @param {HTMLElement|null} link */
+	sayMatch({task, log, offset, number}, isOneTask, link) {
+		const place = number ? `line ${formatCount(number)}` : `byte ${formatCount(offset)}`;
+		replace(this.found, isOneTask ? '' : `${task} `, `${log}, ${place}`, link ? [' ', link] : null);
+	}
+}
