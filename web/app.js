@@ -6,6 +6,7 @@ import {ApiError, getJson} from './api.js';
 import {findRights, takeControl} from './control.js';
 import {holdClock} from './clock.js';
 import {append, h, replace, setText} from './dom.js';
+import {keepPlace, takePlace} from './kept.js';
 import {helpDialog, watchKeys} from './keys.js';
 import {ComparePage} from './page_compare.js';
 import {ConfigPage} from './page_config.js';
@@ -34,6 +35,9 @@ class App {
 		this.build();
 		takeControl();
 		window.addEventListener('hashchange', () => this.route());
+		/* The user may have signed in meanwhile, in another tab. */
+		window.addEventListener('focus', () => this.startAgain());
+		document.addEventListener('visibilitychange', () => document.hidden || this.startAgain());
 		watchKeys({hash: (...parts) => this.jobHash(...parts), help: () => this.help.showModal(),
 			home: () => '#/'});
 		this.start();
@@ -79,12 +83,28 @@ class App {
 			this.trouble(error, () => this.start());
 			return;
 		}
+		if (this.server.viewer)
+			takePlace();
 		this.route();
+	}
+
+	async startAgain() {
+		const server = this.isDenied ? await getJson('v1/server').catch(() => null) : null;
+		if (!server?.viewer || !this.isDenied)
+			return;
+		this.closeStore();
+		this.start();
+	}
+
+	showDenied() {
+		keepPlace();
+		this.showMain(deniedPage(this.server, parseRoute(location.hash, this.server?.kind ?? 'am').job));
+		this.isDenied = true;
 	}
 
 	trouble(error, retry) {
 		if (error instanceof ApiError && (error.status === 401 || error.status === 403)) {
-			this.showMain(deniedPage(this.server));
+			this.showDenied();
 			return;
 		}
 		if (!(error instanceof ApiError))
@@ -102,6 +122,7 @@ class App {
 	}
 
 	showMain(element) {
+		this.isDenied = false;
 		this.page?.destroy?.();
 		this.page = null;
 		replace(this.main, element);
@@ -119,7 +140,7 @@ class App {
 		if (!this.server)
 			return;
 		if (!this.server.viewer) {
-			this.showMain(deniedPage(this.server));
+			this.showDenied();
 			return;
 		}
 		clearTimeout(this.retryTimer);
@@ -175,6 +196,7 @@ class App {
 	}
 
 	show(route) {
+		this.isDenied = false;
 		this.page?.destroy?.();
 		this.page = this.makePage(route);
 		replace(this.main, this.page.element);
@@ -252,7 +274,7 @@ class App {
 		this.showGone(status?.state);
 		this.connection.className = `connection ${status?.state ?? 'none'}`;
 		if (status?.state === 'denied') {
-			this.showMain(deniedPage(this.server));
+			this.showDenied();
 			setText(this.connection, '');
 		} else if (status?.state === 'lost') {
 			this.showSeconds('Connection lost, trying again', () => {

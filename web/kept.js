@@ -3,6 +3,12 @@
  */
 import {h} from './dom.js';
 
+const PLACE_MS = 900000; /* in which its user signs in */
+const ROOTS = ['', '#', '#/'];
+
+/* Of this server: behind YARN's proxy many have one origin. */
+const placeName = () => `tony-place ${location.pathname}`;
+
 function read(name) {
 	try {
 		return localStorage.getItem(name);
@@ -18,6 +24,20 @@ export function keep(name, value) {
 	} catch {
 		/* good for this page only */
 	}
+}
+
+/** The page that was asked for, while its user signs in: the link for that leads to the first page. */
+export function keepPlace() {
+	if (!ROOTS.includes(location.hash))
+		keep(placeName(), JSON.stringify({hash: location.hash, at: Date.now()}));
+}
+
+/** Goes back there, once, unless another page is asked for. */
+export function takePlace() {
+	const {hash, at} = JSON.parse(read(placeName()) || 'null') ?? {};
+	keep(placeName(), '');
+	if (hash && ROOTS.includes(location.hash) && Date.now() - at < PLACE_MS)
+		history.replaceState(null, '', hash);
 }
 
 /**

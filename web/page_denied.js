@@ -2,18 +2,19 @@
  * What stands in place of a page that cannot be shown, and what to do about it.
  */
 import {command, h} from './dom.js';
+import {shellWord} from './job_commands.js';
 
-/** @param {any} server as v1/server has it; null: not known */
-export function deniedPage(server) {
+/** @param {any} server as v1/server has it; null: not known @param {string|null} job that is asked for at a portal */
+export function deniedPage(server, job) {
 	const id = server?.job ?? 'JOB';
 	return h('div', {class: 'page narrow'}, h('h1', {}, 'Sign in: open a new link'),
 		server?.kind === 'portal'
 			? [h('p', {}, 'The portal shows jobs to those it knows. Open it with the link that it printed when it ' +
-				'was started, or have a new one printed:'), command('tony portal --link'),
+				'was started, or have a new one printed:'), command(`tony portal --link${job ? ` ${shellWord(job)}` : ''}`),
 			server.login ? h('p', {}, h('a', {href: server.login}, 'Log in with a Kerberos ticket')) : null]
 			: [h('p', {}, 'A job shows itself to those who may see it. Have a link printed that works once, ' +
 				'in the terminal from which you submit jobs:'), command(`tony open ${id}`)],
-		h('p', {class: 'muted'}, 'The link sets a cookie for this browser, good for 12 hours and for reading only.'));
+		h('p', {class: 'muted'}, 'The link sets a cookie for this browser, good for 12 hours. This page then goes on.'));
 }
 
 /** The server does not answer any more. @param {any} server @param {any} job as it was known last */

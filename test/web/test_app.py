@@ -229,6 +229,45 @@ def test_a_server_that_comes_back_and_knows_its_reader_no_more(page, serve, job)
     assert not page.all(".away")[0].is_displayed()
 
 
+@pytest.mark.parametrize("is_portal, hash_, command", [
+    (False, "#/logs?q=first", "tony open JOB"),
+    (True, "#/jobs/tony-20261121-061400-1f3a/logs?q=first", "tony portal --link tony-20261121-061400-1f3a"),
+    (True, "#/?q=mnist", "tony portal --link")])
+def test_a_page_stays_asked_for_while_its_user_signs_in(page, serve, job, is_portal, hash_, command):
+    server = serve(job, is_portal=is_portal)
+    server.denies = True
+    page.open(server, hash_)
+    assert page.text("main pre") == command
+    server.denies = False
+    page.open(server)  # as the link leads there
+    page.wait(lambda: page.run("return location.hash") == hash_)
+    page.wait_for_text("Logs" if "logs" in hash_ else "Jobs", "h1")
+    page.open(server)  # it is not asked for any more
+    page.wait_for_text("mnist")
+    assert page.run("return location.hash") in ("", "#/")
+
+
+def test_a_link_to_a_page_comes_before_the_page_that_was_asked_for(page, serve, job):
+    server = serve(job)
+    server.denies = True
+    page.open(server, "#/events")
+    server.denies = False
+    page.open(server, "#/config")
+    page.wait_for_text("Configuration", "h1")
+    page.open(server)
+    page.wait_for_text("mnist", "h1")
+
+
+def test_the_page_goes_on_once_its_user_has_signed_in_elsewhere(page, serve, job):
+    server = serve(job)
+    server.denies = True
+    page.open(server, "#/config")
+    page.wait_for_text("tony open", "main pre")
+    server.denies = False
+    page.run("window.dispatchEvent(new Event('focus'))")
+    page.wait_for_text("Configuration", "h1")
+
+
 def test_a_proxy_that_leads_elsewhere_once_the_job_has_ended(page, serve, job):
     server = serve(job)
     page.open(server, "#/tasks/worker:0")
