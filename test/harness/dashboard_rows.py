@@ -266,14 +266,15 @@ def test_a_log_is_shown_whichever_streams_its_task_wrote_to(tony, page, orders, 
 
 
 def test_who_was_not_let_in_is_told_how_to_get_in(tony, page, portal):
-    page.go(portal.url)
+    page.go(f"{portal.url}#/?q=mnist")
     page.wait_for_text("Sign in: open a new link")
     words = page.text("pre").split()
     assert words[0] == "tony"
-    link = tony.run(*words[1:], "--listen", portal.url.split("/")[2])
+    link = tony.run(*words[1:])
     assert link.returncode == 0, link.stderr
     open_by(page, link.stdout.strip())
     page.wait_for_text("Jobs", "h1")
+    assert page.run("return location.hash") == "#/?q=mnist"
 
 
 def assert_accessible(page, pages):
