@@ -211,6 +211,12 @@ static int advance(struct pipeline_run *run, struct err *err)
 	return 0;
 }
 
+/* A job may have ended by the time that its submission is over: look_at() has not seen that yet. */
+static bool is_settled(const struct node_run *node)
+{
+	return pipeline_is_over(node) && (node->state != NODE_SUBMITTED || node->has_ended);
+}
+
 /* A signal that cut it is still pending: the wait for the next look ends with it. */
 static int look(void *data, struct err *err)
 {
@@ -224,7 +230,7 @@ static int look(void *data, struct err *err)
 	if (looked < 0 || look_at_all(run, &failure) < 0 || advance(run, &failure) < 0)
 		return failure.kind == ERR_INTERRUPTED ? LOOK_PART : err_copy(err, &failure);
 	for (size_t i = 0; i < run->pipeline.count; i++)
-		all &= pipeline_is_over(&run->nodes[i]);
+		all &= is_settled(&run->nodes[i]);
 	return all ? LOOK_LAST : LOOK_ALL;
 }
 

@@ -251,8 +251,7 @@ def test_the_jobs_of_an_array_know_their_numbers(tony):
         assert tony.run("logs", f"{name}_{number}").stdout.strip() == f"{name} is {number}"
     assert tony.run("list", "-o", "name", name).stdout.split() == [job.id for job in reversed(jobs)]
     assert [job["id"] for job in json.loads(tony.run("status", "--json", name).stdout)] == [job.id for job in jobs]
-    refused = tony.run("logs", name)
-    assert refused.returncode == 2 and f"{name} has 4 jobs; name one: {name}_N" in refused.stderr
+    assert tony.run("logs", name).stdout.count(f"| {name} is ") == 4
     again = tony.run("rerun", f"{name}_6", "--follow")
     assert f"{name} is 6" in again.stdout + again.stderr
 
