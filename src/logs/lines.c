@@ -88,6 +88,8 @@ static void add_bytes(struct log_lines *lines, size_t length)
 	make_room(lines, lines->length + length + 1);
 	memcpy(lines->line + lines->length, lines->span.bytes, length);
 	lines->length += length;
+	lines->line[lines->length] =
+		'\0'; /* for readers of texts: AddressSanitizer's of regexec() */
 	take_bytes(lines, length);
 }
 
