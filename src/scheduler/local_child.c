@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "base/fs.h"
-#include "base/log.h"
 #include "base/mem.h"
-#include "base/proc.h"
 #include "job/task_variables.h"
 #include "scheduler/local_internal.h"
 #include "scheduler/local_spawn.h"

@@ -101,19 +101,21 @@ static void offer_files(struct job *job)
 
 static int preflight(struct job *job, struct share *given, struct err *err)
 {
+	struct local_parent parent cleanup_local_parent = {0};
 	struct capacity capacity cleanup_capacity = {0};
 
+	local_parent_find(&parent);
 	char *agent cleanup_free = agent_find(err);
 
 	if (!agent || job_stores_prepare(job, err) < 0 || get_tokens(job, err) < 0 ||
-	    local_parent_capacity(job->config, &capacity, err) < 0 ||
-	    local_parent_enter(job, &capacity, err) < 0)
+	    capacity_find("", parent.am, job->config, &capacity, err) < 0 ||
+	    local_parent_enter(&parent, job, &capacity, err) < 0)
 		return -1;
 	offer_files(job);
 	warn_of_ignored(job);
 	char *refusal cleanup_free = gang_refusal_of_job(job, &capacity, false);
 	if (refusal) {
-		char *held cleanup_free = local_parent_held(job);
+		char *held cleanup_free = local_parent_held(&parent);
 		return err_set(err, ERR_CAPACITY, "%s%s", refusal, held);
 	}
 	note_shortage(job, &capacity);

@@ -1,6 +1,5 @@
 #include "scheduler/local_parent.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +100,7 @@ int local_parent_capacity(const json_t *config, struct capacity *capacity, struc
 	return capacity_find("", parent.am, config, capacity, err);
 }
 
-/* The job above that in `job_dir`; NULL: there is none. The caller frees. */
+/* Within which job the one with this id was submitted; NULL: within none. The caller frees. */
 static char *read_parent_of(const char *jobs, const char *id)
 {
 	char *path cleanup_free = mem_printf("%s/%s/job.json", jobs, id);
@@ -155,36 +154,31 @@ static void take_away(struct capacity *capacity, const struct share *held)
 		free(capacity->gpus.items[--capacity->gpus.count]);
 }
 
-int local_parent_enter(struct job *job, struct capacity *capacity, struct err *err)
+int local_parent_enter(const struct local_parent *parent, struct job *job,
+		       struct capacity *capacity, struct err *err)
 {
-	struct local_parent parent cleanup_local_parent = {0};
-
-	local_parent_find(&parent);
-	if (!parent.id)
+	if (!parent->id)
 		return 0;
-	if (parent.is_isolated)
+	if (parent->is_isolated)
 		return err_set(err, ERR_USAGE,
 			       "this is a task of %s in namespaces of its own "
 			       "(tony.<type>.isolation), within which no job can be submitted",
-			       parent.id);
-	mem_replace(&job->parent, mem_strdup(parent.id));
-	struct share held = find_held(&parent);
+			       parent->id);
+	mem_replace(&job->parent, mem_strdup(parent->id));
+	struct share held = find_held(parent);
 	take_away(capacity, &held);
 	return 0;
 }
 
-char *local_parent_held(const struct job *job)
+char *local_parent_held(const struct local_parent *parent)
 {
-	struct local_parent parent cleanup_local_parent = {0};
-
-	local_parent_find(&parent);
-	if (!job->parent || !parent.id)
+	if (!parent->id)
 		return mem_strdup("");
-	struct share held = find_held(&parent);
+	struct share held = find_held(parent);
 	char *text cleanup_free = share_text(&held, " and ");
 	return *text ? mem_printf("; job %s, within which this one is submitted, holds %s beside "
 				  "that",
-				  parent.id, text)
+				  parent->id, text)
 		     : mem_strdup("");
 }
 

@@ -25,10 +25,11 @@ int local_parent_capacity(const json_t *config, struct capacity *capacity, struc
 
 /* Before the job is written down: sets job->parent, and what the parent and those above it hold is
  * taken from `capacity`. -1: no job can be submitted here. */
-int local_parent_enter(struct job *job, struct capacity *capacity, struct err *err);
+int local_parent_enter(const struct local_parent *parent, struct job *job,
+		       struct capacity *capacity, struct err *err);
 /* "; job X, within which this one is submitted, holds 2.0 GiB beside that", or "". The caller
  * frees. */
-char *local_parent_held(const struct job *job);
+char *local_parent_held(const struct local_parent *parent);
 
 /* Has the parent's AM start that of the job, whose directory is ready, by the program `agent`. The
  * process, or -1. */

@@ -2,11 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -16,7 +13,6 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "hadoop/credentials.h"
