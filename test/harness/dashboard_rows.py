@@ -35,6 +35,10 @@ class Orders:
         """By a process that has set up what it does with SIGTERM."""
         wait_until(lambda: not list(self.directory.glob(f"{task}.*")), f"{task} to obey")
 
+    def wait_stays(self, task):
+        """Asked to end, it has not."""
+        wait_until((self.directory / f"stays.{task}").exists, f"{task} to be asked to end")
+
     def stay(self, on):
         """Whether who is asked to end does so."""
         if on:
@@ -111,6 +115,7 @@ def test_a_job_is_watched_while_it_fails_is_repaired_and_ends(tony, page, orders
     page.wait_for_text("Being repaired", ".notice")
     assert "worker:1" in page.text(".notice a") and "exited with code 4" in page.text(".notice")
     page.wait_for_rows(lambda rows: states(rows) == ["stopping", "registered"])
+    orders.wait_stays("worker:0")
     orders.stay(False)
     orders.give("worker:0", exit=0)
     page.wait_for_text("running", ".title .badge")

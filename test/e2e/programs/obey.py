@@ -1,7 +1,7 @@
 """obey.py DIRECTORY: does what it is told there. A task's orders are the files TASK.0, TASK.1, ... in DIRECTORY,
 each {"out": TEXT, "err": TEXT, "own": NUMBERS, "lose": true, "exit": CODE} of which any may be missing; "lose" kills the
 executor, and so the container. Each is obeyed once, whichever process of the task is there then. SIGTERM is for nothing
-while there is a file `stay`."""
+while there is a file `stay`, but that `stays.TASK` is there afterwards."""
 
 import glob
 import json
@@ -14,6 +14,8 @@ import time
 def terminate(*_):
     if not os.path.exists(f"{sys.argv[1]}/stay"):
         os._exit(143)
+    with open(f"{sys.argv[1]}/stays.{os.environ['TONY_TASK']}", "w", encoding="utf-8"):
+        pass
 
 
 def next_order():
