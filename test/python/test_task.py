@@ -107,7 +107,14 @@ def test_a_barrier_outlives_a_program_and_an_application_master(home):
 
 
 def test_who_has_not_come_is_named(home):
-    write("if task.index == 0:\n    try: task.barrier('meet', timeout=0.2)\n    except Exception as error: print(error)")
+    write("""
+if task.index == 0:
+    try: task.barrier("meet", timeout=0.2)
+    except Exception as error: print(error)
+    task.store.put("told", b"")
+else:
+    task.store.get("told", timeout=600)
+""")
     lines = printed(tony.submit("program.py", workers=3, **SMALL))
     assert lines == ['barrier "meet/worker": waited 0.2 s in vain for worker:1, worker:2']
 
