@@ -303,7 +303,8 @@ static int ask_hdfs(const struct job *job, int64_t within_ms, struct err *err)
 	if (!cluster)
 		return -1;
 	struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
-	options.connect_timeout_ms = options.silence_timeout_ms = options.max_wait_ms = within_ms;
+	options.connect_timeout_ms = options.silence_timeout_ms = within_ms;
+	options.max_wait_ms = -1; /* a silence that ends a moment early is not asked again */
 	struct webhdfs_client *client cleanup_webhdfs = webhdfs_client_create(&options, err);
 	return client ? webhdfs_stat(client, "/", &root, err) : -1;
 }
