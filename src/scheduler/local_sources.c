@@ -1,6 +1,7 @@
 #include "scheduler/local_sources.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,14 +72,14 @@ static bool has_content(const char *directory, const char *hash)
 	return str_equal(found, hash);
 }
 
-/* As rename(), also of a directory that its owner may not write to. */
-static int move_directory(const char *from, const char *to, struct err *err)
+/* As renameat2(), also of a directory that its owner may not write to. */
+static int move_directory(const char *from, const char *to, unsigned flags, struct err *err)
 {
 	struct stat info;
 
 	if (lstat(from, &info) < 0 || chmod(from, info.st_mode | S_IRWXU) < 0)
 		return err_set_errno(err, "%s", from);
-	bool moved = rename(from, to) == 0;
+	bool moved = renameat2(AT_FDCWD, from, AT_FDCWD, to, flags) == 0;
 	int result = moved ? 0 : err_set_errno(err, "%s", to);
 	chmod(moved ? to : from, info.st_mode & 07777);
 	return result;
@@ -93,15 +94,21 @@ static int make_link(const char *link, const char *source, const char *directory
 	return symlink(target, link) < 0 ? err_set_errno(err, "%s", link) : 0;
 }
 
-/* A failure leaves the snapshot where it was. */
+/* Another job may copy the snapshot now: where the file system can exchange names, there is always
+ * one. A failure leaves the snapshot where it was. */
 static int replace_by_link(const char *source, const char *place, const char *link, struct err *err)
 {
-	if (move_directory(source, place, err) < 0)
+	if (rename(link, place) == 0) {
+		if (move_directory(source, place, RENAME_EXCHANGE, NULL) == 0)
+			return 0;
+		rename(place, link);
+	}
+	if (move_directory(source, place, 0, err) < 0)
 		return -1;
 	if (rename(link, source) == 0)
 		return 0;
 	err_set_errno(err, "%s", source);
-	move_directory(place, source, NULL);
+	move_directory(place, source, 0, NULL);
 	return -1;
 }
 
@@ -118,8 +125,9 @@ static int move(const char *source, const char *directory, const char *hash, str
 {
 	char *spare cleanup_free = mem_printf("%s" SPARE, source);
 	char *link cleanup_free = mem_printf("%s" LINK, source);
-	bool is_there = fs_exists(directory);
 
+	unlink(directory); /* a link, of a process that was killed before it exchanged the names */
+	bool is_there = fs_exists(directory);
 	if (is_there && !has_content(directory, hash))
 		return 0;
 	if (make_link(link, source, directory, err) < 0)

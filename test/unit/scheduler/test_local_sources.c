@@ -15,8 +15,11 @@
 
 /* A disk without room for another link; a directory that takes no name back. */
 static bool is_full, is_stuck;
+static bool cannot_exchange; /* as on NFS */
+static const char *watched;  /* a file; NULL: none */
+static bool was_missing;     /* it, after a step */
 
-/* Both in place of the C library's. */
+/* All in place of the C library's. */
 int symlink(const char *target, const char *path)
 {
 	if (is_full) {
@@ -34,7 +37,18 @@ int rename(const char *from, const char *to)
 		errno = EDQUOT;
 		return -1;
 	}
-	return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+	return renameat2(AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
+{
+	if (cannot_exchange && flags & RENAME_EXCHANGE) {
+		errno = EINVAL;
+		return -1;
+	}
+	int result = (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, flags);
+	was_missing |= watched && !fs_exists(watched);
+	return result;
 }
 
 static void share(void **state, const char *job)
@@ -52,7 +66,7 @@ static bool is_link(void **state, const char *name)
 	return lstat(scratch_path(state, name), &info) == 0 && S_ISLNK(info.st_mode);
 }
 
-static void equal_sources_are_kept_once(void **state)
+static void share_equal_sources(void **state)
 {
 	static const char *const jobs[] = {"a", "b"};
 
@@ -60,7 +74,10 @@ static void equal_sources_are_kept_once(void **state)
 		char *file cleanup_free = mem_printf("jobs/%s/files/src/train.py", jobs[i]);
 		char *source cleanup_free = mem_printf("jobs/%s/files/src", jobs[i]);
 		scratch_write(state, file, "pass", 0644);
+		char *seen cleanup_free = mem_strdup(scratch_path(state, file));
+		watched = seen;
 		share(state, jobs[i]);
+		watched = NULL;
 		assert_true(is_link(state, source));
 		assert_text_freed(scratch_read(state, file), "pass");
 	}
@@ -68,6 +85,35 @@ static void equal_sources_are_kept_once(void **state)
 	char *second cleanup_free = local_sources_shared(scratch_path(state, "jobs/b"));
 	assert_string_equal(first, second);
 	assert_false(fs_exists(scratch_path(state, "jobs/b/files/src.spare")));
+}
+
+static void equal_sources_are_kept_once(void **state)
+{
+	was_missing = false;
+	share_equal_sources(state);
+	assert_false(was_missing);
+}
+
+static void sources_are_shared_where_names_cannot_be_exchanged(void **state)
+{
+	cannot_exchange = true;
+	share_equal_sources(state);
+	cannot_exchange = false;
+}
+
+/* A process was killed before it exchanged the names. */
+static void a_link_in_place_of_the_content_does_no_harm(void **state)
+{
+	share_equal_sources(state);
+	char *hash cleanup_free = local_sources_shared(scratch_path(state, "jobs/a"));
+	char *kept cleanup_free = fs_join("cache", hash);
+	assert_int_equal(fs_remove_tree(scratch_path(state, kept), NULL), 0);
+	char *place cleanup_free = mem_strdup(scratch_path(state, kept));
+	assert_int_equal(symlink(place, place), 0);
+	scratch_write(state, "jobs/c/files/src/train.py", "pass", 0644);
+	share(state, "c");
+	assert_text_freed(scratch_read(state, "jobs/a/files/src/train.py"), "pass");
+	assert_true(is_link(state, "jobs/c/files/src"));
 }
 
 static void read_only_sources_are_shared_too(void **state)
@@ -177,6 +223,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(equal_sources_are_kept_once),
+		scratch_test(sources_are_shared_where_names_cannot_be_exchanged),
+		scratch_test(a_link_in_place_of_the_content_does_no_harm),
 		scratch_test(read_only_sources_are_shared_too),
 		scratch_test(sources_that_cannot_be_shared_leave_nothing_in_the_cache),
 		scratch_test(sources_stay_with_the_job_when_no_link_can_be_made),
