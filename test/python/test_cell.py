@@ -183,8 +183,8 @@ def test_an_application_master_that_dies_in_mid_cell_is_followed_by_another(note
 
 
 def test_a_job_whose_application_master_is_gone_for_good_ends_the_cell(notebook, capsys):
-    result = run(notebook, "", *KILL, "guardian = int(open(f'/proc/{pid}/stat').read().split()[3])", "os.kill(guardian, signal.SIGKILL)",
-                 "os.kill(pid, signal.SIGKILL)", "__import__('time').sleep(1000)")
+    result = run(notebook, "", *KILL, "guardian = int(open(f'/proc/{pid}/stat').read().split()[3])", "os.kill(guardian, signal.SIGSTOP)",
+                 "os.kill(pid, signal.SIGKILL)", "os.kill(guardian, signal.SIGKILL)", "__import__('time').sleep(1000)")
     assert isinstance(result.error_in_exec, tony.JobFailed)
     assert "JobFailed: cell failed: every process of its application master was killed" in capsys.readouterr().out
 
