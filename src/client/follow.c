@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 
 #define DIRECTORIES_MAX 64 /* each takes a descriptor */
 #define WAIT_MAX_MS	1000
@@ -19,8 +20,8 @@
  * of them. */
 struct follow {
 	int fd; /* of SIGIO */
-	int *directories;
-	size_t count;
+	struct str_list paths;
+	int directories[DIRECTORIES_MAX]; /* of these paths */
 	bool is_untold;
 };
 
@@ -41,9 +42,9 @@ void follow_destroy(struct follow *follow)
 {
 	if (!follow)
 		return;
-	for (size_t i = 0; i < follow->count; i++)
+	for (size_t i = 0; i < follow->paths.count; i++)
 		close(follow->directories[i]);
-	free(follow->directories);
+	str_list_finish(&follow->paths);
 	mem_cleanup_close(&follow->fd);
 	free(follow);
 }
@@ -51,18 +52,20 @@ void follow_destroy(struct follow *follow)
 void follow_add(struct follow *follow, const char *path)
 {
 	int changes = DN_MODIFY | DN_CREATE | DN_RENAME | DN_DELETE | DN_MULTISHOT;
-	int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	size_t count = follow->paths.count;
 
+	if (str_list_has(&follow->paths, path))
+		return;
+	int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (directory < 0)
 		return;
-	if (follow->count == DIRECTORIES_MAX || fcntl(directory, F_NOTIFY, changes) < 0) {
+	if (count == DIRECTORIES_MAX || fcntl(directory, F_NOTIFY, changes) < 0) {
 		follow->is_untold = true;
 		close(directory);
 		return;
 	}
-	follow->directories = mem_realloc_array(follow->directories, follow->count + 1,
-						sizeof(*follow->directories));
-	follow->directories[follow->count++] = directory;
+	follow->directories[count] = directory;
+	str_list_add(&follow->paths, path);
 }
 
 int follow_fd(const struct follow *follow)

@@ -1,0 +1,42 @@
+/* Waiting for files to grow. */
+#include "../base/test.h"
+
+#include <dirent.h>
+
+#include "../base/scratch.h"
+#include "base/mem.h"
+#include "client/follow.h"
+
+#define ADDED	100 /* more than it has descriptors for */
+#define LONG_MS 600000
+
+static int count_descriptors(void)
+{
+	DIR *dir cleanup_dir = opendir("/proc/self/fd");
+	int count = 0;
+
+	while (readdir(dir))
+		count++;
+	return count;
+}
+
+static void a_directory_takes_one_descriptor_however_often_it_is_added(void **state)
+{
+	struct follow *follow = follow_create();
+	int before = count_descriptors(), patience_ms = follow_limit_ms(follow, LONG_MS);
+
+	for (int i = 0; i < ADDED; i++)
+		follow_add(follow, scratch_path(state, "."));
+	assert_int_equal(count_descriptors(), before + 1);
+	assert_int_equal(follow_limit_ms(follow, LONG_MS), patience_ms);
+	follow_destroy(follow);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scratch_test(a_directory_takes_one_descriptor_however_often_it_is_added),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
