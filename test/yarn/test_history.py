@@ -5,7 +5,7 @@ import os
 import signal
 
 import pytest
-from program import wait_until
+from program import wait_until, write_xml
 
 FILES = {"job.json", "tony-final.xml", "events.jsonl", "summary.json"}
 
@@ -65,6 +65,37 @@ def test_a_store_for_all(tony, shared):
         rows = json.loads(tony.run("history", "--json", "--location", f"hdfs://{shared}").stdout)
         assert job.id in [row["id"] for row in rows]
         assert tony.run("status", job.id).returncode == 0
+
+
+def take(tony, place, owner):
+    """HDFS has it for another user's then, whatever its files say."""
+    for path in [place, *(f"{place}/{name}" for name in tony.cluster.list(place))]:
+        tony.cluster.hdfs("PUT", path, op="SETOWNER", owner=owner)
+
+
+@pytest.mark.promise("S130", "S131")
+def test_a_record_in_hdfs_is_its_owners_whatever_it_says(tony, shared):
+    places = {}
+    for owner in ("mallory", None):
+        answer, job = tony.job({"tony.worker.instances": 1, "tony.history.location": shared, "tony.history.permissions": "all"},
+                               "--executes", "echo ran")
+        assert answer.returncode == 0, answer.stderr
+        place = places[owner] = shared + job.history.partition("/history")[2]
+        wait_until(lambda place=place: FILES <= set(tony.cluster.list(place)), "the history to be published")
+        wait_until(lambda job=job: tony.cluster.list(job.files) == [], "its files to be removed")
+    take(tony, places["mallory"], "mallory")
+    bait, own = (os.path.basename(place) for place in places.values())
+    write_xml(tony.directory / "conf/tony-site.xml", {"tony.history.location": shared})
+    env = elsewhere(tony)
+    for words in (["rerun"], ["wait"], ["results"], ["bundle"], ["submit", "--executes", "true", "--after"]):
+        answer = tony.run(*words, bait, env=env)
+        assert answer.returncode == 6 and "this job's record belongs to mallory, so tony does not use it" in answer.stderr, answer
+    assert f"{bait} is mallory's" in tony.run("status", bait, env=env).stderr
+    for words in (["wait"], ["rerun"]):
+        answer = tony.run(*words, own, env=env)
+        assert answer.returncode == 0, answer
+    answer = tony.run("wait", "--of", "mallory", bait, env=env)
+    assert answer.returncode == 0, answer
 
 
 def test_a_store_that_cannot_be_written_costs_the_job_nothing(tony, shared):
