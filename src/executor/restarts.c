@@ -24,7 +24,7 @@ static const struct row {
 /* clang-format on */
 
 /* "... failed (exitcode: -9) local_rank: 1 (pid: 31224) of binary: /usr/bin/python3" */
-static char *describe_rank(const char *line)
+static char *describe_rank(const struct row *row, const char *line)
 {
 	static const char rank[] = "local_rank: ";
 	const char *local = strstr(line, rank);
@@ -35,13 +35,13 @@ static char *describe_rank(const char *line)
 		return mem_printf("torchrun: rank %d here was killed by signal %d (%s)", number,
 				  signal, proc_signal_name(signal));
 	return mem_printf("torchrun: rank %d here exited with code %d", number,
-			  atoi(strstr(line, rows[0].text) + strlen(rows[0].text)));
+			  atoi(strstr(line, row->text) + strlen(row->text)));
 }
 
 static char *describe(const struct row *row, const char *line)
 {
 	if (row->may_end)
-		return describe_rank(line);
+		return describe_rank(row, line);
 	char *text cleanup_free = mem_printf("%s: %s", row->launcher, strstr(line, row->text));
 	str_cut(text, TEXT_CAP);
 	return str_printable(text, strlen(text));
@@ -56,20 +56,24 @@ static void count(struct restarts *restarts, char *text)
 static void take_line(struct restarts_reader *reader, const char *line)
 {
 	struct restarts *restarts = reader->restarts;
-	char *pending = mem_steal(&reader->pending);
 
-	if (pending && !strstr(line, traceback_head))
-		count(restarts, pending);
-	else
-		free(pending);
+	if (reader->pending && !reader->is_held) {
+		reader->is_held = strstr(line, traceback_head) != NULL;
+		if (!reader->is_held)
+			count(restarts, mem_steal(&reader->pending));
+	}
 	for (size_t i = 0; i < array_length(rows); i++) {
 		if (!strstr(line, rows[i].text))
 			continue;
 		char *text = describe(&rows[i], line);
-		if (rows[i].may_end)
-			reader->pending = text;
-		else
+		if (!rows[i].may_end) {
 			count(restarts, text);
+			return;
+		}
+		if (reader->pending)
+			count(restarts, reader->pending);
+		reader->pending = text;
+		reader->is_held = false;
 		return;
 	}
 }

@@ -24,7 +24,8 @@ struct restarts_reader {
 	struct restarts *restarts; /* borrowed; NULL: nothing is read */
 	char line[RESTARTS_LINE_CAP + 1];
 	size_t length;
-	char *pending; /* may be the end of it all: the next line tells */
+	char *pending; /* may be the end of it all: the next lines tell */
+	bool is_held;  /* a traceback followed it: the launcher's own, or the next run's */
 };
 void restarts_read(struct restarts_reader *reader, const char *bytes, size_t length);
 void restarts_reader_finish(struct restarts_reader *reader);

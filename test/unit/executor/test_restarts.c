@@ -1,6 +1,7 @@
 /* Launchers inside of a task start things again by themselves. */
 #include "../base/test.h"
 
+#include "base/mem.h"
 #include "executor/restarts.h"
 
 static void assert_restarts(const char *text, int64_t count, const char *last)
@@ -35,6 +36,17 @@ static void torchrun_starts_its_ranks_again(void **state)
 			1, "torchrun: rank 1 here was killed by signal 9 (SIGKILL)");
 }
 
+/* torchrun's default level tells nothing between one run and the next. */
+static void a_crash_loop_of_exceptions_is_counted(void **state)
+{
+	static const char traceback[] = "Traceback (most recent call last):\n"
+					"  File \"x.py\", line 1\nValueError: no data\n";
+	char *loop cleanup_free = mem_printf("%s" FAILED "%s" FAILED "%s" FAILED "%s", traceback,
+					     traceback, traceback, traceback /* torchrun's */);
+
+	assert_restarts(loop, 2, "torchrun: rank 0 here exited with code 3");
+}
+
 static void so_do_dask_and_ray(void **state)
 {
 	assert_restarts("2026-11-28 19:55:46,101 - distributed.nanny - WARNING - Restarting worker "
@@ -56,6 +68,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(torchrun_starts_its_ranks_again),
+		cmocka_unit_test(a_crash_loop_of_exceptions_is_counted),
 		cmocka_unit_test(so_do_dask_and_ray),
 	};
 
