@@ -25,7 +25,7 @@ static const struct aside rows[] = {
 
 	/* ---- of a thread, a child, a task ---- */
 	{ASIDE_OTHER, "Exception in thread ", true},
-	{ASIDE_OTHER, "Process ", true, .also = ":"}, /* "Process SpawnProcess-1:" */
+	{ASIDE_OTHER, "Process ", true, .ends = ":"}, /* "Process SpawnProcess-1:" */
 	{ASIDE_OTHER, "Exception in callback "},
 	{ASIDE_OTHER, "Task exception was never retrieved"},
 	{ASIDE_OTHER, "Future exception was never retrieved"},
@@ -76,6 +76,7 @@ static bool row_fits(const struct aside *row, const char *line)
 		row->begins ? str_starts_with(line, row->text) : strstr(line, row->text) != NULL;
 
 	return has_text && (!row->also || strstr(line, row->also)) &&
+	       (!row->ends || str_ends_with(line, row->ends)) &&
 	       (!row->unless || !strstr(line, row->unless));
 }
 

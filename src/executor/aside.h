@@ -25,6 +25,7 @@ struct aside {
 	const char *text;
 	bool begins;	    /* the line begins with the text, which may stand anywhere else */
 	const char *also;   /* the line has this text, too; NULL: it need not */
+	const char *ends;   /* and ends by this one */
 	const char *unless; /* and not this one */
 };
 

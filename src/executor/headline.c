@@ -293,11 +293,21 @@ static size_t find(const struct scan *scan, finder *const *finders, size_t count
 
 /* ---- messages of several lines ------------------------------------------------------------ */
 
-/* Keras and TensorFlow leave a line blank, PyTorch indents, others end the first line by a colon.
- * Without one of these what follows is of somebody else. */
-static bool goes_on(const char *line, const char *next)
+/* Of Keras and TensorFlow: a blank line is within it. */
+static bool has_paragraphs(const char *head)
 {
-	return is_blank(next) || isspace((unsigned char)*next) || str_ends_with(line, ":");
+	return strstr(head, "Exception encountered when calling") ||
+	       strstr(head, "Graph execution error");
+}
+
+/* PyTorch indents, others end the first line by a colon. Without one of these what follows is of
+ * somebody else. */
+static bool goes_on(const char *head, const char *next, bool is_first)
+{
+	if (has_paragraphs(head))
+		return true;
+	return !is_blank(next) &&
+	       (!is_first || isspace((unsigned char)*next) || str_ends_with(head, ":"));
 }
 
 static bool is_logged(const char *line)
@@ -335,7 +345,7 @@ static void collect_message(const struct str_list *lines, const struct found *fo
 		if (!traceback_begins_alike(lines->items[i], head, found->prefix))
 			continue;
 		const char *own = lines->items[i] + found->prefix;
-		if ((parts->count == 1 && !goes_on(head, own)) || ends_message(lines, i, own))
+		if (!goes_on(head, own, parts->count == 1) || ends_message(lines, i, own))
 			return;
 		str_list_add(parts, own);
 	}

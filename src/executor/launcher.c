@@ -48,7 +48,7 @@ bool launcher_find_report(const struct str_list *lines, struct launcher_report *
 	size_t root = find_before(lines, lines->count, "Root Cause (first observed failure)");
 	size_t failed = find_before(lines, root, "ChildFailedError");
 
-	if (failed == 0)
+	if (root == 0)
 		return false;
 	int code = read_number(lines, root, "exitcode");
 	*report = (struct launcher_report){

@@ -75,6 +75,15 @@ static void a_traceback_ends_in_the_headline(void **state)
 			"torch.cuda.OutOfMemoryError: CUDA out of memory.\n"
 			"bye\n",
 			"torch.cuda.OutOfMemoryError: CUDA out of memory.");
+	/* What the program printed later is of something else. */
+	assert_headline("Traceback (most recent call last):\n"
+			"  File \"train.py\", line 3, in <module>\n"
+			"ValueError: no data\n\nSaved 3 checkpoints\nbye\n",
+			"ValueError: no data");
+	assert_headline("Process 0: loading data\nTraceback (most recent call last):\n"
+			"  File \"train.py\", line 3, in <module>\n"
+			"ValueError: no data\nError: telemetry is off\n",
+			"ValueError: no data");
 	/* Cut off in the middle. */
 	assert_headline("Traceback (most recent call last):\n"
 			"  File \"train.py\", line 3\n",
@@ -522,6 +531,22 @@ static void of_a_rank_that_a_signal_ended_the_report_tells(void **state)
 			   "its rank 2 was killed by signal 6 (SIGABRT)", 6);
 }
 
+/* Of many failed ranks the tail of the log has the last ones. */
+static void a_report_whose_beginning_is_cut_off_tells_the_rank(void **state)
+{
+	struct str_list lines cleanup_str_list = {0};
+	struct headline headline;
+
+	split("  exitcode  : -15 (pid: 14170)\n----\nRoot Cause (first observed failure):\n[0]:\n"
+	      "  rank      : 2 (local_rank: 0)\n  exitcode  : -9 (pid: 14169)\n"
+	      "  error_file: <N/A>\n====\n",
+	      &lines);
+	headline_find(&lines, &lines, &headline);
+	assert_string_equal(headline.child, "its rank 2 was killed by signal 9 (SIGKILL)");
+	assert_int_equal(headline.signal, 9);
+	headline_finish(&headline);
+}
+
 static void what_the_rank_has_recorded_is_told_where_its_output_is_elsewhere(void **state)
 {
 	struct headline headline;
@@ -590,6 +615,7 @@ int main(void)
 		cmocka_unit_test(native_code_says_why_it_ends_its_process),
 		cmocka_unit_test(a_rank_says_more_than_the_torchrun_that_started_it),
 		cmocka_unit_test(of_a_rank_that_a_signal_ended_the_report_tells),
+		cmocka_unit_test(a_report_whose_beginning_is_cut_off_tells_the_rank),
 		cmocka_unit_test(what_the_rank_has_recorded_is_told_where_its_output_is_elsewhere),
 		cmocka_unit_test(the_signal_that_ended_a_child_is_read),
 	};
