@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "base/map.h"
 #include "base/mem.h"
 
 /* An executor that has not obeyed a stop order this long after its grace is given up. */
@@ -92,23 +93,24 @@ struct lost {
 	enum cause_kind kind;
 };
 
-/* Those among `lost` whose executors were on the host of number `first`, if that is the first of
- * them: what befell a machine is told once. */
-static size_t count_others(const struct machine *m, const struct lost *lost, size_t count,
-			   size_t first)
+/* For the first lost executor of each host, how many others were there: what befell a machine is
+ * told once. */
+static void count_others(const struct machine *m, const struct lost *lost, size_t count,
+			 size_t *others)
 {
-	const char *host = m->tasks[lost[first].task].host;
-	size_t others = 0;
+	struct map *hosts = map_create(NULL);
 
-	for (size_t i = 0; i < count && host; i++) {
-		if (i == first || lost[i].kind != CAUSE_EXECUTOR_LOST ||
-		    !str_equal(m->tasks[lost[i].task].host, host))
+	for (size_t i = 0; i < count; i++) {
+		const char *host = m->tasks[lost[i].task].host;
+		if (lost[i].kind != CAUSE_EXECUTOR_LOST || !host)
 			continue;
-		if (i < first)
-			return 0;
-		others++;
+		size_t *first = map_get(hosts, host);
+		if (first)
+			++*first;
+		else
+			map_set(hosts, host, &others[i]);
 	}
-	return others;
+	map_destroy(hosts);
 }
 
 /* All at once: the first of them may make the job form anew, and an order to stop would wait for
@@ -117,9 +119,7 @@ static void give_up_all(struct machine *m, const struct lost *lost, size_t count
 {
 	size_t *others cleanup_free = mem_alloc_array(count, sizeof(*others));
 
-	for (size_t i = 0; i < count; i++)
-		if (lost[i].kind == CAUSE_EXECUTOR_LOST)
-			others[i] = count_others(m, lost, count, i);
+	count_others(m, lost, count, others);
 	for (size_t i = 0; i < count && m->state < JOB_FINISHING; i++) {
 		enum cause_kind now;
 		if (task_limit(m, lost[i].task, &now) != INT64_MAX)
