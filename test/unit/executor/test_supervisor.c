@@ -479,6 +479,24 @@ static void files_are_there_or_the_start_fails(void **state)
 	am_finish(&am);
 }
 
+/* Nobody holds the port: now and then another program of this machine has got it. */
+static enum cause_kind run_unheld(struct am *am)
+{
+	enum { TRIES = 5 };
+
+	for (int i = 1; i <= TRIES; i++) {
+		int exits = am->exits;
+		am_order(am, ORDER_RUN, 1, 0);
+		am_start(am);
+		await(am, am->exits > exits);
+		am_order(am, ORDER_QUIT, 1, 0);
+		am_await_leave(am);
+		if (am->exit.cause.kind != CAUSE_PORT_TAKEN)
+			break;
+	}
+	return am->exit.cause.kind;
+}
+
 static void a_port_not_to_be_held_is_free_at_the_start(void **state)
 {
 	struct am am;
@@ -487,28 +505,19 @@ static void a_port_not_to_be_held_is_free_at_the_start(void **state)
 		"python3 -c 'import os,socket\n"
 		"s = socket.socket(); s.bind((\"127.0.0.1\", int(os.environ[\"TONY_PORT\"])))'");
 	am.job->types[0].hold_port = false;
-	am_start(&am);
-	am_order(&am, ORDER_RUN, 1, 0);
-	await(&am, am.exits == 1);
-	assert_int_equal(am.exit.cause.kind, CAUSE_NONE);
-	am_order(&am, ORDER_QUIT, 1, 0);
-	am_await_leave(&am);
+	assert_int_equal(run_unheld(&am), CAUSE_NONE);
 
+	int exits = am.exits;
 	am.job->types[0].hold_port = true; /* this program sets no option */
 	am_order(&am, ORDER_RUN, 1, 0);
 	am_start(&am);
-	await(&am, am.exits == 2);
+	await(&am, am.exits > exits);
 	assert_int_equal(am.exit.cause.kind, CAUSE_PORT_TAKEN);
 	am_order(&am, ORDER_QUIT, 1, 0);
 	am_await_leave(&am);
 
 	am.opens_port = true; /* as the AM has it by then */
-	am_order(&am, ORDER_RUN, 1, 0);
-	am_start(&am);
-	await(&am, am.exits == 3);
-	assert_int_equal(am.exit.cause.kind, CAUSE_NONE);
-	am_order(&am, ORDER_QUIT, 1, 0);
-	am_await_leave(&am);
+	assert_int_equal(run_unheld(&am), CAUSE_NONE);
 	am_finish(&am);
 }
 
