@@ -183,6 +183,10 @@ void api_handle_children(void *data, struct http_request *request)
 	}
 	pid = api->host.start_child(api->host.data, id, agent, &err);
 	api_audit(api, request, "child", pid > 0 ? "done" : "conflict", id);
+	if (pid < 0 && err.kind == ERR_INPUT) {
+		api_answer_bad(request, &err);
+		return;
+	}
 	if (pid < 0) {
 		http_answer_error(request, 409, "conflict", "%s", err_message(&err));
 		return;

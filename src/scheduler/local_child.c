@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
@@ -14,6 +15,7 @@
 
 struct local_child {
 	struct child process;
+	char *job_id;
 	LIST_ENTRY(local_child) link;
 };
 
@@ -91,10 +93,11 @@ static void on_ended(void *data, int status)
 	struct local_child *child = data;
 
 	LIST_REMOVE(child, link);
+	free(child->job_id);
 	free(child);
 }
 
-static int watch(struct local *local, pid_t pid, struct err *err)
+static int watch(struct local *local, const char *job_id, pid_t pid, struct err *err)
 {
 	struct local_child *child = mem_alloc(sizeof(*child));
 
@@ -102,7 +105,19 @@ static int watch(struct local *local, pid_t pid, struct err *err)
 		free(child);
 		return -1;
 	}
+	child->job_id = mem_strdup(job_id);
 	LIST_INSERT_HEAD(&local->children, child, link);
+	return 0;
+}
+
+/* The client asks again when it had no answer in time. */
+static pid_t find_started(const struct local *local, const char *job_id)
+{
+	const struct local_child *child;
+
+	LIST_FOREACH(child, &local->children, link)
+	if (str_equal(child->job_id, job_id))
+		return child->process.pid;
 	return 0;
 }
 
@@ -114,6 +129,9 @@ pid_t local_child_start(struct scheduler *scheduler, const char *job_id, const c
 
 	if (!state_dir_is_job_id(job_id))
 		return err_set(err, ERR_INPUT, "\"%s\" is no job's id", job_id);
+	pid_t started = find_started(local, job_id);
+	if (started > 0)
+		return started;
 	char *jobs cleanup_free = fs_dirname(local->job_dir);
 	char *job_dir cleanup_free = fs_join(jobs, job_id);
 	if (check(local, job_id, job_dir, err) < 0)
@@ -123,12 +141,13 @@ pid_t local_child_start(struct scheduler *scheduler, const char *job_id, const c
 		fs_read_secret(path, "an environment", ENVIRONMENT_CAP, &preparation.length, err);
 	if (!bytes)
 		return -1;
+	unlink(path); /* its client may have been killed */
 	preparation.environment = bytes;
 	pid_t pid = local_spawn_am(agent, job_id, job_dir, &(struct local_signs){-1, -1},
 				   enter_environment, &preparation, err);
 	explicit_bzero(bytes, preparation.length);
 	free(bytes);
-	return pid < 0 || watch(local, pid, err) < 0 ? -1 : pid;
+	return pid < 0 || watch(local, job_id, pid, err) < 0 ? -1 : pid;
 }
 
 void local_children_forget(struct local *local)

@@ -62,9 +62,24 @@ static bool read_parent(struct local_parent *parent, const char *container)
 	parent->is_isolated = is_isolated(job, container);
 	job_view_destroy(view);
 	job_destroy(job);
-	if (kill(parent->am, 0) < 0)
-		parent->am = 0; /* it was killed, and another one follows */
 	return is_live;
+}
+
+/* Only of an AM's process can be read what the machine is without the task's own limits: one that
+ * was killed is followed by another. */
+static bool await_am(struct local_parent *parent, const char *container)
+{
+	int64_t deadline = clock_monotonic_ms() + PATIENCE_MS;
+
+	while (read_parent(parent, container)) {
+		if (parent->am > 0 && kill(parent->am, 0) == 0)
+			return true;
+		parent->am = 0;
+		if (clock_monotonic_ms() > deadline)
+			return true;
+		usleep(PAUSE_US);
+	}
+	return false;
 }
 
 void local_parent_find(struct local_parent *parent)
@@ -79,7 +94,7 @@ void local_parent_find(struct local_parent *parent)
 	parent->id = mem_strndup(mark, (size_t)(slash - mark));
 	if (state_dir_is_job_id(parent->id))
 		parent->job_dir = state_dir_job(state, local_traits.folder, parent->id);
-	if (!parent->job_dir || !read_parent(parent, slash + 1))
+	if (!parent->job_dir || !await_am(parent, slash + 1))
 		local_parent_finish(parent);
 }
 
@@ -122,21 +137,20 @@ static void add_held(const struct ledger *ledger, const char *job, struct share 
 }
 
 /* By all jobs within which a child of `parent` is submitted. */
-static struct share find_held(const struct local_parent *parent)
+static int find_held(const struct local_parent *parent, struct share *held, struct err *err)
 {
 	char *path cleanup_free = state_dir_ledger(parent->job_dir);
 	char *jobs cleanup_free = fs_dirname(parent->job_dir);
-	struct ledger *ledger = ledger_look(path, NULL);
-	struct share held = {0};
-	char *id = mem_strdup(parent->id);
+	struct ledger *ledger = ledger_look(path, err);
+	char *id = ledger ? mem_strdup(parent->id) : NULL;
 
-	for (int i = 0; ledger && id && i < ANCESTORS_MAX; i++) {
-		add_held(ledger, id, &held);
+	for (int i = 0; id && i < ANCESTORS_MAX; i++) {
+		add_held(ledger, id, held);
 		mem_replace(&id, read_parent_of(jobs, id));
 	}
 	free(id);
 	ledger_close(ledger);
-	return held;
+	return ledger ? 0 : -1;
 }
 
 static int64_t less(int64_t there, int64_t held)
@@ -147,9 +161,7 @@ static int64_t less(int64_t there, int64_t held)
 static void take_away(struct capacity *capacity, const struct share *held)
 {
 	capacity->memory = less(capacity->memory, held->memory);
-	if (capacity->vcores > 0 && held->vcores > 0)
-		capacity->vcores = capacity->vcores > held->vcores ? capacity->vcores - held->vcores
-								   : 1; /* 0 would be no limit */
+	capacity->vcores = less(capacity->vcores, held->vcores);
 	for (int64_t i = 0; i < held->gpus && capacity->gpus.count > 0; i++)
 		free(capacity->gpus.items[--capacity->gpus.count]);
 }
@@ -165,7 +177,14 @@ int local_parent_enter(const struct local_parent *parent, struct job *job,
 			       "(tony.<type>.isolation), within which no job can be submitted",
 			       parent->id);
 	mem_replace(&job->parent, mem_strdup(parent->id));
-	struct share held = find_held(parent);
+	struct share held = {0};
+	if (find_held(parent, &held, err) < 0)
+		return -1;
+	if (capacity->vcores > 0 && held.vcores >= capacity->vcores) /* 0 would be no limit */
+		return err_set(err, ERR_CAPACITY,
+			       "job %s, within which this one is submitted, holds all cores that "
+			       "tony.local.vcores has",
+			       parent->id);
 	take_away(capacity, &held);
 	return 0;
 }
@@ -174,7 +193,8 @@ char *local_parent_held(const struct local_parent *parent)
 {
 	if (!parent->id)
 		return mem_strdup("");
-	struct share held = find_held(parent);
+	struct share held = {0};
+	find_held(parent, &held, NULL);
 	char *text cleanup_free = share_text(&held, " and ");
 	return *text ? mem_printf("; job %s, within which this one is submitted, holds %s beside "
 				  "that",

@@ -54,6 +54,23 @@ def test_more_than_the_machine_has_beside_its_parent_is_refused(tony):
             "which this one is submitted, holds 64 MiB") in tony.run("logs", job.id).stdout
 
 
+def test_a_child_for_which_its_parent_has_no_cores_is_refused(tony):
+    conf = ["--conf", "tony.local.vcores=1"]
+    job = outer(tony, "exec tony submit --conf tony.local.vcores=1 --memory 64m -- true", *conf)
+    assert job.wait() != 0
+    assert f"job {job.id}, within which this one is submitted, holds all cores that tony.local.vcores has" in job.logs("driver:0", "stderr")
+
+
+def test_a_child_that_is_asked_for_again_is_the_same(tony):
+    """A client asks again when the parent's AM did not answer in time."""
+    job = outer(tony, "exec tony submit --memory 64m -- sleep 1000")
+    child = child_of(tony, job)
+    pid = tony.job_class(tony, child).am()[1]
+    status, answer = job.rest("POST", "/v1/children", {"job": child, "agent": str(tony.build / "tony-agent")})
+    assert status == 200 and json.loads(answer) == {"pid": pid}, answer
+    assert job.rest("POST", "/v1/children", {"job": job.id, "agent": "/bin/true"})[0] in (400, 409)
+
+
 @pytest.mark.promise("R90")
 @pytest.mark.parametrize("way", ["kill", "kill --force", "end"])
 def test_a_child_ends_with_its_parent(tony, way):
