@@ -239,7 +239,7 @@ static bool on_release(void *data)
 	return !am_is_over(am) && gate_release(am->gate);
 }
 
-static pid_t on_start_child(void *data, const char *job_id, const char *agent, struct err *err)
+static pid_t on_start_child(void *data, const struct scheduler_child *child, struct err *err)
 {
 	const struct am *am = data;
 
@@ -247,7 +247,7 @@ static pid_t on_start_child(void *data, const char *job_id, const char *agent, s
 		return err_set(err, ERR_NOT_FOUND, "tasks of this job submit no jobs within it");
 	if (am_is_over(am))
 		return err_set(err, ERR_STALE, "the job is ending already");
-	return am->scheduler_ops->start_child(am->scheduler, job_id, agent, err);
+	return am->scheduler_ops->start_child(am->scheduler, child, err);
 }
 
 static bool trusts_proxy(const struct am *am)

@@ -19,6 +19,7 @@
 #include "protocol/numbers.h"
 
 struct api;
+struct scheduler_child;
 struct scheduler_tokens;
 
 /* The AM, as the interface sees it. `job`, `machine` and texts are borrowed and outlive the api. */
@@ -49,7 +50,7 @@ struct api_host {
 	/* The job may begin, as far as its user held it. False: it was not held. */
 	bool (*release)(void *data);
 	/* As scheduler_ops.start_child(); ERR_NOT_FOUND where the scheduler has none. */
-	pid_t (*start_child)(void *data, const char *job_id, const char *agent, struct err *err);
+	pid_t (*start_child)(void *data, const struct scheduler_child *child, struct err *err);
 	/* The job's processes are to have these tokens: as scheduler_ops.take_tokens(). */
 	int (*take_tokens)(void *data, const void *bytes, size_t length, struct err *err);
 	/* Those that they have; `tokens` is {0}. *are_renewed: as scheduler_traits.renews_tokens

@@ -5,6 +5,7 @@
 #include "am/command.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "scheduler/scheduler.h"
 
 static void answer_job(struct api *api, struct http_request *request)
 {
@@ -170,6 +171,7 @@ void api_handle_children(void *data, struct http_request *request)
 	struct api *api = data;
 	struct err err cleanup_err = {0};
 	char *id cleanup_free = NULL, *agent cleanup_free = NULL;
+	int64_t mask = 0;
 	json_t *answer;
 	pid_t pid = -1;
 	size_t length;
@@ -177,11 +179,13 @@ void api_handle_children(void *data, struct http_request *request)
 	const char *body = http_request_body(request, &length);
 	json_t *object cleanup_json = json_parse(body, length, &err);
 	if (!object || json_need_text(object, "job", &id, &err) < 0 ||
-	    json_need_text(object, "agent", &agent, &err) < 0) {
+	    json_need_text(object, "agent", &agent, &err) < 0 ||
+	    json_need_int(object, "umask", 0, 0777, &mask, &err) < 0) {
 		api_answer_bad(request, &err);
 		return;
 	}
-	pid = api->host.start_child(api->host.data, id, agent, &err);
+	const struct scheduler_child child = {id, agent, (mode_t)mask};
+	pid = api->host.start_child(api->host.data, &child, &err);
 	api_audit(api, request, "child", pid > 0 ? "done" : "conflict", id);
 	if (pid < 0 && err.kind == ERR_INPUT) {
 		api_answer_bad(request, &err);

@@ -10,6 +10,7 @@
 #include "executor/progress.h"
 #include "executor/secrets.h"
 #include "framework/framework.h"
+#include "job/task_variables.h"
 
 static int write_cluster(const char *path, const json_t *cluster, struct err *err)
 {
@@ -32,6 +33,33 @@ static int count_processes(const struct run *run)
 	return framework_process_count(job, &job->types[run->settings->type]);
 }
 
+static bool is_users(const struct job_type *type, const char *name)
+{
+	for (size_t i = 0; i < type->environment.count; i++) {
+		const char *pair = type->environment.items[i];
+		size_t length = strcspn(pair, "=");
+		if (strncmp(pair, name, length) == 0 && name[length] == '\0')
+			return true;
+	}
+	return false;
+}
+
+/* Jobs that the program submits do not inherit what tells which task it is. */
+static void name_own(const struct job_type *type, const struct str_list *before,
+		     struct environment *environment)
+{
+	struct str names cleanup_str = {0};
+
+	for (size_t i = 0; i < environment->entries.count; i++) {
+		const char *entry = environment->entries.items[i];
+		char *name cleanup_free = mem_strndup(entry, strcspn(entry, "="));
+		if (!str_list_has(before, entry) && !task_variables_have(name) &&
+		    !is_users(type, name))
+			str_append_format(&names, "%s%s", names.length > 0 ? " " : "", name);
+	}
+	environment_set(environment, "TONY_TASK_VARIABLES", str_text(&names));
+}
+
 static int fill(const struct run *run, struct framework_task *task,
 		struct environment *environments, struct str_list *commands, struct err *err)
 {
@@ -41,10 +69,14 @@ static int fill(const struct run *run, struct framework_task *task,
 		unlink(progress); /* how far the last one came is not this one's */
 		task->process = i;
 		task->progress_file = progress;
+		struct str_list before cleanup_str_list = {0};
 		settings_copy_environment(&environments[i]);
+		str_list_copy(&before, &environments[i].entries);
 		if (framework_environment(task, &environments[i], err) < 0)
 			return err_wrap(err, "environment");
 		secrets_set(run->settings, &environments[i]);
+		name_own(&run->settings->job->types[run->settings->type], &before,
+			 &environments[i]);
 		char *command = framework_command(task, err);
 		if (!command)
 			return err_wrap(err, "command");

@@ -1,19 +1,21 @@
 #include "job/task_variables.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 
 static const char *const names[] = {
-	"TONY_AGENT",	       "TONY_AM_URL",	    "TONY_ARRAY_ID",	 "TONY_ARRAY_TASK_ID",
-	"TONY_CHECKPOINT_DIR", "TONY_CLUSTER_FILE", "TONY_CONTAINER",	 "TONY_EPOCH",
-	"TONY_FILES",	       "TONY_FRAMEWORK",    "TONY_GUARDIAN_PID", "TONY_HOST",
-	"TONY_JOB_ID",	       "TONY_JOB_NAME",	    "TONY_METRICS_FILE", "TONY_OUTPUT_DIR",
-	"TONY_PORT",	       "TONY_PREEMPTED",    "TONY_PROCESS",	 "TONY_PROCESS_COUNT",
-	"TONY_PROGRESS_FILE",  "TONY_RESTART",	    "TONY_SWEEP",	 "TONY_TRIAL",
-	"TONY_TASK",	       "TONY_TASK_ATTEMPT", "TONY_TASK_COUNT",	 "TONY_TASK_INDEX",
-	"TONY_TASK_TYPE",      "TONY_TOKEN_FILE",
+	"TONY_AGENT",	       "TONY_AM_URL",	      "TONY_ARRAY_ID",	   "TONY_ARRAY_TASK_ID",
+	"TONY_CHECKPOINT_DIR", "TONY_CLUSTER_FILE",   "TONY_CONTAINER",	   "TONY_EPOCH",
+	"TONY_FILES",	       "TONY_FRAMEWORK",      "TONY_GUARDIAN_PID", "TONY_HOST",
+	"TONY_JOB_ID",	       "TONY_JOB_NAME",	      "TONY_METRICS_FILE", "TONY_OUTPUT_DIR",
+	"TONY_PORT",	       "TONY_PREEMPTED",      "TONY_PROCESS",	   "TONY_PROCESS_COUNT",
+	"TONY_PROGRESS_FILE",  "TONY_RESTART",	      "TONY_SWEEP",	   "TONY_TRIAL",
+	"TONY_TASK",	       "TONY_TASK_ATTEMPT",   "TONY_TASK_COUNT",   "TONY_TASK_INDEX",
+	"TONY_TASK_TYPE",      "TONY_TASK_VARIABLES", "TONY_TOKEN_FILE",   "TONY_SESSION",
+	"TONY_UI_PATH",
 };
 
 bool task_variables_have(const char *name)
@@ -24,8 +26,30 @@ bool task_variables_have(const char *name)
 	return false;
 }
 
+bool task_variables_name(const char *list, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = list; at && (at = strstr(at, name)); at++)
+		if ((at == list || at[-1] == ' ') && strchr(" ", at[length]))
+			return true;
+	return false;
+}
+
+static void unset_named(char *list)
+{
+	char *rest = NULL;
+
+	for (char *name = strtok_r(list, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
+		unsetenv(name);
+}
+
 void task_variables_unset(void)
 {
+	char *list cleanup_free = mem_strdup(getenv("TONY_TASK_VARIABLES"));
+
+	if (list)
+		unset_named(list);
 	for (size_t i = 0; i < array_length(names); i++)
 		if (!str_equal(names[i], "TONY_CONTAINER"))
 			unsetenv(names[i]);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -25,6 +26,7 @@ struct preparation {
 	const struct job *parent;
 	const char *environment;
 	size_t length;
+	mode_t umask;
 };
 
 /* Of the machine's GPUs the AM's own environment tells, and the task's only which are its own. */
@@ -39,18 +41,34 @@ static bool is_machines(const char *name)
 	return false;
 }
 
-static void take_variable(const char *entry)
+static void take_variable(const char *named, const char *entry)
 {
 	const char *value = strchr(entry, '=');
 	char *name cleanup_free = value ? mem_strndup(entry, (size_t)(value - entry)) : NULL;
 
-	if (name && *name && !task_variables_have(name) && !is_machines(name))
+	if (name && *name && !task_variables_have(name) && !task_variables_name(named, name) &&
+	    !is_machines(name))
 		setenv(name, value + 1, 1);
+}
+
+/* The value of a variable that its submitter has; NULL: it has none. */
+static const char *find_variable(const struct preparation *preparation, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t at = 0; at < preparation->length;
+	     at += strlen(preparation->environment + at) + 1) {
+		const char *entry = preparation->environment + at;
+		if (strncmp(entry, name, length) == 0 && entry[length] == '=')
+			return entry + length + 1;
+	}
+	return NULL;
 }
 
 static void enter_environment(void *data)
 {
 	const struct preparation *preparation = data;
+	const char *named = find_variable(preparation, "TONY_TASK_VARIABLES");
 	char *mark cleanup_free = job_child_mark(preparation->parent);
 	char *own[array_length(machines)];
 
@@ -59,13 +77,14 @@ static void enter_environment(void *data)
 	clearenv();
 	for (size_t at = 0; at < preparation->length;
 	     at += strlen(preparation->environment + at) + 1)
-		take_variable(preparation->environment + at);
+		take_variable(named, preparation->environment + at);
 	for (size_t i = 0; i < array_length(machines); i++)
 		if (own[i])
 			setenv(machines[i], own[i], 1);
 	char *value = strchr(mark, '=');
 	*value = '\0';
 	setenv(mark, value + 1, 1);
+	umask(preparation->umask);
 }
 
 /* ---- in the AM ---------------------------------------------------------------------------- */
@@ -121,11 +140,12 @@ static pid_t find_started(const struct local *local, const char *job_id)
 	return 0;
 }
 
-pid_t local_child_start(struct scheduler *scheduler, const char *job_id, const char *agent,
+pid_t local_child_start(struct scheduler *scheduler, const struct scheduler_child *child,
 			struct err *err)
 {
 	struct local *local = (struct local *)scheduler;
-	struct preparation preparation = {.parent = local->job};
+	struct preparation preparation = {.parent = local->job, .umask = child->umask};
+	const char *job_id = child->job_id;
 
 	if (!state_dir_is_job_id(job_id))
 		return err_set(err, ERR_INPUT, "\"%s\" is no job's id", job_id);
@@ -143,7 +163,7 @@ pid_t local_child_start(struct scheduler *scheduler, const char *job_id, const c
 		return -1;
 	unlink(path); /* its client may have been killed */
 	preparation.environment = bytes;
-	pid_t pid = local_spawn_am(agent, job_id, job_dir, &(struct local_signs){-1, -1},
+	pid_t pid = local_spawn_am(child->agent, job_id, job_dir, &(struct local_signs){-1, -1},
 				   enter_environment, &preparation, err);
 	explicit_bzero(bytes, preparation.length);
 	free(bytes);

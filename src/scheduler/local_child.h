@@ -5,7 +5,7 @@
 #include "scheduler/scheduler.h"
 
 /* See scheduler_ops.start_child(). */
-pid_t local_child_start(struct scheduler *scheduler, const char *job_id, const char *agent,
+pid_t local_child_start(struct scheduler *scheduler, const struct scheduler_child *child,
 			struct err *err);
 
 struct local;

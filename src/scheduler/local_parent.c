@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -75,7 +76,7 @@ static bool await_am(struct local_parent *parent, const char *container)
 		if (parent->am > 0 && kill(parent->am, 0) == 0)
 			return true;
 		parent->am = 0;
-		if (clock_monotonic_ms() > deadline)
+		if (parent->is_isolated || clock_monotonic_ms() > deadline)
 			return true;
 		usleep(PAUSE_US);
 	}
@@ -160,6 +161,7 @@ static int64_t less(int64_t there, int64_t held)
 
 static void take_away(struct capacity *capacity, const struct share *held)
 {
+	capacity->slack = less(capacity->slack, less(held->memory, capacity->memory));
 	capacity->memory = less(capacity->memory, held->memory);
 	capacity->vcores = less(capacity->vcores, held->vcores);
 	for (int64_t i = 0; i < held->gpus && capacity->gpus.count > 0; i++)
@@ -282,6 +284,9 @@ pid_t local_parent_start(const struct job *job, const char *job_dir, const char 
 
 	json_set_text(question, "job", job->id);
 	json_set_text(question, "agent", agent);
+	mode_t mask = umask(0);
+	umask(mask);
+	json_set_int(question, "umask", mask);
 	char *body cleanup_free = json_text(question);
 	int result = write_environment(job_dir, &environment, err);
 	if (result == 0)

@@ -289,6 +289,12 @@ struct scheduler_container_ops {
 };
 
 /* For the AM, and for the two others. */
+/* A job that a task submits. */
+struct scheduler_child {
+	const char *job_id, *agent; /* and the program of its AM */
+	mode_t umask;		    /* its submitter's */
+};
+
 struct scheduler_ops {
 	const struct scheduler_traits *traits;
 	struct scheduler_guardian_ops guardian;
@@ -324,9 +330,8 @@ struct scheduler_ops {
 	bool (*look_at)(struct scheduler *scheduler, const struct awaited *awaited,
 			struct scheduler_other *other, scheduler_on_other *done, void *data);
 	/* Starts, beside this AM, that of a job which a task of this one has submitted, and whose
-	 * directory is beside this one's, by the program `agent`. The process, or -1. NULL: there
-	 * are none. */
-	pid_t (*start_child)(struct scheduler *scheduler, const char *job_id, const char *agent,
+	 * directory is beside this one's. The process, or -1. NULL: there are none. */
+	pid_t (*start_child)(struct scheduler *scheduler, const struct scheduler_child *child,
 			     struct err *err);
 	/* Asks for all of these; with JOB_MODE_GANG none is allocated before all can be that are
 	 * not optional. */

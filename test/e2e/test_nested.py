@@ -42,8 +42,7 @@ def test_what_a_task_sees_of_the_machine_is_the_machine(tony):
     assert job.wait() == 0
     inside, = json.loads(job.logs("driver:0"))
     outside, = json.loads(tony.run("nodes", "--json").stdout)
-    assert {key: inside[key] for key in ("memory", "vcores", "gpus") if key in inside} == \
-        {key: outside[key] for key in ("memory", "vcores", "gpus") if key in outside}
+    assert inside["total"] == outside["total"]
 
 
 def test_more_than_the_machine_has_beside_its_parent_is_refused(tony):
@@ -66,9 +65,44 @@ def test_a_child_that_is_asked_for_again_is_the_same(tony):
     job = outer(tony, "exec tony submit --memory 64m -- sleep 1000")
     child = child_of(tony, job)
     pid = tony.job_class(tony, child).am()[1]
-    status, answer = job.rest("POST", "/v1/children", {"job": child, "agent": str(tony.build / "tony-agent")})
+    status, answer = job.rest("POST", "/v1/children", {"job": child, "agent": str(tony.build / "tony-agent"), "umask": 0o22})
     assert status == 200 and json.loads(answer) == {"pid": pid}, answer
-    assert job.rest("POST", "/v1/children", {"job": job.id, "agent": "/bin/true"})[0] in (400, 409)
+    assert job.rest("POST", "/v1/children", {"job": job.id, "agent": "/bin/true", "umask": 0})[0] in (400, 409)
+
+
+def test_a_child_gets_what_its_submitter_has_and_not_what_its_parents_task_is(tony):
+    shown = "env | grep -E '^(RANK|WORLD_SIZE|MASTER_ADDR|OWN|KEY|TONY_TASK_VARIABLES)='; umask"
+    job = outer(tony, f'umask 027; OWN=9 exec tony submit --memory 64m -- sh -c "{shown}"', "--framework", "pytorch", "--workers", "1",
+                "--env=KEY=users")
+    assert job.wait() == 0, tony.run("logs", job.id).stdout
+    child = next(row["id"] for row in listed(tony, "--all") if row.get("parent") == job.id)
+    lines = tony.run("logs", "--stream", "stdout", child).stdout.splitlines()
+    assert {"OWN=9", "KEY=users", "0027"} <= set(lines)
+    assert not [line for line in lines if line.startswith(("RANK=", "WORLD_SIZE=", "MASTER_ADDR="))]
+
+
+def test_a_secret_is_not_handed_on_to_a_child(tony):
+    (tony.directory / "token").write_text("hunter2secret")
+    job = outer(tony, "exec tony submit -f --memory 64m -- sh -c 'echo has ${TOK:-none}'", "--secret", f"TOK={tony.directory}/token")
+    assert job.wait() == 0, tony.run("logs", job.id).stdout
+    assert "has none" in tony.run("logs", job.id).stdout
+
+
+def test_a_child_that_a_session_submits_outlives_the_session(tony):
+    job = outer(tony, "sleep 1000")
+    job.wait_task("driver:0")
+    answer = tony.run("exec", job.id, "--", "tony", "submit", "--detach", "--memory", "64m", "--", "sleep", "1000")
+    assert answer.returncode == 0, answer
+    child = child_of(tony, job)
+    assert tony.run("exec", job.id, "--", "true").returncode == 0, "sessions have ended meanwhile"
+    assert tony.job_class(tony, child).status()["state"] == "running"
+
+
+def test_a_child_that_fits_beside_its_parent_by_the_last_gib_alone_is_refused(tony):
+    whole = json.loads(tony.run("nodes", "--json").stdout)[0]["total"]["memory_mib"]
+    job = outer(tony, "tony submit --memory 900m -- true", "--memory", f"{whole - 500}m")
+    assert job.wait() != 0
+    assert f"job {job.id}, within which this one is submitted, holds" in tony.run("logs", job.id).stdout
 
 
 @pytest.mark.promise("R90")

@@ -140,10 +140,11 @@ static int on_tokens(void *data, const void *bytes, size_t length, struct err *e
 }
 
 /* Any but one that has an AM. */
-static pid_t on_start_child(void *data, const char *job_id, const char *agent, struct err *err)
+static pid_t on_start_child(void *data, const struct scheduler_child *child, struct err *err)
 {
-	return str_equal(job_id, "tony-begun")
-		       ? err_set(err, ERR_STALE, "%s has an application master already", job_id)
+	return str_equal(child->job_id, "tony-begun")
+		       ? err_set(err, ERR_STALE, "%s has an application master already",
+				 child->job_id)
 		       : 4711;
 }
 

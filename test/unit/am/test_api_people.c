@@ -72,12 +72,12 @@ static void test_a_job_that_a_task_has_submitted_is_started(void **state)
 	struct reply reply;
 
 	ask(*state, &reply, "POST", "/v1/children",
-	    "{\"job\":\"tony-new\",\"agent\":\"/bin/agent\"}");
+	    "{\"job\":\"tony-new\",\"agent\":\"/bin/agent\",\"umask\":18}");
 	assert_int_equal(reply.status, 200);
 	assert_int_equal(reply_number(&reply, "pid"), 4711);
 	reply_finish(&reply);
 	expect_status(*state, 409, "POST", "/v1/children",
-		      "{\"job\":\"tony-begun\",\"agent\":\"/bin/agent\"}");
+		      "{\"job\":\"tony-begun\",\"agent\":\"/bin/agent\",\"umask\":18}");
 	expect_status(*state, 400, "POST", "/v1/children", "{\"job\":\"tony-new\"}");
 	expect_status(*state, 400, "POST", "/v1/children", NULL);
 }
