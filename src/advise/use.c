@@ -7,6 +7,7 @@
 #include "advise/rules.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "job/series_text.h"
 
 enum { GPUS_MAX = 1024, CORES_MAX = 100000 };
 #define BYTES_MAX   (INT64_C(1) << 50)
@@ -80,7 +81,8 @@ static struct figures figures_of(const json_t *series)
 {
 	struct advise_numbers numbers cleanup_numbers = {0};
 	struct figures figures = {0};
-	double sum = 0;
+	struct series_facts facts;
+	double sum = 0, mean;
 	size_t i;
 	json_t *value;
 
@@ -90,8 +92,9 @@ static struct figures figures_of(const json_t *series)
 			continue;
 		advise_numbers_add(&numbers, json_number_value(value));
 		sum += json_number_value(value);
-		figures.most = fmax(figures.most, json_number_value(value));
 	}
+	series_parse_facts(series, &facts, &mean);
+	figures.most = fmax(0, facts.most.value);
 	figures.count = numbers.count;
 	if (numbers.count > 0) {
 		figures.mean = sum / (double)numbers.count;

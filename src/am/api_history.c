@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "history/measure.h"
 
-enum { KEPT_POINTS_MIN = 16, POINT_BYTES = 24 /* its time and value, in digits */ };
+enum { KEPT_POINTS_MIN = 16, POINT_BYTES = 42 /* its time, value, least and most, in digits */ };
 #define KEPT_BYTES ((size_t)32 << 20) /* about, of the file */
 
 /* ---- metrics.jsonl ------------------------------------------------------------------------ */

@@ -14,10 +14,11 @@
 
 static struct usage *usage_of(struct api_task *task)
 {
+	const struct series_shape shape =
+		series_share(USAGE_BYTES, task->api->task_count, USAGE_COLUMNS, false);
+
 	if (!task->usage)
-		task->usage = usage_create(
-			series_share(USAGE_BYTES, task->api->task_count, USAGE_COLUMNS, false),
-			api_recent_ms(task->api));
+		task->usage = usage_create(&shape, api_recent_ms(task->api));
 	return task->usage;
 }
 

@@ -79,10 +79,11 @@ static void append_use(const struct api *api, const struct api_rows *rows, size_
 	if (!use)
 		return;
 	double value = NAN;
-	if (rows->name && task->numbers)
-		value = user_series_last(task->numbers, rows->name);
-	if (isfinite(value))
-		json_object_set_new(use, "number", json_real(value));
+	if (rows->name && task->numbers && user_series_last(task->numbers, rows->name, &value)) {
+		json_object_set_new(use, "number", isnan(value) ? json_null() : json_real(value));
+		if (isnan(value))
+			json_object_set_new(use, "nan", json_true());
+	}
 	char *row cleanup_free = json_text(use), *name cleanup_free = api_task_name(api, number);
 	str_append_format(text, "\"%s\":%s", name, row);
 }

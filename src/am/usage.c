@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "am/series_text.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "job/series_text.h"
 
 #define MIB	   1048576.0
 #define AMOUNT_MAX 1e18
@@ -24,10 +24,11 @@ struct usage_mark {
 };
 
 struct usage {
-	size_t points;
+	struct series_shape shape; /* of the task's own series */
 	struct metrics last;
 	struct program_identity of; /* of `last` */
-	int64_t last_at;	    /* when it came */
+	int64_t last_at;	    /* when it came, */
+	int64_t last_distance_ms;   /* and how long after the one before */
 	bool is_over;		    /* that process has ended, and counts whole */
 	double cpu_ms, cpu_time_ms; /* of that process, as far as `total` has it already */
 	struct usage_total total;
@@ -68,13 +69,13 @@ int usage_find_series(const char *name)
 	return -1;
 }
 
-struct usage *usage_create(size_t points, int64_t recent_ms)
+struct usage *usage_create(const struct series_shape *shape, int64_t recent_ms)
 {
 	struct usage *usage = mem_alloc(sizeof(*usage));
 
-	usage->points = points;
+	usage->shape = *shape;
 	usage->recent_ms = recent_ms;
-	usage->series = series_create(USAGE_COLUMNS, points, false);
+	usage->series = series_create(shape);
 	return usage;
 }
 
@@ -180,7 +181,9 @@ static struct series *gpu_series(struct usage *usage, int index)
 	usage->gpus = mem_realloc_array(usage->gpus, usage->gpu_count + 1, sizeof(*usage->gpus));
 	struct gpu_usage *gpu = &usage->gpus[usage->gpu_count++];
 	gpu->index = index;
-	gpu->series = series_create(USAGE_GPU_COLUMNS, usage->points, false);
+	struct series_shape shape = usage->shape;
+	shape.columns = USAGE_GPU_COLUMNS;
+	gpu->series = series_create(&shape);
 	return gpu->series;
 }
 
@@ -234,6 +237,23 @@ static void set_mark(struct usage *usage, int64_t now_ms)
 	usage->mark_count += usage->mark_count < array_length(usage->marks);
 }
 
+/* While no AM listened, or no program ran, samples are missing. A task that is measured rarely
+ * comes evenly all the same. */
+static void note_gap(struct usage *usage, int64_t now_ms)
+{
+	const int64_t distance_ms = now_ms - usage->last_at;
+
+	if (usage->last_at == 0)
+		return;
+	if (usage->last_distance_ms > 0 && distance_ms > usage->recent_ms / 2 &&
+	    distance_ms / 4 > usage->last_distance_ms) {
+		series_break(usage->series);
+		for (size_t i = 0; i < usage->gpu_count; i++)
+			series_break(usage->gpus[i].series);
+	}
+	usage->last_distance_ms = distance_ms;
+}
+
 void usage_add(struct usage *usage, const struct program_identity *of, struct metrics *metrics,
 	       int64_t now_ms)
 {
@@ -253,6 +273,7 @@ void usage_add(struct usage *usage, const struct program_identity *of, struct me
 		metrics_finish(metrics);
 		return;
 	}
+	note_gap(usage, now_ms);
 	add_sample(usage, metrics, elapsed_ms, now_ms);
 	for (size_t i = 0; i < metrics->gpu_count; i++)
 		add_gpu(usage, &metrics->gpus[i], now_ms);
@@ -385,47 +406,44 @@ static bool has_values(const struct series_point *points, size_t count)
 	return false;
 }
 
-static void write_series(enum usage_series name, const struct gpu_usage *gpu,
-			 const struct series_point *points, size_t count, struct str *text)
+static void write_series(const struct series *series, size_t column, enum usage_series name,
+			 const struct gpu_usage *gpu, size_t limit, struct str *text)
 {
-	str_append_format(text, "{\"name\":\"%s\",\"unit\":\"%s\",\"kind\":\"gauge\",\"gpu\":",
-			  all_series[name].name, all_series[name].unit);
+	struct series_point *points cleanup_free = NULL;
+	struct series_facts facts;
+	size_t count = series_read(series, column, limit, &points);
+	bool has_more = series_facts(series, column, count, &facts);
+	const struct series_form form = {.facts = has_more ? &facts : NULL};
+
+	if (!has_values(points, count))
+		return;
+	str_append_format(text, "%s{\"name\":\"%s\",\"unit\":\"%s\",\"kind\":\"gauge\",\"gpu\":",
+			  text->text[text->length - 1] == '[' ? "" : ",", all_series[name].name,
+			  all_series[name].unit);
 	if (gpu)
-		str_append_format(text, "%d", gpu->index);
+		str_append_format(text, "%d,", gpu->index);
 	else
-		str_append(text, "null");
-	str_append(text, ",\"t\":");
-	series_write_times(text, points, count);
-	str_append(text, ",\"v\":");
-	series_write_values(text, points, count);
+		str_append(text, "null,");
+	series_write(text, points, count, &form);
 	str_append(text, "}");
 }
 
 static void write_columns(const struct series *series, const struct gpu_usage *gpu, size_t limit,
-			  struct str *text, bool *any)
+			  struct str *text)
 {
 	size_t first = gpu ? USAGE_COLUMNS : 0;
 	size_t columns = gpu ? USAGE_GPU_COLUMNS : USAGE_COLUMNS;
 
-	for (size_t i = 0; i < columns; i++) {
-		struct series_point *points cleanup_free = NULL;
-		size_t count = series_read(series, i, limit, &points);
-		if (!has_values(points, count))
-			continue;
-		str_append(text, *any ? "," : "");
-		write_series((enum usage_series)(first + i), gpu, points, count, text);
-		*any = true;
-	}
+	for (size_t i = 0; i < columns; i++)
+		write_series(series, i, (enum usage_series)(first + i), gpu, limit, text);
 }
 
 void usage_write_series(const struct usage *usage, size_t points, struct str *text)
 {
-	bool any = false;
-
 	str_append(text, "[");
-	write_columns(usage->series, NULL, points, text, &any);
+	write_columns(usage->series, NULL, points, text);
 	for (size_t i = 0; i < usage->gpu_count; i++)
-		write_columns(usage->gpus[i].series, &usage->gpus[i], points, text, &any);
+		write_columns(usage->gpus[i].series, &usage->gpus[i], points, text);
 	str_append(text, "]");
 }
 
@@ -571,14 +589,14 @@ static void restore_last(struct usage *usage, const json_t *line, const json_t *
 	usage->of.epoch = restore_number(resume, "epoch");
 	usage->of.restart = restore_number(resume, "restart");
 	restore_count(resume, "last_ms", &usage->last_at);
+	usage->last_distance_ms = 1; /* not known: a sample that comes late is behind a gap */
 	restore_amount(resume, "process_cpu_ms", &usage->cpu_ms);
 	restore_amount(resume, "process_cpu_time_ms", &usage->cpu_time_ms);
 }
 
 /* Series of one device, or of the task itself, as /v1/series has them. */
 struct columns {
-	const json_t *times; /* all have the same; NULL: there are none */
-	const json_t *values[USAGE_SERIES_COUNT];
+	const json_t *rows[USAGE_SERIES_COUNT]; /* NULL: there is none */
 };
 
 static void find_columns(const json_t *list, int gpu, struct columns *columns)
@@ -595,27 +613,53 @@ static void find_columns(const json_t *list, int gpu, struct columns *columns)
 		int series = name ? usage_find_series(name) : -1;
 		if (series < 0 || of != gpu || (series < USAGE_COLUMNS) != (gpu < 0))
 			continue;
-		columns->times = json_object_get(row, "t");
-		columns->values[series] = json_object_get(row, "v");
+		columns->rows[series] = row;
+	}
+}
+
+struct found_points {
+	struct series_point *points[USAGE_COLUMNS];
+	size_t counts[USAGE_COLUMNS];
+	size_t most; /* all have the same times; one that has fewer points lacks the newest */
+};
+
+static void add_points(struct series *series, const struct found_points *found, size_t columns,
+		       int64_t now_ms)
+{
+	struct series_point row[USAGE_COLUMNS];
+
+	for (size_t i = 0; i < found->most; i++) {
+		int64_t time_ms = -1;
+		bool is_after_gap = false;
+		for (size_t k = 0; k < columns; k++) {
+			row[k] = i < found->counts[k]
+					 ? found->points[k][i]
+					 : (struct series_point){.time_ms = -1, .value = NAN};
+			time_ms = row[k].time_ms > time_ms ? row[k].time_ms : time_ms;
+			is_after_gap = is_after_gap || row[k].is_after_gap;
+		}
+		row[0].time_ms = time_ms;
+		row[0].is_after_gap = is_after_gap;
+		if (time_ms >= 0 && time_ms <= now_ms)
+			series_add_point(series, row);
 	}
 }
 
 static void restore_series(struct series *series, const struct columns *columns, size_t first,
 			   size_t count, int64_t now_ms)
 {
-	double values[USAGE_SERIES_COUNT];
-	int64_t time_ms;
-	size_t i;
-	json_t *time;
+	struct found_points found = {0};
+	struct series_facts exact;
 
-	json_array_foreach(columns->times, i, time)
-	{
-		if (!series_parse_time(time, now_ms, &time_ms))
-			continue;
-		for (size_t k = 0; k < count; k++)
-			values[k] =
-				series_parse_value(json_array_get(columns->values[first + k], i));
-		series_add(series, time_ms, 0, values);
+	for (size_t k = 0; k < count; k++) {
+		found.counts[k] = series_parse(columns->rows[first + k], &found.points[k]);
+		found.most = found.counts[k] > found.most ? found.counts[k] : found.most;
+	}
+	add_points(series, &found, count, now_ms);
+	for (size_t k = 0; k < count; k++) {
+		free(found.points[k]);
+		if (series_parse_exact(columns->rows[first + k], &exact))
+			series_restore_facts(series, k, &exact);
 	}
 }
 

@@ -34,9 +34,8 @@ int usage_find_series(const char *name); /* -1: there is none of that name */
 
 struct usage;
 
-/* `points`: of each series at most. Of late is the last `recent_ms`, half of it or twice as much.
- */
-struct usage *usage_create(size_t points, int64_t recent_ms);
+/* `shape` has USAGE_COLUMNS. Of late is the last `recent_ms`, half of it or twice as much. */
+struct usage *usage_create(const struct series_shape *shape, int64_t recent_ms);
 void usage_destroy(struct usage *usage); /* NULL is fine */
 
 /* Takes the metrics. The same sample once more changes nothing but the steps:

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "am/series_text.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "job/series_text.h"
 
 #define BYTES	    ((size_t)32 << 20) /* for all tasks together */
 #define USUAL_COUNT 8		       /* of a task's numbers: so many are no matter */
@@ -29,7 +29,7 @@ struct user_series {
 
 struct user_budget user_budget_of(size_t tasks)
 {
-	return (struct user_budget){.points = series_share(BYTES, tasks * USUAL_COUNT, 1, true),
+	return (struct user_budget){.shape = series_share(BYTES, tasks * USUAL_COUNT, 1, true),
 				    .left = BYTES};
 }
 
@@ -63,7 +63,7 @@ int64_t user_series_taken(const struct user_series *series)
 static struct row *new_row(struct user_series *series, const char *name, const char *run)
 {
 	struct user_budget *budget = series->budget;
-	size_t bytes = series_bytes(1, budget->points, true) + strlen(name) + strlen(run);
+	size_t bytes = series_bytes(&budget->shape) + strlen(name) + strlen(run);
 
 	if (series->count == USER_SERIES_MAX || bytes > budget->left) {
 		if (!series->is_full)
@@ -77,7 +77,7 @@ static struct row *new_row(struct user_series *series, const char *name, const c
 	struct row *row = &series->rows[series->count++];
 	*row = (struct row){.name = mem_strdup(name),
 			    .run = mem_strdup(run),
-			    .series = series_create(1, budget->points, true),
+			    .series = series_create(&budget->shape),
 			    .has_steps = true};
 	return row;
 }
@@ -102,10 +102,19 @@ static void add(struct user_series *series, const struct number *number)
 	series_add(row->series, number->time_ms, number->step, &number->value);
 }
 
+/* Another container is not asked for what the one before had not sent yet. */
+static void break_rows(struct user_series *series)
+{
+	for (size_t i = 0; i < series->count; i++)
+		series_break(series->rows[i].series);
+}
+
 size_t user_series_add(struct user_series *series, int attempt, const struct number_list *numbers)
 {
 	size_t known = 0;
 
+	if (attempt != series->attempt || numbers->from > series->taken)
+		break_rows(series);
 	if (attempt != series->attempt) {
 		series->attempt = attempt;
 		series->taken = 0;
@@ -130,24 +139,36 @@ json_t *user_series_to_resume(const struct user_series *series)
 	return object;
 }
 
-static void restore_row(struct user_series *series, const json_t *row, int64_t now_ms)
+static void restore_points(struct row *row, const json_t *object, int64_t now_ms)
 {
-	const json_t *name = json_object_get(row, "name"), *run = json_object_get(row, "run");
-	const json_t *steps = json_object_get(row, "step"), *values = json_object_get(row, "v");
-	struct number number = {.name = json_string_value(name), .run = json_string_value(run)};
-	size_t i;
-	json_t *time;
+	struct series_point *points cleanup_free = NULL;
+	size_t count = series_parse(object, &points);
 
-	if (!number_is_name(number.name, 1) || !number_is_name(number.run, 0))
-		return;
-	json_array_foreach(json_object_get(row, "t"), i, time)
-	{
-		const json_t *step = json_array_get(steps, i);
-		number.step = json_is_integer(step) ? json_integer_value(step) : -1;
-		number.value = series_parse_value(json_array_get(values, i));
-		if (series_parse_time(time, now_ms, &number.time_ms))
-			add(series, &number);
+	for (size_t i = 0; i < count; i++) {
+		const struct series_point *point = &points[i];
+		if (point->time_ms < 0 || point->time_ms > now_ms ||
+		    (isnan(point->value) && !point->has_nan))
+			continue;
+		if (point->step < 0)
+			row->has_steps = false;
+		series_add_point(row->series, point);
 	}
+}
+
+static void restore_row(struct user_series *series, const json_t *object, int64_t now_ms)
+{
+	const char *name = json_string_value(json_object_get(object, "name"));
+	const char *run = json_string_value(json_object_get(object, "run"));
+	struct series_facts exact;
+
+	if (!number_is_name(name, 1) || !number_is_name(run, 0))
+		return;
+	struct row *row = find_row(series, name, run);
+	if (!row)
+		return;
+	restore_points(row, object, now_ms);
+	if (series_parse_exact(object, &exact))
+		series_restore_facts(row->series, 0, &exact);
 }
 
 void user_series_restore(struct user_series *series, const json_t *line, int64_t now_ms)
@@ -170,14 +191,15 @@ void user_series_restore(struct user_series *series, const json_t *line, int64_t
 
 /* ---- telling ------------------------------------------------------------------------------ */
 
-double user_series_last(const struct user_series *series, const char *name)
+bool user_series_last(const struct user_series *series, const char *name, double *last)
 {
-	double last = NAN;
-
-	for (size_t i = 0; i < series->count && isnan(last); i++)
-		if (str_equal(series->rows[i].name, name))
-			last = series_last(series->rows[i].series, 0);
-	return last;
+	for (size_t i = 0; i < series->count; i++) {
+		if (!str_equal(series->rows[i].name, name))
+			continue;
+		*last = series_last(series->rows[i].series, 0);
+		return true;
+	}
+	return false;
 }
 
 static void append_quoted(struct str *text, const char *value)
@@ -192,17 +214,17 @@ static void write_row(const struct row *row, size_t limit, struct str *text)
 {
 	struct series_point *points cleanup_free = NULL;
 	size_t count = series_read(row->series, 0, limit, &points);
+	struct series_facts facts;
+	bool has_more = series_facts(row->series, 0, count, &facts);
+	const struct series_form form = {
+		.is_told = true, .has_steps = row->has_steps, .facts = has_more ? &facts : NULL};
 
 	str_append(text, "{\"name\":");
 	append_quoted(text, row->name);
 	str_append(text, ",\"run\":");
 	append_quoted(text, row->run);
-	str_append(text, ",\"t\":");
-	series_write_times(text, points, count);
-	str_append(text, ",\"step\":");
-	series_write_steps(text, points, row->has_steps ? count : 0);
-	str_append(text, ",\"v\":");
-	series_write_values(text, points, count);
+	str_append(text, ",");
+	series_write(text, points, count, &form);
 	str_append(text, "}");
 }
 

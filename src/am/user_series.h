@@ -10,8 +10,8 @@ enum { USER_SERIES_MAX = 64 }; /* of a task; further names are not taken */
 
 /* What the series of all tasks may take together. */
 struct user_budget {
-	size_t points; /* of each series at most */
-	size_t left;   /* bytes */
+	struct series_shape shape; /* of each series */
+	size_t left;		   /* bytes */
 };
 
 struct user_budget user_budget_of(size_t tasks);
@@ -29,10 +29,12 @@ size_t user_series_add(struct user_series *series, int attempt, const struct num
 /* How many this container's program has told so far, as the AM knows it. */
 int64_t user_series_taken(const struct user_series *series);
 
-/* The newest value of this name, in the first run that has one; NAN: there is none. */
-double user_series_last(const struct user_series *series, const char *name);
+/* The newest value of this name, in the first run that has it; NAN: as the program told. False:
+ * there is none. */
+bool user_series_last(const struct user_series *series, const char *name, double *last);
 
-/* Appends "[{"name": "loss", "run": "", "t": [...], "step": [...], "v": [...]}]". */
+/* Appends "[{"name": "loss", "run": "", "t": [...], "step": [...], "v": [...]}]", as GET /v1/series
+ * has it. */
 void user_series_write(const struct user_series *series, size_t points, struct str *text);
 
 /* What an AM that follows goes on from, beside the series: {"attempt": 1, "count": 17}. */

@@ -11,6 +11,7 @@
 #include "client/opened.h"
 #include "client/report.h"
 #include "client/verbs.h"
+#include "job/series_text.h"
 
 #define POINTS 2000 /* more than a series has */
 
@@ -78,38 +79,26 @@ static void print_json(const char *task, json_t *series, json_t *user)
 
 /* ---- for people --------------------------------------------------------------------------- */
 
-struct summary {
-	size_t count;
-	double last, least, most, sum;
-};
-
-static struct summary summarize(const json_t *values)
-{
-	struct summary summary = {0};
-	json_t *item;
-	size_t i;
-
-	json_array_foreach(values, i, item)
-	{
-		if (!json_is_number(item))
-			continue;
-		double value = json_number_value(item);
-		summary.least = summary.count == 0 ? value : fmin(summary.least, value);
-		summary.most = summary.count == 0 ? value : fmax(summary.most, value);
-		summary.last = value;
-		summary.sum += value;
-		summary.count++;
-	}
-	return summary;
-}
-
 static char *format_value(double value, const char *unit)
 {
+	if (isnan(value))
+		return mem_strdup("");
 	if (unit && str_starts_with(unit, "bytes")) {
 		char *bytes cleanup_free = str_format_bytes((int64_t)value);
 		return mem_printf("%s%s", bytes, str_equal(unit, "bytes") ? "" : "/s");
 	}
 	return mem_printf("%.6g%s", value, unit && str_equal(unit, "percent") ? " %" : "");
+}
+
+/* With what was told as NaN, which no figure shows. */
+static char *format_last(const struct series_facts *facts, const char *unit)
+{
+	char *last cleanup_free = format_value(facts->last.value, unit);
+	char *nans cleanup_free = series_nan_words(facts);
+
+	if (!nans)
+		return mem_steal(&last);
+	return *last ? mem_printf("%s (%s)", last, nans) : mem_steal(&nans);
 }
 
 static char *name_series(const json_t *series)
@@ -130,17 +119,18 @@ static void add_rows(struct metrics *metrics, const char *task, const json_t *li
 
 	json_array_foreach(list, i, series)
 	{
-		const struct summary summary = summarize(json_object_get(series, "v"));
 		const char *unit = json_string_value(json_object_get(series, "unit"));
-		if (summary.count == 0 || !json_object_get(series, "name"))
+		struct series_facts facts;
+		double mean;
+		size_t known = series_parse_facts(series, &facts, &mean);
+		if ((known == 0 && facts.nans == 0) || !json_object_get(series, "name"))
 			continue;
 		report_table_add(&metrics->table, task);
 		report_table_take(&metrics->table, name_series(series));
-		report_table_take(&metrics->table, format_value(summary.last, unit));
-		report_table_take(&metrics->table, format_value(summary.least, unit));
-		report_table_take(&metrics->table, format_value(summary.most, unit));
-		report_table_take(&metrics->table,
-				  format_value(summary.sum / (double)summary.count, unit));
+		report_table_take(&metrics->table, format_last(&facts, unit));
+		report_table_take(&metrics->table, format_value(facts.least.value, unit));
+		report_table_take(&metrics->table, format_value(facts.most.value, unit));
+		report_table_take(&metrics->table, format_value(known > 0 ? mean : NAN, unit));
 	}
 }
 

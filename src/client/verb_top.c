@@ -181,6 +181,12 @@ static char *number_text(const json_t *use, const char *member, const char *form
 	return json_is_number(value) ? mem_printf(format, json_number_value(value)) : NULL;
 }
 
+static char *own_number(const json_t *use)
+{
+	return json_is_true(json_object_get(use, "nan")) ? mem_strdup("NaN")
+							 : number_text(use, "number", "%.4g");
+}
+
 static void add_row(const struct top *top, const struct row *row, struct report_table *table)
 {
 	const struct job_view *view = top->opened->view;
@@ -194,7 +200,7 @@ static void add_row(const struct top *top, const struct row *row, struct report_
 	report_table_take(table, use_gpu_memory(row->use));
 	report_table_take(table, use_step(row->use));
 	report_table_take(table, number_text(row->use, "steps_per_s", "%.3g/s"));
-	report_table_take(table, number_text(row->use, "number", "%.4g"));
+	report_table_take(table, own_number(row->use));
 	report_table_add(table, task->host);
 }
 

@@ -167,7 +167,7 @@ static void add_packed(struct tensor *tensor, const struct span *bytes, size_t s
 	tensor->value = size == sizeof(float) ? to_float(bits) : to_double(bits);
 }
 
-static int read_tensor(struct span span, double *value)
+static int read_tensor(struct span span, struct event_scalar *scalar, bool *has_value)
 {
 	struct tensor tensor = {0};
 	struct field field;
@@ -193,8 +193,10 @@ static int read_tensor(struct span span, double *value)
 	if (tensor.type == TYPE_FLOAT || tensor.type == TYPE_DOUBLE)
 		add_packed(&tensor, &content,
 			   tensor.type == TYPE_FLOAT ? sizeof(float) : sizeof(double));
-	if (more == 0 && tensor.count == 1)
-		*value = tensor.value;
+	if (more == 0 && tensor.count == 1) {
+		scalar->value = tensor.value;
+		*has_value = true;
+	}
 	return more;
 }
 
@@ -212,22 +214,24 @@ static void copy_tag(const struct span *bytes, char *tag)
 	tag[bytes->length] = '\0';
 }
 
-/* `scalar` has its value, or NAN; its tag may be empty. */
-static int read_value(struct span span, struct event_scalar *scalar)
+/* Its tag may be empty. */
+static int read_value(struct span span, struct event_scalar *scalar, bool *has_value)
 {
 	struct field field;
 	int more;
 
 	scalar->tag[0] = '\0';
-	scalar->value = (double)NAN;
+	*has_value = false;
 	while ((more = next_field(&span, &field)) > 0) {
 		if (is(&field, VALUE_TAG, WIRE_BYTES))
 			copy_tag(&field.bytes, scalar->tag);
-		else if (is(&field, VALUE_SIMPLE, WIRE_FIXED32))
-			scalar->value = to_float(field.value);
 		else if (is(&field, VALUE_TENSOR, WIRE_BYTES) &&
-			 read_tensor(field.bytes, &scalar->value) < 0)
+			 read_tensor(field.bytes, scalar, has_value) < 0)
 			return -1;
+		if (!is(&field, VALUE_SIMPLE, WIRE_FIXED32))
+			continue;
+		scalar->value = to_float(field.value);
+		*has_value = true;
 	}
 	return more;
 }
@@ -236,14 +240,15 @@ static int read_summary(struct span span, struct event_scalar *scalar,
 			void (*take)(void *data, const struct event_scalar *scalar), void *data)
 {
 	struct field field;
+	bool has_value;
 	int more;
 
 	while ((more = next_field(&span, &field)) > 0) {
 		if (!is(&field, SUMMARY_VALUE, WIRE_BYTES))
 			continue;
-		if (read_value(field.bytes, scalar) < 0)
+		if (read_value(field.bytes, scalar, &has_value) < 0)
 			return -1;
-		if (scalar->tag[0] && isfinite(scalar->value))
+		if (scalar->tag[0] && has_value)
 			take(data, scalar);
 	}
 	return more;

@@ -17,7 +17,7 @@ struct event_scalar {
 	char tag[EVENT_TAG_CAP + 1]; /* printable, not empty */
 	double wall_s;		     /* since 1970 */
 	int64_t step;		     /* not negative */
-	double value;
+	double value;		     /* also NAN, or infinite */
 };
 
 /* The length of a record's data, out of its EVENT_RECORD_HEAD bytes. -1: this is no record. */

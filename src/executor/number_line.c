@@ -7,6 +7,9 @@
 #include "base/json.h"
 #include "base/mem.h"
 
+/* Numbers of Python's JSON that JSON does not have. */
+static const char *const foreign[] = {"NaN", "Infinity", "-Infinity"};
+
 static bool is_at(const char *bytes, const char *end, const char *word)
 {
 	size_t length = strlen(word);
@@ -14,15 +17,22 @@ static bool is_at(const char *bytes, const char *end, const char *word)
 	return (size_t)(end - bytes) >= length && memcmp(bytes, word, length) == 0;
 }
 
-/* How long the word at `bytes` is that Python's JSON has beyond everybody's; 0: there is none. */
-static size_t foreign_word(const char *bytes, const char *end)
+/* The length of the foreign number at `bytes`; 0: there is none. */
+static size_t foreign_length(const char *bytes, const char *end)
 {
-	static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
-
-	for (size_t i = 0; i < array_length(words); i++)
-		if (is_at(bytes, end, words[i]))
-			return strlen(words[i]);
+	for (size_t i = 0; i < array_length(foreign); i++)
+		if (is_at(bytes, end, foreign[i]))
+			return strlen(foreign[i]);
 	return 0;
+}
+
+/* As a text, which is what other writers of JSON make of them. */
+static bool is_foreign(const json_t *value)
+{
+	for (size_t i = 0; json_is_string(value) && i < array_length(foreign); i++)
+		if (str_equal(json_string_value(value), foreign[i]))
+			return true;
+	return false;
 }
 
 static void translate(const char *bytes, size_t length, struct str *text)
@@ -31,10 +41,10 @@ static void translate(const char *bytes, size_t length, struct str *text)
 	bool in_text = false;
 
 	while (bytes < end) {
-		size_t foreign = in_text ? 0 : foreign_word(bytes, end);
-		if (foreign > 0) {
-			str_append(text, "null");
-			bytes += foreign;
+		size_t length_here = in_text ? 0 : foreign_length(bytes, end);
+		if (length_here > 0) {
+			str_append_format(text, "\"%.*s\"", (int)length_here, bytes);
+			bytes += length_here;
 			continue;
 		}
 		if (*bytes == '"')
@@ -78,9 +88,9 @@ static void take_numbers(json_t *object, void (*take)(void *data, const struct n
 		for (size_t i = 0; i < array_length(told); i++)
 			is_own = is_own && strcmp(number.name, told[i]) != 0;
 		if (!is_own || !number_is_name(number.name, 1) ||
-		    !(json_is_number(value) || json_is_null(value)))
+		    !(json_is_number(value) || is_foreign(value)))
 			continue;
-		number.value = json_is_null(value) ? (double)NAN : json_number_value(value);
+		number.value = json_is_number(value) ? json_number_value(value) : (double)NAN;
 		take(data, &number);
 	}
 }

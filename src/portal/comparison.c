@@ -1,9 +1,11 @@
 #include "portal/comparison.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "job/series_text.h"
 
 enum group { SUMMARY, TYPES, ENVIRONMENT, CONFIGURATION, METRICS, GROUPS };
 
@@ -184,12 +186,32 @@ static void put_environments(struct table *table, const json_t *runs)
 
 /* ---- what its programs measured ----------------------------------------------------------- */
 
-static json_t *last_of(const json_t *values)
+static json_t *make_number(double value)
 {
-	for (size_t i = json_array_size(values); i-- > 0;)
-		if (json_is_number(json_array_get(values, i)))
-			return json_array_get(values, i);
-	return NULL;
+	const double limit = (double)(INT64_C(1) << 53);
+
+	return value == trunc(value) && fabs(value) < limit ? json_integer((json_int_t)value)
+							    : json_real(value);
+}
+
+static void put_series(struct table *table, size_t run, const char *key, const json_t *series)
+{
+	const char *unit = json_string_value(json_object_get(series, "unit"));
+	struct series_facts facts;
+	double mean;
+
+	if (series_parse_facts(series, &facts, &mean) == 0 && facts.nans == 0)
+		return;
+	char *nans cleanup_free = series_nan_words(&facts);
+	json_t *last cleanup_json =
+		isnan(facts.last.value) ? json_string(nans) : make_number(facts.last.value);
+	put(table, METRICS, key, unit, run, last);
+	if (!nans || json_is_string(last))
+		return;
+	/* The last one is a number: beside it stands what it does not show. */
+	char *own cleanup_free = mem_printf("%s: NaN", key);
+	json_t *words cleanup_json = json_string(nans);
+	put(table, METRICS, own, NULL, run, words);
 }
 
 /* Tasks come in order: the first that has a series of the name says it. */
@@ -204,12 +226,10 @@ static void put_metrics(struct table *table, size_t run, const json_t *tasks)
 		{
 			const char *name = json_string_value(json_object_get(series, "name"));
 			const char *of = json_string_value(json_object_get(series, "run"));
-			json_t *last = last_of(json_object_get(series, "v"));
 			char *key cleanup_free = mem_printf("%s%s%s", name ? name : "",
 							    of && *of ? ", " : "", of ? of : "");
-			if (name && last)
-				put(table, METRICS, key,
-				    json_string_value(json_object_get(series, "unit")), run, last);
+			if (name)
+				put_series(table, run, key, series);
 		}
 	}
 }

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "job/series_text.h"
 #include "portal/reader_internal.h"
 
 enum { POINTS = 300, POINTS_MAX = 10000, SPARK_POINTS = 32, PAGE_MAX = 10000 };
@@ -41,20 +42,6 @@ json_t *reader_next_metrics(FILE *file, const char *task, char **line, size_t *s
 	return NULL;
 }
 
-/* At most `points` of a list, evenly, the last of them included. */
-static void thin(json_t *object, const char *member, size_t points)
-{
-	const json_t *list = json_object_get(object, member);
-	size_t count = json_array_size(list);
-
-	if (count <= points)
-		return;
-	json_t *some = json_array();
-	for (size_t i = 1; i <= points; i++)
-		json_array_append(some, json_array_get(list, i * count / points - 1));
-	json_object_set_new(object, member, some);
-}
-
 static void thin_all(json_t *list, size_t points)
 {
 	json_t *series;
@@ -62,9 +49,7 @@ static void thin_all(json_t *list, size_t points)
 
 	json_array_foreach(list, i, series)
 	{
-		thin(series, "t", points);
-		thin(series, "v", points);
-		thin(series, "step", points);
+		series_thin_object(series, points);
 	}
 }
 
@@ -100,14 +85,14 @@ static json_t *spark_of(const json_t *line, const char *name)
 
 	json_array_foreach(json_object_get(line, "series"), i, series)
 	{
-		json_t *values = json_object_get(series, "v");
-		size_t count = json_array_size(values);
-		if (count == 0 ||
-		    !str_equal(json_string_value(json_object_get(series, "name")), name))
+		struct series_facts facts;
+		double mean;
+		if (!str_equal(json_string_value(json_object_get(series, "name")), name) ||
+		    series_parse_facts(series, &facts, &mean) == 0)
 			continue;
 		json_t *spark = json_object();
-		json_object_set(spark, "last", json_array_get(values, count - 1));
-		thin(series, "v", SPARK_POINTS);
+		json_object_set_new(spark, "last", json_real(facts.last.value));
+		series_thin_object(series, SPARK_POINTS);
 		json_object_set(spark, "v", json_object_get(series, "v"));
 		return spark;
 	}

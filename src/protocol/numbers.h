@@ -15,7 +15,7 @@ struct number {
 	const char *name, *run; /* printable, `run` may be "" */
 	int64_t time_ms;	/* 0: not said */
 	int64_t step;		/* -1: not said */
-	double value;		/* NAN: not known */
+	double value;		/* NAN: told as NaN, or infinite */
 };
 
 struct number_list {

@@ -274,6 +274,49 @@ def test_a_verb_tells_the_series_of_a_live_job_and_of_an_ended_one(tony):
     assert nothing.returncode == 0 and not nothing.stdout and "nothing was measured" in nothing.stderr
 
 
+DIVERGE = f"""{PYTHON} -c '
+import json, os, time
+with open(os.environ["TONY_METRICS_FILE"], "a") as file:
+    for step in range(2000):
+        gain = float("nan") if step % 500 == 99 else 9 if step == 1001 else 0.5
+        print(json.dumps({{"step": step, "loss": 1 / (step + 1) if step < 60 else float("inf"), "gain": gain, "skipped": None}}), file=file)
+    file.flush()
+    while not os.path.exists("go"):
+        time.sleep(0.01)
+'"""
+
+
+def test_nan_is_told_and_the_extremes_are_the_programs(tony):
+    """Of 2000 steps there are 512 points at most."""
+    jobs = [tony.submit({"tony.worker.instances": 1, **OFTEN}, "--executes", DIVERGE) for _ in range(2)]
+    work = [next((job.directory / "containers").glob("worker-0-*/work")) for job in jobs if job.wait_task("worker:0")]
+    wait_until(lambda: all(own(told(tony, job)[0]).get(("loss", ""), {}).get("exact", {}).get("nans") == 1940 for job in jobs),
+               "what the programs told")
+    top = tony.run("top", "--once", jobs[0].id).stdout
+    assert re.search(r"^worker:0 .* NaN  ", top, re.MULTILINE), top
+    use = get(jobs[0], "/v1/use?number=loss")["tasks"]["worker:0"]
+    assert use["number"] is None and use["nan"] is True
+    for is_over in (False, True):
+        for path in work if is_over else []:
+            (path / "go").touch()
+        assert not is_over or all(job.wait() == 0 for job in jobs)
+        rows = own(told(tony, jobs[0])[0])
+        assert ("skipped", "") not in rows
+        exact = rows["loss", ""]["exact"]
+        assert (exact["first"]["step"], exact["first"]["v"]) == (0, 1) and (exact["most"]["step"], exact["most"]["v"]) == (0, 1)
+        assert exact["last"]["step"] == 1999 and exact["last"]["v"] is None and exact["last"]["nan"]
+        assert exact["nan_since"]["step"] == 60 and exact["least"]["step"] == 59
+        gain = rows["gain", ""]
+        assert max(gain["most"]) == 9 == gain["exact"]["most"]["v"] and gain["exact"]["most"]["step"] == 1001
+        assert len(gain["v"]) <= 512 and sum(gain["nan"]) == 4 == gain["exact"]["nans"]
+        table = tony.run("metrics", jobs[0].id).stdout
+        assert re.search(r" loss +NaN since step 60 +0.0166667 +1 ", table), table
+        assert re.search(r" gain +0.5 \(4 NaN, the first at step 99\) +0.5 +9 ", table), table
+    compared = tony.run("compare", "--all", *[job.id for job in jobs]).stdout
+    assert re.search(r"metrics +loss +NaN since step 60 +NaN since step 60", compared), compared
+    assert re.search(r"metrics +gain: NaN +4 NaN, the first at step 99 ", compared), compared
+
+
 def test_scalars_for_tensorboard_are_read(tony):
     done = tony.directory / "done"
     command = (f'{PYTHON} write_scalars.py "$TONY_CHECKPOINT_DIR/logs/$TONY_TASK_INDEX" 20 && touch {done}-$TONY_TASK_INDEX'

@@ -29,7 +29,8 @@ static char *restore(const json_t *line)
 {
 	struct user_budget budget = user_budget_of(1);
 	struct user_series *numbers = user_series_create(&budget);
-	struct usage *usage = usage_create(POINTS, 60000);
+	struct usage *usage =
+		usage_create(&(struct series_shape){USAGE_COLUMNS, POINTS, false, true}, 60000);
 	struct str series cleanup_str = {0}, user cleanup_str = {0};
 
 	usage_restore(usage, line, now_ms);

@@ -691,7 +691,8 @@ static void test_metrics_go_on_in_another_am(void **state)
 	ask(next, &reply, "GET", "/v1/series?task=worker:0", NULL);
 	char *user cleanup_free = json_text(json_object_get(reply.json, "user"));
 	assert_string_equal(user, "[{\"name\":\"loss\",\"run\":\"\",\"t\":[1000,2000],"
-				  "\"step\":[5,6],\"v\":[0.5,null]},{\"name\":\"a\",\"run\":\"r\","
+				  "\"step\":[5,6],\"v\":[0.5,null],\"nan\":[false,true]},{\"name\":"
+				  "\"a\",\"run\":\"r\","
 				  "\"t\":[2000,3000],\"step\":[],\"v\":[1,2]}]");
 	reply_finish(&reply);
 	api_bed_destroy(next);

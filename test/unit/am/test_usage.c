@@ -23,6 +23,8 @@
 		.attempt = 1, .epoch = 1, .restart = 1                                             \
 	}
 
+static const struct series_shape shape = {USAGE_COLUMNS, 32, .has_range = true};
+
 static struct metrics sample(int64_t at, int64_t rss, int64_t cpu_ms)
 {
 	return (struct metrics){.sampled_ms = at,
@@ -65,7 +67,7 @@ static void expect(const struct usage *usage, const char *name, const char *want
 
 static void test_gauges(void **state)
 {
-	struct usage *usage = usage_create(32, 1000);
+	struct usage *usage = usage_create(&shape, 1000);
 
 	add(usage, FIRST, sample(1000, 3000000000, 0));
 	add(usage, FIRST, sample(2000, 7, 0));
@@ -78,7 +80,7 @@ static void test_gauges(void **state)
 /* Processor time that grows by 1500 ms in a second is one core and a half. */
 static void test_rates(void **state)
 {
-	struct usage *usage = usage_create(32, 1000);
+	struct usage *usage = usage_create(&shape, 1000);
 	const char *wanted = "{\"name\":\"cpu_percent\",\"unit\":\"percent\",\"kind\":\"gauge\","
 			     "\"gpu\":null,\"t\":[1001000,1002000,1004000],\"v\":[null,150,25]}";
 
@@ -93,7 +95,7 @@ static void test_rates(void **state)
 
 static void test_process_that_is_another_begins_anew(void **state)
 {
-	struct usage *usage = usage_create(32, 1000);
+	struct usage *usage = usage_create(&shape, 1000);
 
 	add(usage, FIRST, sample(1000, 1, 9000));
 	add(usage, RESTARTED, sample(2000, 1, 10000));
@@ -109,7 +111,7 @@ static void test_process_that_is_another_begins_anew(void **state)
 /* A beat repeats the last sample until there is another one. */
 static void test_same_sample_counts_once(void **state)
 {
-	struct usage *usage = usage_create(32, 1000);
+	struct usage *usage = usage_create(&shape, 1000);
 
 	add(usage, FIRST, sample(1000, 100, 0));
 	for (int i = 0; i < 10; i++)
@@ -124,7 +126,7 @@ static void test_same_sample_counts_once(void **state)
 
 static void test_steps_go_on_in_the_same_sample(void **state)
 {
-	struct usage *usage = usage_create(32, 1000);
+	struct usage *usage = usage_create(&shape, 1000);
 	struct metrics metrics = sample(1000, 100, 0);
 
 	metrics.step = 90;
@@ -159,7 +161,7 @@ static void add_step(struct usage *usage, struct program_identity of, int64_t at
 /* Spans begin at whole multiples of 10 s; add() begins at 1000 s. */
 static void test_what_it_did_of_late(void **state)
 {
-	struct usage *usage = usage_create(32, 10000);
+	struct usage *usage = usage_create(&shape, 10000);
 
 	add_step(usage, FIRST, 1000, 0);
 	assert_float_equal(signs_of(usage).step, 0, 0.1);
@@ -183,7 +185,7 @@ static void test_what_it_did_of_late(void **state)
 
 static void test_steps_that_go_back_are_not_compared(void **state)
 {
-	struct usage *usage = usage_create(32, 10000);
+	struct usage *usage = usage_create(&shape, 10000);
 
 	for (int64_t second = 1; second <= 35; second++)
 		add_step(usage, FIRST, 1000 * second, second % 30);
@@ -194,7 +196,7 @@ static void test_steps_that_go_back_are_not_compared(void **state)
 
 static void test_what_was_not_measured_is_not_there(void **state)
 {
-	struct usage *usage = usage_create(32, 1000);
+	struct usage *usage = usage_create(&shape, 1000);
 	struct metrics metrics = sample(3000, 1, 0);
 	struct str text cleanup_str = {0};
 
@@ -228,7 +230,7 @@ static struct metrics with_gpus(int64_t at, int first, int second)
 
 static void test_gpus(void **state)
 {
-	struct usage *usage = usage_create(32, 1000);
+	struct usage *usage = usage_create(&shape, 1000);
 	struct str text cleanup_str = {0};
 
 	add(usage, FIRST, with_gpus(1000, 10, -1));
@@ -250,7 +252,7 @@ static const struct program_use whole = {.ms = 2000, .cpu_ms = 1500, .max_rss_by
 
 static void test_program_that_was_never_measured_counts_with_what_it_used(void **state)
 {
-	struct usage *usage = usage_create(32, 1000);
+	struct usage *usage = usage_create(&shape, 1000);
 	const struct usage_total *total = usage_total(usage);
 
 	add(usage, FIRST, sample(1000, 50, 9000));
@@ -272,7 +274,7 @@ static void test_program_that_was_never_measured_counts_with_what_it_used(void *
 
 static void test_end_adds_what_the_samples_did_not_see(void **state)
 {
-	struct usage *usage = usage_create(32, 1000);
+	struct usage *usage = usage_create(&shape, 1000);
 	const struct usage_total *total = usage_total(usage);
 
 	add(usage, FIRST, sample(1000, 50, 1000));
@@ -287,7 +289,7 @@ static void test_end_adds_what_the_samples_did_not_see(void **state)
 
 static void test_next_am_counts_the_whole_process_once(void **state)
 {
-	struct usage *before = usage_create(32, 1000), *after = usage_create(32, 1000);
+	struct usage *before = usage_create(&shape, 1000), *after = usage_create(&shape, 1000);
 
 	add(before, FIRST, sample(1000, 50, 200));
 	add(before, FIRST, sample(2000, 50, 800));
@@ -297,6 +299,34 @@ static void test_next_am_counts_the_whole_process_once(void **state)
 	usage_add_end(after, &FIRST, &whole, 1003000);
 	assert_float_equal((float)usage_total(after)->cpu_ms, 1500, 1e-6);
 	assert_float_equal((float)usage_total(after)->cpu_time_ms, 2000, 1e-6);
+	usage_destroy(before);
+	usage_destroy(after);
+}
+
+/* A peak, and a pause in which nobody measured, are seen in a curve of any length, also by the AM
+ * that follows. */
+static void test_peaks_and_gaps_are_kept(void **state)
+{
+	struct usage *before = usage_create(&shape, 10000), *after = usage_create(&shape, 10000);
+	struct str series cleanup_str = {0};
+
+	for (int i = 1; i <= 200; i++)
+		add(before, FIRST,
+		    sample((i < 150 ? 0 : 100000) + 1000 * i, i == 77 ? 900 : 50, 0));
+	char *found cleanup_free = written(before, "rss_bytes");
+	assert_non_null(strstr(found, "\"most\":{\"t\":1077000,\"v\":900}"));
+	assert_non_null(strstr(found, "900,"));
+	assert_non_null(strstr(found, "\"gap\":[false"));
+	usage_write_series(before, 100, &series);
+	char *text cleanup_free =
+		mem_printf("{\"attempt\":1,\"samples\":200,\"series\":%s}", str_text(&series));
+	json_t *line cleanup_json = json_parse(text, strlen(text), NULL);
+	json_object_set_new(line, "resume", usage_to_resume(before));
+	usage_restore(after, line, 1400000);
+	expect(after, "rss_bytes", found);
+	add(after, FIRST, sample(390000, 50, 0));
+	char *next cleanup_free = written(after, "rss_bytes");
+	assert_non_null(strstr(next, "false,true],\"exact\""));
 	usage_destroy(before);
 	usage_destroy(after);
 }
@@ -324,7 +354,7 @@ static void test_names(void **state)
 
 static void test_silence_is_counted(void **state)
 {
-	struct usage *usage = usage_create(32, 1000);
+	struct usage *usage = usage_create(&shape, 1000);
 
 	add(usage, FIRST, sample(1000, 100, 0));
 	usage_add_silence(usage, 900, 1000);
@@ -340,7 +370,7 @@ static void test_silence_is_counted(void **state)
 /* What an AM that follows reads may say that nothing was ever measured. */
 static void test_of_no_samples_there_are_means(void **state)
 {
-	struct usage *usage = usage_create(32, 1000);
+	struct usage *usage = usage_create(&shape, 1000);
 	json_t *line cleanup_json = json_pack("{s:i}", "samples", 0);
 
 	usage_restore(usage, line, 1000);
@@ -364,6 +394,7 @@ int main(void)
 		cmocka_unit_test(test_steps_go_on_in_the_same_sample),
 		cmocka_unit_test(test_what_was_not_measured_is_not_there),
 		cmocka_unit_test(test_gpus),
+		cmocka_unit_test(test_peaks_and_gaps_are_kept),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_program_that_was_never_measured_counts_with_what_it_used),
 		cmocka_unit_test(test_end_adds_what_the_samples_did_not_see),

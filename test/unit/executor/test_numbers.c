@@ -72,9 +72,19 @@ static void what_is_no_number_is_passed_over(void **state)
 	struct numbers *numbers = open_numbers(state);
 
 	append(state, "nonsense\n\n  \r\n[1]\n{\"a\":\"text\",\"b\":{\"c\":1},\"d\":true,\"\":1,"
-		      "\"e\\u0007\":1,\"x\":NaN,\"y\":-Infinity,\"NaN\":5}\n{\"a\":7\n");
+		      "\"e\\u0007\":1,\"z\":null,\"NaN\":5}\n{\"a\":7\n");
+	expect(numbers, "{\"from\":0,\"rows\":[[\"NaN\",\"\",1000,null,5.0]]}");
+	numbers_destroy(numbers);
+}
+
+/* As Python writes it, and as writers of JSON do that has no such numbers. */
+static void nan_is_told(void **state)
+{
+	struct numbers *numbers = open_numbers(state);
+
+	append(state, "{\"x\":NaN,\"y\":-Infinity,\"z\":\"NaN\"}\n");
 	expect(numbers, "{\"from\":0,\"rows\":[[\"x\",\"\",1000,null,null],"
-			"[\"y\",\"\",1000,null,null],[\"NaN\",\"\",1000,null,5.0]]}");
+			"[\"y\",\"\",1000,null,null],[\"z\",\"\",1000,null,null]]}");
 	numbers_destroy(numbers);
 }
 
@@ -165,6 +175,7 @@ int main(void)
 		scratch_test(lines_are_read_as_they_come),
 		scratch_test(what_the_am_has_is_not_sent_again),
 		scratch_test(what_is_no_number_is_passed_over),
+		scratch_test(nan_is_told),
 		scratch_test(a_line_has_its_limit),
 		scratch_test(a_file_that_begins_anew_is_read_from_its_beginning),
 		scratch_test(only_so_many_names_are_taken),

@@ -3,6 +3,7 @@
 #include "../base/test.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <unistd.h>
 
 #include "base/crc32c.h"
@@ -197,6 +198,17 @@ static void pictures_are_passed_over(void **state)
 	end(&reading);
 }
 
+static void nan_is_told(void **state)
+{
+	struct reading reading = begin(state);
+
+	set_up(state);
+	record(state, FILE_NAME, 1001, 10, NAN);
+	record(state, FILE_NAME, 1002, 10, INFINITY);
+	expect(&reading, "[[\"loss\",\"\",1001000,10,null],[\"loss\",\"\",1002000,10,null]]");
+	end(&reading);
+}
+
 static void links_are_not_followed(void **state)
 {
 	struct reading reading = begin(state);
@@ -216,6 +228,7 @@ int main(void)
 		scratch_test(what_was_there_before_is_not_told_again),
 		scratch_test(a_flawed_file_hurts_no_other),
 		scratch_test(pictures_are_passed_over),
+		scratch_test(nan_is_told),
 		scratch_test(links_are_not_followed),
 	};
 

@@ -11,9 +11,21 @@
 #include "base/mem.h"
 #include "job/series.h"
 
+static const struct series_shape told = {
+	.columns = 1, .points = 4, .is_told = true, .has_range = true};
+static const struct series_shape measured = {.columns = 2, .points = 32, .has_range = true};
+
 static void add(struct series *series, int64_t time, double value)
 {
 	series_add(series, time, 10 * time, &value);
+}
+
+static void expect_number(double found, double wanted)
+{
+	if (isnan(wanted))
+		assert_true(isnan(found));
+	else
+		assert_float_equal((float)found, (float)wanted, 1e-6);
 }
 
 static void expect(const struct series *series, size_t points, const struct series_point *wanted,
@@ -25,16 +37,15 @@ static void expect(const struct series *series, size_t points, const struct seri
 	for (size_t i = 0; i < count; i++) {
 		assert_int_equal(found[i].time_ms, wanted[i].time_ms);
 		assert_int_equal(found[i].step, wanted[i].step);
-		if (isnan(wanted[i].value))
-			assert_true(isnan(found[i].value));
-		else
-			assert_float_equal((float)found[i].value, (float)wanted[i].value, 1e-6);
+		expect_number(found[i].value, wanted[i].value);
+		assert_int_equal(found[i].has_nan, wanted[i].has_nan);
+		assert_int_equal(found[i].is_after_gap, wanted[i].is_after_gap);
 	}
 }
 
 static void test_all_is_kept_while_there_is_room(void **state)
 {
-	struct series *series = series_create(1, 4, true);
+	struct series *series = series_create(&told);
 
 	expect(series, 10, NULL, 0);
 	assert_true(isnan(series_last(series, 0)));
@@ -47,7 +58,7 @@ static void test_all_is_kept_while_there_is_room(void **state)
 
 static void test_neighbours_become_one(void **state)
 {
-	struct series *series = series_create(1, 4, true);
+	struct series *series = series_create(&told);
 
 	for (int i = 1; i <= 5; i++)
 		add(series, i, i);
@@ -60,7 +71,7 @@ static void test_neighbours_become_one(void **state)
 
 static void test_without_end(void **state)
 {
-	struct series *series = series_create(2, 32, false);
+	struct series *series = series_create(&measured);
 	struct series_point *found cleanup_free = NULL;
 	double sum = 0;
 
@@ -82,27 +93,144 @@ static void test_without_end(void **state)
 	series_destroy(series);
 }
 
-/* What is not known is no zero. */
-static void test_gaps(void **state)
+/* NaN is no zero, and is not lost among numbers. */
+static void test_nan_is_kept(void **state)
 {
-	struct series *series = series_create(1, 4, true);
+	struct series *series = series_create(&told);
 
 	add(series, 1, NAN);
 	add(series, 2, 6);
 	add(series, 3, NAN);
 	add(series, 4, (double)INFINITY);
 	expect(series, 10,
-	       (struct series_point[]){{1, 10, NAN}, {2, 20, 6}, {3, 30, NAN}, {4, 40, NAN}}, 4);
+	       (struct series_point[]){{1, 10, NAN, .has_nan = true},
+				       {2, 20, 6},
+				       {3, 30, NAN, .has_nan = true},
+				       {4, 40, NAN, .has_nan = true}},
+	       4);
 	assert_true(isnan(series_last(series, 0)));
-	add(series, 5, 1e300);
-	expect(series, 10, (struct series_point[]){{2, 20, 6}, {4, 40, NAN}, {5, 50, NAN}}, 3);
-	expect(series, 1, (struct series_point[]){{5, 50, 6}}, 1);
+	add(series, 5, NAN);
+	expect(series, 10,
+	       (struct series_point[]){{2, 20, 6, .has_nan = true},
+				       {4, 40, NAN, .has_nan = true},
+				       {5, 50, NAN, .has_nan = true}},
+	       3);
+	expect(series, 1, (struct series_point[]){{5, 50, 6, .has_nan = true}}, 1);
 	series_destroy(series);
+}
+
+static void expect_mark(const struct series_mark *mark, int64_t time_ms, double value)
+{
+	assert_int_equal(mark->time_ms, time_ms);
+	assert_int_equal(mark->step, time_ms > 0 ? 10 * time_ms : 0);
+	expect_number(mark->value, value);
+}
+
+static void test_facts_are_exact_however_few_points_are_left(void **state)
+{
+	struct series *series = series_create(&told);
+	struct series_facts facts;
+
+	add(series, 1, 5);
+	add(series, 2, 6);
+	assert_false(series_facts(series, 0, 2, &facts));
+	assert_true(series_facts(series, 0, 1, &facts));
+	for (int i = 3; i <= 1000; i++)
+		add(series, i, i == 500 ? 1e300 : i == 700 ? -4 : i > 990 || i == 37 ? NAN : 2);
+	assert_true(series_facts(series, 0, 10, &facts));
+	expect_mark(&facts.first, 1, 5);
+	expect_mark(&facts.last, 1000, NAN);
+	expect_mark(&facts.least, 700, -4);
+	assert_int_equal(facts.most.step, 5000);
+	assert_true(facts.most.value >= 1e300);
+	assert_int_equal(facts.nans, 11);
+	expect_mark(&facts.first_nan, 37, NAN);
+	expect_mark(&facts.nan_since, 991, NAN);
+	add(series, 1001, 3);
+	series_facts(series, 0, 10, &facts);
+	expect_mark(&facts.nan_since, 0, NAN);
+	expect_mark(&facts.last, 1001, 3);
+	series_destroy(series);
+}
+
+static void test_a_point_has_the_least_and_most_of_what_it_stands_for(void **state)
+{
+	struct series *series = series_create(&told);
+	struct series_point *found cleanup_free = NULL;
+
+	for (int i = 1; i <= 64; i++)
+		add(series, i, i == 7 ? 900 : 1);
+	size_t count = series_read(series, 0, 10, &found);
+	assert_in_range(count, 2, 4);
+	expect_number(found[0].most, 900);
+	expect_number(found[0].least, 1);
+	expect_number(found[1].most, 1);
+	count = series_thin(found, count, 1);
+	assert_int_equal(count, 1);
+	expect_number(found[0].most, 900);
+	series_destroy(series);
+}
+
+static void test_a_gap_is_kept(void **state)
+{
+	struct series *series = series_create(&told);
+
+	series_break(series); /* before the first there is none */
+	add(series, 1, 1);
+	add(series, 2, 1);
+	series_break(series);
+	add(series, 3, 1);
+	add(series, 4, 1);
+	add(series, 5, 1);
+	expect(series, 10,
+	       (struct series_point[]){{2, 20, 1}, {4, 40, 1, .is_after_gap = true}, {5, 50, 1}},
+	       3);
+	series_destroy(series);
+}
+
+static void test_what_is_not_known_of_one_column_is_a_gap_in_it(void **state)
+{
+	struct series *series = series_create(&measured);
+	struct series_facts facts;
+
+	for (int i = 1; i <= 40; i++)
+		series_add(series, i, 0, (double[]){i == 40 ? (double)NAN : i, 3});
+	series_facts(series, 0, 10, &facts);
+	assert_int_equal(facts.nans, 0);
+	assert_int_equal(facts.last.time_ms, 39);
+	assert_int_equal(facts.most.time_ms, 39);
+	assert_true(isnan(series_last(series, 0)));
+	expect_number(series_last(series, 1), 3);
+	series_destroy(series);
+}
+
+/* An AM that follows another goes on from what that one has written. */
+static void test_points_are_taken_again(void **state)
+{
+	struct series *before = series_create(&told), *after = series_create(&told);
+	struct series_point *found cleanup_free = NULL, *again cleanup_free = NULL;
+	struct series_facts facts, now;
+
+	for (int i = 1; i <= 21; i++)
+		add(before, i, i == 3 ? (double)NAN : i);
+	size_t count = series_read(before, 0, 10, &found);
+	for (size_t i = 0; i < count; i++)
+		series_add_point(after, &found[i]);
+	assert_true(series_facts(before, 0, count, &facts));
+	series_restore_facts(after, 0, &facts);
+	expect(after, 10, found, count);
+	series_read(after, 0, 10, &again);
+	expect_number(again[0].least, found[0].least);
+	assert_true(series_facts(after, 0, count, &now));
+	assert_memory_equal(&now.least, &facts.least, sizeof(now.least));
+	assert_int_equal(now.nans, 1);
+	series_destroy(before);
+	series_destroy(after);
 }
 
 static void test_time_does_not_go_back(void **state)
 {
-	struct series *series = series_create(1, 4, true);
+	struct series *series = series_create(&told);
 
 	add(series, 9, 1);
 	series_add(series, 3, 30, (double[]){2});
@@ -112,12 +240,20 @@ static void test_time_does_not_go_back(void **state)
 
 static void test_memory_is_shared(void **state)
 {
-	assert_int_equal(series_share(32 << 20, 1, 9, false), SERIES_POINTS_MAX);
-	assert_int_equal(series_share(32 << 20, 100000, 9, false), SERIES_POINTS_MIN);
-	size_t points = series_share(32 << 20, 10000, 9, false);
-	assert_in_range(points, 64, 100);
-	assert_int_equal(points % 2, 0);
-	assert_in_range(10000 * series_bytes(9, points, false), 30 << 20, 36 << 20);
+	struct series_shape shape = series_share(32 << 20, 1, 9, false);
+
+	assert_int_equal(shape.points, SERIES_POINTS_MAX);
+	assert_true(shape.has_range);
+	assert_int_equal(series_share(32 << 20, 100000, 9, false).points, SERIES_POINTS_MIN);
+	shape = series_share(32 << 20, 5000, 9, false);
+	assert_true(shape.has_range && shape.points >= SERIES_POINTS_MIN);
+	assert_in_range(5000 * series_bytes(&shape), 30 << 20, 32 << 20);
+	/* Rather means alone than fewer points, or more memory. */
+	shape = series_share(32 << 20, 10000, 9, false);
+	assert_false(shape.has_range);
+	assert_in_range(shape.points, 48, 100);
+	assert_int_equal(shape.points % 2, 0);
+	assert_in_range(10000 * series_bytes(&shape), 30 << 20, 32 << 20);
 }
 
 int main(void)
@@ -126,7 +262,12 @@ int main(void)
 		cmocka_unit_test(test_all_is_kept_while_there_is_room),
 		cmocka_unit_test(test_neighbours_become_one),
 		cmocka_unit_test(test_without_end),
-		cmocka_unit_test(test_gaps),
+		cmocka_unit_test(test_nan_is_kept),
+		cmocka_unit_test(test_facts_are_exact_however_few_points_are_left),
+		cmocka_unit_test(test_a_point_has_the_least_and_most_of_what_it_stands_for),
+		cmocka_unit_test(test_a_gap_is_kept),
+		cmocka_unit_test(test_what_is_not_known_of_one_column_is_a_gap_in_it),
+		cmocka_unit_test(test_points_are_taken_again),
 		cmocka_unit_test(test_time_does_not_go_back),
 		cmocka_unit_test(test_memory_is_shared),
 	};

@@ -72,6 +72,19 @@ static void programs_own_series_are_told_by_their_last_value(void **state)
 		    "metrics", "!loss=[0.5,null] !loss, eval=[null,7] ");
 }
 
+/* A loss that has diverged is no good one. */
+static void a_metric_that_was_told_as_nan_says_so(void **state)
+{
+	expect_rows("[{\"metrics\":[{\"user\":[{\"name\":\"loss\",\"t\":[1,2,3],\"step\":[5,6,7],"
+		    "\"v\":[3,null,null],\"nan\":[false,true,true]}]}]},"
+		    "{\"metrics\":[{\"user\":[{\"name\":\"loss\",\"t\":[9],\"step\":[9],\"v\":[4],"
+		    "\"exact\":{\"nans\":12,\"last\":{\"t\":9,\"step\":9,\"v\":2},"
+		    "\"first_nan\":{\"t\":4,\"step\":4,\"v\":null,\"nan\":true}}}]}]}]",
+		    "metrics",
+		    "!loss=[\"NaN since step 6\",2] "
+		    "!loss: NaN=[null,\"12 NaN, the first at step 4\"] ");
+}
+
 static void a_job_that_goes_on_has_its_numbers(void **state)
 {
 	static const char runs[] =
@@ -117,6 +130,7 @@ int main(void)
 		cmocka_unit_test(keys_are_told_with_what_each_run_has),
 		cmocka_unit_test(a_variable_is_a_row_of_its_own),
 		cmocka_unit_test(programs_own_series_are_told_by_their_last_value),
+		cmocka_unit_test(a_metric_that_was_told_as_nan_says_so),
 		cmocka_unit_test(a_job_that_goes_on_has_its_numbers),
 		cmocka_unit_test(a_spreadsheet_takes_no_value_for_a_formula),
 	};
