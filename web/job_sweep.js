@@ -124,7 +124,8 @@ export class JobSweep {
 				h('th', {scope: 'row'}, trial.trial, trial.trial === sweep.best ? ' (best)' : ''),
 				h('td', {}, badge(LOOKS[trial.state] ?? 's-unknown', trial.state)),
 				sweep.parameters.map((name) => h('td', {class: 'number'}, trial.parameters[name])),
-				h('td', {class: 'number'}, trial.value === undefined ? '\u2013' : formatNumber(trial.value)),
+				h('td', {class: 'number'}, trial.nan ? h('span', {class: 'nan'}, 'NaN')
+					: trial.value === undefined ? '\u2013' : formatNumber(trial.value)),
 				h('td', {class: 'number'}, trial.step ?? '\u2013'),
 				h('td', {}, trial.started_ms ? lasting(trial.started_ms, trial.ended_ms) : '\u2013'),
 				h('td', {}, this.buildJob(trial.job)), h('td', {}, trial.text ?? '')))));

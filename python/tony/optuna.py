@@ -117,7 +117,7 @@ class Chooser:
         trial = self.trials[question["trial"]]
         if self.is_finished(trial):
             return {}
-        if question["state"] == "completed":
+        if question["state"] == "completed" and "value" in question:  # there is none of one that ended at NaN
             self.study.tell(trial, question["value"])
         else:
             self.study.tell(trial, state=TrialState.PRUNED if question["state"] == "stopped" else TrialState.FAIL)

@@ -388,6 +388,21 @@ static int stop(struct run *run, const struct trial *trial, const char *text, st
 	return write_text(run, "stop", trial, text, err);
 }
 
+/* The caller frees. */
+static char *describe_loser(const struct run *run, const struct trial *trial,
+			    const struct sweep_rank *rank, int64_t step, double value)
+{
+	const struct sweep_plan *plan = &run->config.plan;
+
+	if (isnan(value))
+		return mem_printf("rung %d: its %s is NaN at step %lld", trial->rung_count,
+				  plan->metric, (long long)step);
+	return mem_printf("rung %d, rank %zu of %zu: its %s of %.6g at step %lld is not among the "
+			  "best 1/%lld",
+			  trial->rung_count, rank->own, rank->of, plan->metric, value,
+			  (long long)step, (long long)plan->reduction);
+}
+
 static int climb(struct run *run, struct trial *trial, int64_t step, double value, struct err *err)
 {
 	const struct sweep_plan *plan = &run->config.plan;
@@ -399,12 +414,8 @@ static int climb(struct run *run, struct trial *trial, int64_t step, double valu
 		json_t *line = make_line("rung", trial);
 		json_set_int(line, "rung", trial->rung_count);
 		json_set_int(line, "step", step);
-		json_object_set_new(line, "value", json_real(value));
-		char *text cleanup_free = mem_printf(
-			"rung %d, rank %zu of %zu: its %s of %.6g at step %lld is not among the "
-			"best 1/%lld",
-			trial->rung_count, rank.own, rank.of, plan->metric, value, (long long)step,
-			(long long)plan->reduction);
+		json_object_set_new(line, "value", isnan(value) ? json_null() : json_real(value));
+		char *text cleanup_free = describe_loser(run, trial, &rank, step, value);
 		json_set_text(line, "stop", goes_on ? NULL : text);
 		if (!goes_on)
 			say(trial, "is stopped", text);
@@ -428,6 +439,18 @@ static int tell_program(struct run *run, struct trial *trial, int64_t step, doub
 	return why && !trial->stopping ? stop(run, trial, why, err) : 0;
 }
 
+/* The points may be means. */
+static void note_facts(struct run *run, struct trial *trial, const struct series_facts *facts)
+{
+	const bool maximize = run->config.plan.maximize;
+	const double best = maximize ? facts->most.value : facts->least.value;
+	const int64_t step = facts->last.step >= 0 ? facts->last.step : trial->step;
+
+	if (sweep_plan_is_better(&run->config.plan, best, trial->best))
+		trial->best = best;
+	sweep_note_value(&run->sweep, trial, step, facts->last.value);
+}
+
 static int take_numbers(struct run *run, size_t number, const struct sweep_numbers *numbers,
 			struct err *err)
 {
@@ -439,11 +462,16 @@ static int take_numbers(struct run *run, size_t number, const struct sweep_numbe
 		sweep_note_value(&run->sweep, trial, numbers->steps[i], numbers->values[i]);
 		if (climb(run, trial, numbers->steps[i], numbers->values[i], err) < 0)
 			return -1;
+		/* NaN is no number that a program could compare. */
 		if (run->program && numbers->steps[i] > trial->told_step &&
+		    !isnan(numbers->values[i]) &&
 		    tell_program(run, trial, numbers->steps[i], numbers->values[i], err) < 0)
 			return -1;
 	}
-	run->has_changed = run->has_changed || trial->value != value || trial->step != step;
+	if (numbers->count > 0)
+		note_facts(run, trial, &numbers->facts);
+	run->has_changed = run->has_changed || trial->step != step ||
+			   (trial->value != value && !(isnan(trial->value) && isnan(value)));
 	return 0;
 }
 
@@ -480,7 +508,7 @@ static int64_t cores_ms_of(const struct opened *opened)
 static enum trial_state state_of(const struct run *run, const struct trial *trial,
 				 const struct job_view *view)
 {
-	bool lacks = run->config.plan.metric && isnan(trial->value);
+	bool lacks = run->config.plan.metric && isnan(trial->value) && !trial->is_nan;
 
 	if (trial->stopping)
 		return TRIAL_STOPPED;
@@ -522,6 +550,18 @@ static void note_reported(struct run *run, const struct opened *opened)
 		run->reported = sweep_trial_reported(opened);
 }
 
+static void set_result(json_t *line, const struct trial *trial)
+{
+	if (isfinite(trial->value))
+		json_object_set_new(line, "value", json_real(trial->value));
+	if (trial->is_nan)
+		json_object_set_new(line, "nan", json_true());
+	if (isfinite(trial->best))
+		json_object_set_new(line, "best", json_real(trial->best));
+	if (isfinite(trial->value) || trial->is_nan)
+		json_set_int(line, "step", trial->step);
+}
+
 static int write_end(struct run *run, const struct trial *trial, const struct opened *opened,
 		     struct err *err)
 {
@@ -529,16 +569,17 @@ static int write_end(struct run *run, const struct trial *trial, const struct op
 	json_t *line = make_end(trial, state, NULL);
 
 	json_set_int(line, "cores_ms", cores_ms_of(opened));
-	if (isfinite(trial->value)) {
-		json_object_set_new(line, "value", json_real(trial->value));
-		json_object_set_new(line, "best", json_real(trial->best));
-		json_set_int(line, "step", trial->step);
-	}
+	set_result(line, trial);
 	if (state == TRIAL_FAILED && opened->view->state == JOB_SUCCEEDED) {
 		char *text cleanup_free = describe_lack(run, opened);
 		json_set_text(line, "text", text);
 	} else if (state == TRIAL_FAILED || state == TRIAL_KILLED) {
 		json_set_text(line, "text", opened->view->message);
+	} else if (state == TRIAL_COMPLETED && trial->is_nan) {
+		char *text cleanup_free =
+			mem_printf("its %s is NaN at its last step, %lld", run->config.plan.metric,
+				   (long long)trial->step);
+		json_set_text(line, "text", text);
 	}
 	if (state == TRIAL_FAILED && opened->view->cause.kind == CAUSE_EXIT)
 		json_set_int(line, "exit_code", opened->view->cause.exit_code);
@@ -732,8 +773,12 @@ static const struct trial *find_usual_failure(const struct sweep *sweep, size_t 
 /* The last line, which is the sweep's cause. The caller frees. */
 static char *describe_failure(const struct run *run, const struct trial *usual, size_t alike)
 {
+	const bool has_none = sweep_count(&run->sweep, TRIAL_COMPLETED) == 0;
 	const char *what = run->sweep.enough ? run->sweep.enough : SWEEP_NONE_COMPLETED;
 
+	if (!has_none && !has_too_many_failures(run))
+		return mem_printf("no trial has a number for %s: NaN is none; see tony status %s",
+				  run->config.plan.metric, run->own.id);
 	if (!usual)
 		return mem_printf("%s; see tony status %s", what, run->own.id);
 	return mem_printf("%s: %zu of %zu trials failed, %zu%s so: %s; see tony logs %s", what,
@@ -783,7 +828,8 @@ static int conclude_sweep(const struct run *run)
 	if (best)
 		printf("best: trial %lld (%s), %s %.6g\n", (long long)best->number, best->job,
 		       run->config.plan.metric, sweep_worth(sweep, best));
-	if (has_too_many_failures(run) || sweep_count(sweep, TRIAL_COMPLETED) == 0)
+	if (has_too_many_failures(run) || sweep_count(sweep, TRIAL_COMPLETED) == 0 ||
+	    (run->config.plan.metric && !best))
 		return fail_sweep(run);
 	tell_metric(run);
 	return EXIT_CODE_OK;

@@ -19,6 +19,7 @@
 #include "client/report.h"
 #include "client/submission.h"
 #include "client/sweep_control.h"
+#include "job/series_text.h"
 #include "job/task_variables.h"
 #include "scheduler/am_calls.h"
 
@@ -259,20 +260,20 @@ void sweep_numbers_finish(struct sweep_numbers *numbers)
 
 static void take_series(const json_t *series, struct sweep_numbers *numbers)
 {
-	const json_t *steps = json_object_get(series, "step");
-	const json_t *values = json_object_get(series, "v");
-	size_t count = json_array_size(values);
+	struct series_point *points cleanup_free = NULL;
+	size_t count = series_parse(series, &points);
+	double mean;
 
 	numbers->steps = mem_alloc_array(count + 1, sizeof(*numbers->steps));
 	numbers->values = mem_alloc_array(count + 1, sizeof(*numbers->values));
 	for (size_t i = 0; i < count; i++) {
-		const json_t *step = json_array_get(steps, i), *value = json_array_get(values, i);
-		if (!json_is_number(value))
+		if (isnan(points[i].value) && !points[i].has_nan)
 			continue;
 		numbers->steps[numbers->count] =
-			json_is_integer(step) ? json_integer_value(step) : (int64_t)i + 1;
-		numbers->values[numbers->count++] = json_number_value(value);
+			points[i].step >= 0 ? points[i].step : (int64_t)i + 1;
+		numbers->values[numbers->count++] = points[i].value;
 	}
+	series_parse_facts(series, &numbers->facts, &mean);
 }
 
 /* False: the task has not reported it. */

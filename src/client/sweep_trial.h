@@ -4,6 +4,7 @@
 #define TONY_CLIENT_SWEEP_TRIAL_H
 
 #include "client/sweep_control.h"
+#include "job/series.h"
 
 /* Submits the job, from a process of its own, and waits for that. `note` gets the job's id before
  * the engine hears of it; where it fails, the job is not submitted. *id: the caller's to free.
@@ -20,12 +21,14 @@ int sweep_trial_kill(struct opened *opened, struct am_calls *calls, const char *
 int sweep_trial_killed(struct opened *opened, struct am_call **call, const char *reason,
 		       struct err *err);
 
-/* The metric as a job has reported it, the oldest value first. Without steps of its own these count
- * from 1. */
+/* The metric as a job has reported it, the oldest value first; NaN counts. Without steps of its own
+ * these count from 1. Values may be means of neighbours: `facts` has the exact least, most and
+ * last. */
 struct sweep_numbers {
 	int64_t *steps;
 	double *values;
 	size_t count;
+	struct series_facts facts;
 };
 void sweep_numbers_finish(struct sweep_numbers *numbers);
 #define cleanup_sweep_numbers __attribute__((cleanup(sweep_numbers_finish)))

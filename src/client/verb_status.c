@@ -363,7 +363,9 @@ static void add_trial(struct report_table *table, const json_t *trial)
 	report_table_take(table, text_of(trial, "state"));
 	report_table_take(table, text_of(trial, "job"));
 	report_table_take(table, values_of(trial));
-	report_table_take(table, text_of(trial, "value"));
+	report_table_take(table, json_is_true(json_object_get(trial, "nan"))
+					 ? mem_strdup("NaN")
+					 : text_of(trial, "value"));
 	report_table_take(table, text_of(trial, "step"));
 	report_table_take(table, duration_of(trial));
 	report_table_take(table, text_of(trial, "text"));

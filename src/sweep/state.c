@@ -66,6 +66,7 @@ static void begin_anew(struct trial *trial)
 	trial->rung_count = 0;
 	trial->told_step = 0;
 	trial->value = trial->best = NAN;
+	trial->is_nan = false;
 	trial->step = 0;
 	mem_replace(&trial->job, NULL);
 }
@@ -180,7 +181,9 @@ static int on_end(struct sweep *sweep, const json_t *line, struct trial *trial, 
 	trial->exit_code = (int)read_int(line, "exit_code");
 	if (!isnan(best))
 		trial->best = best;
-	sweep_note_value(sweep, trial, read_int(line, "step"), read_number(line, "value"));
+	if (json_is_true(json_object_get(line, "nan")) ||
+	    json_is_number(json_object_get(line, "value")))
+		sweep_note_value(sweep, trial, read_int(line, "step"), read_number(line, "value"));
 	return json_object_get(line, "text") ? take_text(line, &trial->text, err) : 0;
 }
 
@@ -222,9 +225,8 @@ int sweep_add(struct sweep *sweep, const json_t *line, struct err *err)
 
 void sweep_note_value(const struct sweep *sweep, struct trial *trial, int64_t step, double value)
 {
-	if (isnan(value))
-		return;
 	trial->value = value;
+	trial->is_nan = isnan(value);
 	trial->step = step;
 	if (sweep_plan_is_better(sweep->plan, value, trial->best))
 		trial->best = value;
@@ -299,6 +301,8 @@ static json_t *trial_to_json(const struct sweep *sweep, const struct trial *tria
 		json_set_text(parameters, space->items[i].name, trial->values.items[i]);
 	json_object_set_new(object, "parameters", parameters);
 	set_number(object, "value", sweep_worth(sweep, trial));
+	if (trial->is_nan && isnan(sweep_worth(sweep, trial)))
+		json_object_set_new(object, "nan", json_true());
 	set_time(object, "step", trial->step);
 	set_time(object, "started_ms", trial->started_ms);
 	set_time(object, "ended_ms", trial->ended_ms);

@@ -12,7 +12,8 @@
  *   {"event": "stop", "trial": 3, "text": WHY}   it is a loser: its job is about to be killed
  *   {"event": "again", "trial": 3, "text": WHY}  its job was lost: there will be another one
  *   {"event": "end", "trial": 3, "state": "completed", "value": 0.2, "step": 81, "cores_ms": ...}
- *       with "exit_code" where its program failed with one
+ *       with "exit_code" where its program failed with one, and "nan": true instead of the value
+ *       where that was NaN
  *   {"event": "enough", "text": WHY}          no more trials begin
  */
 #ifndef TONY_SWEEP_STATE_H
@@ -48,7 +49,8 @@ struct trial {
 	int64_t cores_ms;	      /* cores that its jobs had, times how long */
 	int exit_code;		      /* of the program by which it failed; 0: by something else */
 	int64_t step;		      /* of `value`; 0: not known */
-	double value, best;	      /* of the metric; NaN: none yet */
+	double value, best;	      /* of the metric; NaN: none yet, or */
+	bool is_nan;		      /* `value`: it was reported as NaN */
 	double rungs[SWEEP_RUNGS_MAX];
 	int rung_count;
 	int64_t told_step; /* the newest that the program which chooses values was told */
@@ -68,9 +70,9 @@ void sweep_finish(struct sweep *sweep);
 /* Folds one line in. */
 int sweep_add(struct sweep *sweep, const json_t *line, struct err *err);
 
-/* A number that the trial has reported. */
+/* A number that the trial has reported; NaN counts, too: one that has diverged is no good one. */
 void sweep_note_value(const struct sweep *sweep, struct trial *trial, int64_t step, double value);
-/* The trial's value in the comparison; NaN: it has reported nothing. */
+/* The trial's value in the comparison; NaN: it has reported nothing, or that. */
 double sweep_worth(const struct sweep *sweep, const struct trial *trial);
 
 size_t sweep_count(const struct sweep *sweep, enum trial_state state);

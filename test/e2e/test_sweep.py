@@ -307,6 +307,39 @@ def last_word(tony, job):
     return said.stdout.splitlines()[-1] if said.stdout else said.stderr
 
 
+DIVERGE = """
+import json, os
+x = float(os.environ["TONY_SWEEP_x"])
+with open(os.environ["TONY_METRICS_FILE"], "a") as file:
+    for step in range(1, 2001):
+        loss = float("nan") if step > 1500 and x < float(os.environ["STEPS"]) else x / step + (x == 2 and step == 1000) * -9
+        print(json.dumps({"step": step, "loss": loss}), file=file)
+"""
+
+
+def test_a_trial_whose_loss_becomes_nan_is_not_the_best(tony, runs):
+    """Of 2000 reports there are 512 points."""
+    job = sweep(tony, runs, {"tony.sweep.parameters": "x=1,2"}, program=DIVERGE, steps=2)
+    assert job.wait() == 0
+    first, second = table(job)["trials"]
+    assert table(job)["best"] == 1 and second["value"] == 2 / 2000 and second["step"] == 2000
+    assert first["state"] == "completed" and first["nan"] and "value" not in first
+    assert first["text"] == "its loss is NaN at its last step, 2000"
+    assert re.search(r"completed .* x=1 +NaN +2000 ", tony.run("status", job.id).stdout)
+
+
+def test_the_best_report_counts_however_many_there_are(tony, runs):
+    job = sweep(tony, runs, {"tony.sweep.parameters": "x=1,2", "tony.sweep.compare": "best"}, program=DIVERGE, steps=0)
+    assert job.wait() == 0
+    assert table(job)["best"] == 1 and table(job)["trials"][1]["value"] == 2 / 1000 - 9
+
+
+def test_a_sweep_whose_trials_all_become_nan_says_so(tony, runs):
+    job = sweep(tony, runs, {"tony.sweep.parameters": "x=1,2"}, program=DIVERGE, steps=9)
+    assert job.wait() == 1
+    assert "no trial has a number for loss: NaN is none" in job.status()["message"]
+
+
 def test_a_sweep_whose_trials_fail_tells_why_in_its_last_line(tony, runs):
     job = sweep(tony, runs, {"tony.sweep.parameters": "x=1..3"}, program="raise SystemExit(7)")
     assert job.wait() != 0

@@ -46,6 +46,30 @@ static void add(struct sweep *sweep, const char *line)
 	assert_int_equal(try(sweep, line), 0);
 }
 
+/* A good value before it does not count, unless it is the best that counts. */
+static void test_a_trial_that_ends_with_nan_is_no_candidate(void **state)
+{
+	struct sweep *sweep = *state;
+
+	for (int i = 0; i < 2; i++) {
+		char *line cleanup_free =
+			mem_printf("{\"event\": \"ask\", \"trial\": %d, \"values\": [\"2\"]}", i);
+		add(sweep, line);
+	}
+	sweep_note_value(sweep, &sweep->trials[0], 1, 0.01);
+	add(sweep, "{\"event\": \"end\", \"trial\": 0, \"state\": \"completed\", \"nan\": true, "
+		   "\"best\": 0.01, \"step\": 2}");
+	add(sweep, "{\"event\": \"end\", \"trial\": 1, \"state\": \"completed\", \"value\": 3, "
+		   "\"best\": 3, \"step\": 2}");
+	assert_ptr_equal(sweep_best(sweep), &sweep->trials[1]);
+	json_t *table cleanup_json = sweep_to_json(sweep);
+	const json_t *trial = json_array_get(json_object_get(table, "trials"), 0);
+	assert_true(json_is_true(json_object_get(trial, "nan")));
+	assert_null(json_object_get(trial, "value"));
+	plan.takes_best = true;
+	assert_ptr_equal(sweep_best(sweep), &sweep->trials[0]);
+}
+
 /* promise: R83 */
 static void test_a_trial_goes_its_way(void **state)
 {
@@ -164,6 +188,8 @@ static void test_a_line_that_cannot_be_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_a_trial_that_ends_with_nan_is_no_candidate,
+						begin, end),
 		cmocka_unit_test_setup_teardown(test_a_trial_goes_its_way, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_what_was_done_stays_done_when_another_sweep_goes_on, begin, end),
