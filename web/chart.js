@@ -5,6 +5,7 @@
 import {h, replace, setText} from './dom.js';
 import {formatClock, formatDuration, formatNumber, formatPlural, formatValue} from './format.js';
 import {TIME_STEPS} from './gantt_spans.js';
+import {findLone, nanWords, openGaps} from './series_facts.js';
 
 const COLORS = 10; /* --curve-1 and so on */
 
@@ -36,6 +37,11 @@ function plotLibrary() {
  * @property {number} [color] from 0; else its place among the curves
  * @property {number} [dash] from 0, which is a whole line
  * @property {number[]} [t] times in ms of values whose x are steps
+ * @property {(number|null)[]} [least] of the samples that a value is the mean of
+ * @property {(number|null)[]} [most]
+ * @property {boolean[]} [nan] whether one of them was NaN
+ * @property {boolean[]} [gap] whether samples are missing before a value
+ * @property {import('./series_facts.js').Facts} [facts]
  *
  * @typedef {object} Mark of a moment, such as a restart
  * @property {number} at time in ms
@@ -46,22 +52,28 @@ function plotLibrary() {
  * @property {boolean} log the y axis of what has no unit
  */
 
-/** One x for all curves, as uPlot wants it. Pure. @param {Curve[]} curves */
+/**
+ * One x for all curves, as uPlot wants it: a column of each, and behind them the most and the least of
+ * those that have them. Pure. @param {Curve[]} curves
+ */
 export function alignCurves(curves) {
 	const all = new Set();
 	for (const {x} of curves)
 		x.forEach((value) => all.add(value));
 	const x = [...all].sort((a, b) => a - b);
 	const place = new Map(x.map((value, i) => [value, i]));
-	const columns = curves.map((curve) => {
-		const column = new Array(x.length).fill(undefined);
+	const column = (curve, values) => {
+		const found = new Array(x.length).fill(undefined);
 		curve.x.forEach((value, i) => {
-			column[place.get(value)] = curve.y[i];
+			found[place.get(value)] = values[i];
 		});
-		return column;
-	});
-	return [x, ...columns];
+		return found;
+	};
+	return [x, ...curves.map((curve) => column(curve, curve.y)),
+		...curves.filter(hasRange).flatMap((curve) => [column(curve, curve.most), column(curve, curve.least)])];
 }
+
+const hasRange = ({least, most}) => Boolean(least && most);
 
 /**
  * Each value drawn towards those before it, without a bend at the beginning: an exponential mean that
@@ -98,20 +110,10 @@ export function placeMarks(marks, x, curves) {
 	});
 }
 
-/** Last, smallest, largest and mean of what is known. Pure. @param {(number|null)[]} values */
-export function summarize(values) {
+/** Of what is known; null: nothing is. Pure. @param {(number|null)[]} values */
+export function meanOf(values) {
 	const known = values.filter((value) => Number.isFinite(value));
-	if (known.length === 0)
-		return null;
-	let min = Infinity;
-	let max = -Infinity;
-	let sum = 0;
-	for (const value of known) {
-		min = Math.min(min, value);
-		max = Math.max(max, value);
-		sum += value;
-	}
-	return {last: known[known.length - 1], min, max, mean: sum / known.length};
+	return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
 }
 
 const X_WORDS = {
@@ -131,6 +133,7 @@ function readLook() {
 
 const HEIGHT_REM = 11;
 const DASHES = [undefined, [6, 3], [2, 3], [9, 3, 2, 3]];
+const EDGE = {stroke: 'transparent', width: 1, points: {show: false}}; /* of a band */
 const BINARY = Array.from({length: 60}, (_, i) => 2 ** i); /* round distances between bytes */
 
 export class Chart {
@@ -170,7 +173,7 @@ export class Chart {
 
 	/** @param {Curve[]} curves @param {Mark[]} [marks] @param {Look} [look] */
 	async set(curves, marks = [], look = this.look) {
-		this.curves = curves.map((curve) => ({...curve, y: smooth(curve.y, look.smoothing)}));
+		this.curves = curves.map((curve) => openGaps({...curve, y: smooth(curve.y, look.smoothing)}));
 		this.marks = placeMarks(marks, this.options.x, curves);
 		this.look = look;
 		this.showNumbers();
@@ -183,7 +186,7 @@ export class Chart {
 			return;
 		}
 		this.Plot = Plot;
-		const shape = [this.isLog, ...this.curves.map(({label}) => label)].join('\n');
+		const shape = [this.isLog, ...this.curves.map((curve) => `${curve.label} ${hasRange(curve)}`)].join('\n');
 		if (this.plot && shape === this.shape) {
 			this.plot.setData(this.plotData(), !this.isZoomed);
 			if (this.isZoomed)
@@ -209,7 +212,8 @@ export class Chart {
 	/* A logarithm wants more than 0. */
 	plotData() {
 		const [x, ...columns] = alignCurves(this.curves);
-		return [x, ...columns.map((column) => this.isLog ? column.map((value) => value > 0 ? value : null) : column)];
+		const positive = (value) => value === undefined || value > 0 ? value : null;
+		return [x, ...columns.map((column) => this.isLog ? column.map(positive) : column)];
 	}
 
 	showAll() {
@@ -232,6 +236,27 @@ export class Chart {
 		const last = this.marks[this.marks.length - 1];
 		setText(this.said, last ? `\u2715 ${formatPlural(this.marks.length, 'restart')}, the last one at ` +
 			`${X_WORDS[this.options.x](last.at)}: ${last.text}` : '');
+	}
+
+	/* On the axis, where a NaN has no height. */
+	drawNans(plot) {
+		const {ctx: pen, bbox} = plot;
+		const ratio = window.devicePixelRatio || 1;
+		pen.save();
+		pen.strokeStyle = readLook().failed;
+		pen.lineWidth = 2 * ratio;
+		pen.beginPath();
+		for (const {x, nan} of this.curves) {
+			nan?.forEach((is, i) => {
+				const place = is ? plot.valToPos(x[i], 'x', true) : -1;
+				if (place < bbox.left || place > bbox.left + bbox.width)
+					return;
+				pen.moveTo(place, bbox.top + bbox.height);
+				pen.lineTo(place, bbox.top + bbox.height - 6 * ratio);
+			});
+		}
+		pen.stroke();
+		pen.restore();
 	}
 
 	drawMarks(plot) {
@@ -282,11 +307,30 @@ export class Chart {
 			],
 			cursor: {drag: {x: true, y: false},
 				sync: sync ? {key: sync} : undefined},
-			series: [{}, ...this.curves.map(({label, color, dash}, i) => ({label, spanGaps: true, width: 1.5,
-				stroke: curves[(color ?? i) % COLORS], dash: DASHES[(dash ?? 0) % DASHES.length], points: {show: false}}))],
+			series: [{}, ...this.lineOptions(curves), ...this.curves.filter(hasRange).flatMap(() => [EDGE, EDGE])],
+			bands: this.bandOptions(curves),
 			hooks: {setCursor: [(plot) => this.showNumbers(plot.cursor.idx)],
-				setScale: [(plot, key) => this.onScale(plot, key)], draw: [(plot) => this.drawMarks(plot)]},
+				setScale: [(plot, key) => this.onScale(plot, key)], draw: [(plot) => {
+					this.drawNans(plot);
+					this.drawMarks(plot);
+				}]},
 		};
+	}
+
+	lineOptions(colors) {
+		return this.curves.map(({label, color, dash}, i) => ({label, width: 1.5, stroke: colors[(color ?? i) % COLORS],
+			dash: DASHES[(dash ?? 0) % DASHES.length],
+			points: {show: false, size: 5, fill: colors[(color ?? i) % COLORS],
+				filter: (plot, place) => findLone(plot.data[place])}}));
+	}
+
+	/* Between the least and the most of those curves that have them. */
+	bandOptions(colors) {
+		const places = this.curves.flatMap((curve, i) => hasRange(curve) ? [i] : []);
+		return places.map((i, k) => {
+			const edge = 1 + this.curves.length + 2 * k;
+			return {series: [edge, edge + 1], fill: `${colors[(this.curves[i].color ?? i) % COLORS]}40`};
+		});
 	}
 
 	/** The numbers as text: at the pointer, or the last ones with what they ranged over. */
@@ -294,26 +338,33 @@ export class Chart {
 		const data = place === null || place === undefined || !this.plot ? null : this.plot.data;
 		if (!this.rows || this.rows.length !== this.curves.length)
 			this.buildNumbers();
-		this.curves.forEach(({label, y}, i) => {
-			const {name, text} = this.rows[i];
-			setText(name, label);
-			setText(text, data ? this.atWords(data, i, place) : this.rangeWords(y));
+		this.curves.forEach((curve, i) => {
+			const {name, nan, text} = this.rows[i];
+			setText(name, curve.label);
+			setText(nan, curve.facts ? nanWords(curve.facts) : '');
+			setText(text, data ? this.atWords(data, i, place) : this.rangeWords(curve));
 		});
 	}
 
 	buildNumbers() {
 		this.rows = this.curves.map((curve, i) => ({
 			key: h('span', {class: `key curve-${(curve.color ?? i) % COLORS + 1}`, 'aria-hidden': 'true'}),
-			name: h('span', {class: 'name'}), text: h('span', {class: 'muted'}),
+			name: h('span', {class: 'name'}), nan: h('strong', {class: 'nan'}), text: h('span', {class: 'muted'}),
 		}));
-		replace(this.numbers, this.rows.map(({key, name, text}) => h('div', {}, key, name, text)));
+		replace(this.numbers, this.rows.map(({key, name, nan, text}) => h('div', {}, key, name, nan, text)));
 	}
 
-	rangeWords(values) {
-		const numbers = summarize(values);
+	/* The mean is that of the line; its ends are the program's. */
+	rangeWords({y, facts = {}}) {
+		const {last, least, most} = facts;
 		const words = (value) => formatValue(value, this.options.unit);
-		return numbers ? `${words(numbers.last)} · mean ${words(numbers.mean)} · ` +
-			`${words(numbers.min)} to ${words(numbers.max)}` : 'no values yet';
+		const at = (mark) => `${words(mark.v)}${mark.step === undefined ? '' : ` (step ${mark.step})`}`;
+		if (!least || !most)
+			return facts.nans ? '' : 'no values yet';
+		if (least.v === most.v)
+			return words(least.v);
+		return [last?.v === null ? '' : words(last?.v), `mean ${words(meanOf(y))}`, `${at(least)} to ${at(most)}`]
+			.filter(Boolean).join(' \u00b7 ');
 	}
 
 	atWords(data, i, place) {

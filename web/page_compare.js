@@ -31,8 +31,8 @@ export function overlay(answers, labels) {
 			const chart = charts.get(key) ?? {key, title, unit, x: x === 'time' ? 'since' : x, curves: []};
 			curves.forEach((curve, dash) => {
 				const begin = x === 'time' ? curve.x[0] ?? 0 : 0;
-				chart.curves.push({label: `${labels[color]} ${curve.label === title ? '' : curve.label}`.trim(),
-					x: curve.x.map((value) => value - begin), y: curve.y, color, dash});
+				chart.curves.push({...curve, label: `${labels[color]} ${curve.label === title ? '' : curve.label}`.trim(),
+					x: curve.x.map((value) => value - begin), color, dash});
 			});
 			charts.set(key, chart);
 		}

@@ -13,6 +13,7 @@ import {buildCause} from './page_cause.js';
 import {poll} from './poll.js';
 import {jobHash, withQuery} from './router.js';
 import {numberWords, restartMarks, runsOf} from './runs.js';
+import {factsOf} from './series_facts.js';
 import {jobHasEnded, stateClass, taskHasEnded} from './states.js';
 
 const SERIES_MS = 5000;
@@ -32,6 +33,11 @@ export const CHARTS = [
 	{title: 'Processes', unit: 'count', names: {processes: 'processes', threads: 'threads'}},
 ];
 
+function partsOf(series, x) {
+	const {v, least, most, nan, gap} = series;
+	return {x, y: v, least, most, nan, gap, facts: factsOf(series)};
+}
+
 /**
  * The charts that an answer of `series` is worth: measured ones, then the user's own. Pure.
  * @param {any} answer
@@ -39,14 +45,15 @@ export const CHARTS = [
  */
 export function chartsOf(answer) {
 	const charts = CHARTS.map(({title, unit, names}) => ({key: title, title, unit, x: 'time',
-		curves: (answer?.series ?? []).filter(({name}) => name in names).map(({name, gpu, t, v}) => ({
-			label: gpu === null || gpu === undefined ? names[name] : `${names[name]} ${gpu}`,
-			x: t, y: v}))}));
+		curves: (answer?.series ?? []).filter(({name}) => name in names).map((series) => ({
+			label: series.gpu === null || series.gpu === undefined ? names[series.name] : `${names[series.name]} ${series.gpu}`,
+			...partsOf(series, series.t)}))}));
 	const own = new Map();
-	for (const {name, run, t, step, v} of answer?.user ?? []) {
+	for (const series of answer?.user ?? []) {
+		const {name, run, t, step, v} = series;
 		const x = step?.length === v.length ? 'step' : 'time';
 		const chart = own.get(name) ?? {key: `own ${name}`, title: String(name), unit: '', x, curves: []};
-		chart.curves.push({label: run ? String(run) : String(name), x: x === 'step' ? step : t, y: v, t});
+		chart.curves.push({label: run ? String(run) : String(name), ...partsOf(series, x === 'step' ? step : t), t});
 		own.set(name, chart);
 	}
 	return [...own.values(), ...charts].filter(({curves}) => curves.some(({y}) => y.length > 0));

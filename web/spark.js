@@ -7,16 +7,15 @@ const WIDTH = 64;
 const HEIGHT = 16;
 
 /**
- * The path of a curve in a box; "" for fewer than two values. Pure.
+ * The path of a curve in a box; a value without a neighbour is a dot. Pure.
  * @param {(number|null)[]} values @param {number} width @param {number} height
  * @param {number} [top] the value at the upper edge; the largest one unless given
  */
 export function sparkPath(values, width, height, top) {
 	const known = values.filter((value) => Number.isFinite(value));
-	if (known.length < 2)
-		return '';
 	const highest = Math.max(top ?? 0, ...known) || 1;
-	const step = width / (values.length - 1);
+	const step = width / Math.max(values.length - 1, 1);
+	const isKnown = (i) => Number.isFinite(values[i]);
 	let pen = 'M';
 	let path = '';
 	values.forEach((value, i) => {
@@ -25,7 +24,7 @@ export function sparkPath(values, width, height, top) {
 			return;
 		}
 		const y = height - 1 - (Math.max(0, value) / highest) * (height - 2);
-		path += `${pen}${(i * step).toFixed(1)} ${y.toFixed(1)}`;
+		path += `${pen}${(i * step).toFixed(1)} ${y.toFixed(1)}${isKnown(i - 1) || isKnown(i + 1) ? '' : 'h.1'}`;
 		pen = 'L';
 	});
 	return path;

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 FINAL = ("succeeded", "failed", "killed")
@@ -199,16 +200,48 @@ class Point:
     """Seconds since 1970."""
     step: Optional[int]
     value: Optional[float]
-    """None: it is not known."""
+    """Of a long series the mean of several samples; NaN: its program told that; None: it is not known."""
     told: bool = False
     """Its program told it; else tony measured it."""
+    least: Optional[float] = None
+    """Of the samples that `value` stands for; None: `value` is the sample."""
+    most: Optional[float] = None
+
+
+_Extremes = Dict[str, Point]  # "last", "least" and "most" of a series: samples, not means of several
+
+
+def _number(point: Point) -> float:
+    return point.value or 0.0
+
+
+def _extremes(points: List[Point]) -> _Extremes:
+    """Of points that are samples."""
+    found: _Extremes = {}
+    for point in points:
+        if point.value is None:
+            continue
+        found["last"] = point
+        if math.isnan(point.value):
+            continue
+        if "least" not in found or point.value < _number(found["least"]):
+            found["least"] = point
+        if "most" not in found or point.value > _number(found["most"]):
+            found["most"] = point
+    return found
 
 
 class Metrics(Sequence[Point]):
     """The points of all series of a job, task by task."""
 
-    def __init__(self, points: List[Point]) -> None:
+    def __init__(self, points: List[Point], extremes: Optional[List[_Extremes]] = None) -> None:
         self._points = points
+        if extremes is None:
+            series: Dict[Any, List[Point]] = {}
+            for point in points:
+                series.setdefault((point.task, point.name, point.run, point.gpu), []).append(point)
+            extremes = [_extremes(of) for of in series.values()]
+        self._series = extremes
 
     def __len__(self) -> int:
         return len(self._points)
@@ -220,10 +253,24 @@ class Metrics(Sequence[Point]):
         names = sorted({point.name for point in self._points})
         return f"<Metrics: {len(self._points)} points of {', '.join(names) or 'nothing'}>"
 
+    def _find(self, which: str, name: str, task: Optional[str]) -> List[Point]:
+        found = [one[which] for one in self._series if which in one]
+        return [point for point in found if point.name == name and task in (None, point.task)]
+
     def last(self, name: str, task: Optional[str] = None) -> Optional[float]:
-        """The newest value of this name that is known, of any task or of one."""
-        found = [point for point in self._points if point.name == name and point.value is not None and task in (None, point.task)]
-        return sorted(found, key=lambda point: point.time)[-1].value if found else None
+        """The newest value of this name that is known, of any task or of one; NaN where the program told that."""
+        found = max(self._find("last", name, task), key=lambda point: point.time, default=None)
+        return found.value if found else None
+
+    def least(self, name: str, task: Optional[str] = None) -> Optional[Point]:
+        """The least of all samples of this name, with its step, however few points are left of them."""
+        found = sorted(self._find("least", name, task), key=_number)
+        return found[0] if found else None
+
+    def most(self, name: str, task: Optional[str] = None) -> Optional[Point]:
+        """The greatest of all samples of this name."""
+        found = sorted(self._find("most", name, task), key=_number)
+        return found[-1] if found else None
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with the columns task, name, run, gpu, time (datetime64, UTC), step and value."""
@@ -239,10 +286,24 @@ class Metrics(Sequence[Point]):
 
     @classmethod
     def read(cls, tasks: List[Dict[str, Any]]) -> Metrics:
-        points = []
+        points, extremes = [], []
         for task in tasks:
             for told, series in [(True, one) for one in task["user"]] + [(False, one) for one in task["series"]]:
-                steps = series.get("step") or [None] * len(series["t"])
-                points += [Point(task["task"], series["name"], series.get("run", ""), series.get("gpu"), time / 1000, step, value, told)
-                           for time, step, value in zip(series["t"], steps, series["v"])]
-        return cls(points)
+                of = _read_series(task["task"], series, told)
+                points += of
+                extremes.append(_read_exact(of[-1], series["exact"]) if of and "exact" in series else _extremes(of))
+        return cls(points, extremes)
+
+
+def _read_series(task: str, series: Dict[str, Any], told: bool) -> List[Point]:
+    nothing = [None] * len(series["t"])
+    values = [math.nan if value is None and is_nan else value for value, is_nan in zip(series["v"], series.get("nan", nothing))]
+    return [Point(task, series["name"], series.get("run", ""), series.get("gpu"), time / 1000, step, value, told, least, most)
+            for time, step, value, least, most in zip(series["t"], series.get("step") or nothing, values, series.get("least", nothing),
+                                                      series.get("most", nothing))]
+
+
+def _read_exact(like: Point, exact: Dict[str, Any]) -> _Extremes:
+    return {which: replace(like, time=mark["t"] / 1000, step=mark.get("step"), value=math.nan if mark["v"] is None else mark["v"],
+                           least=None, most=None)
+            for which, mark in exact.items() if which in ("last", "least", "most")}

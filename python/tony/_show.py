@@ -6,7 +6,7 @@ import collections
 import html
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Dict, List, Optional, Protocol, Sequence, Tuple
 
 from tony._model import Cause, LogLine, Metrics, Point, Status, Task
@@ -90,28 +90,61 @@ def as_text(picture: Picture) -> str:
 # ---- curves
 
 
-def curves(metrics: Metrics) -> Dict[str, Dict[str, List[Point]]]:
-    """Of the numbers that programs told: by name, and by task; those of several runs of one program apart."""
+def curves(metrics: Sequence[Point]) -> Dict[str, Dict[str, List[Point]]]:
+    """Of the numbers that programs told: by name, and by task; those of several runs of one program apart. NaN is among them."""
     found: Dict[str, Dict[str, List[Point]]] = {}
     for point in metrics:
-        if point.told and point.value is not None and math.isfinite(point.value) and point.name != "step":
+        if point.told and point.value is not None and point.name != "step":
             found.setdefault(point.name, {}).setdefault(f"{point.task} {point.run}".strip(), []).append(point)
     return {name: dict(list(found[name].items())[:_CURVES]) for name in sorted(found)[:_CHARTS]}
+
+
+def _known(points: Sequence[Point]) -> List[Point]:
+    return [point for point in points if math.isfinite(_value(point))]
+
+
+def _least(point: Point) -> float:
+    return _value(point) if point.least is None else point.least
+
+
+def _most(point: Point) -> float:
+    return _value(point) if point.most is None else point.most
+
+
+def _lines(points: Sequence[Point]) -> List[List[Point]]:
+    """A curve without its NaN."""
+    lines: List[List[Point]] = [[]]
+    for point in points:
+        if math.isfinite(_value(point)):
+            lines[-1].append(point)
+        elif lines[-1]:
+            lines.append([])
+    return [line for line in lines if line]
 
 
 def _thin(points: List[Point]) -> List[Point]:
     """Extremes of equal parts, so that no peak is lost."""
     size = max(1, math.ceil(2 * len(points) / _POINTS))
-    parts = [points[first:first + size] for first in range(0, len(points), size)] if size > 1 else [[point] for point in points]
     kept: List[Point] = []
-    for part in parts:
-        ends = {id(point): point for point in (min(part, key=_value), max(part, key=_value))}
-        kept += [point for point in part if id(point) in ends]
+    for first in range(0, len(points), size):
+        part = points[first:first + size]
+        low, high = min(part, key=_least), max(part, key=_most)
+        ends = [replace(low, value=_least(low)), replace(high, value=_most(high))]
+        kept += sorted(ends if ends[0] != ends[1] else ends[:1], key=_place)
     return kept
 
 
 def _value(point: Point) -> float:
     return point.value or 0.0
+
+
+def _last(points: List[Point]) -> str:
+    """The newest number, or since when it is none."""
+    if math.isfinite(_value(points[-1])):
+        return _number(_value(points[-1]))
+    known = [place for place, point in enumerate(points) if math.isfinite(_value(point))]
+    since = points[known[-1] + 1 if known else 0]
+    return "NaN" if since.step is None else f"NaN since step {since.step}"
 
 
 def _place(point: Point) -> float:
@@ -125,20 +158,26 @@ def _number(value: float) -> str:
 def _chart(name: str, series: Dict[str, List[Point]], colours: Dict[str, str]) -> str:
     """An SVG image. Its axis is the step, or time where a program tells none."""
     every = [point for points in series.values() for point in points]
+    known = _known(every)
     has_steps = all(point.step is not None for point in every)
     left, right = (choose(_place(p) if has_steps else p.time for p in every) for choose in (min, max))
-    low, high = min(map(_value, every)), max(map(_value, every))
+    low, high = min(map(_least, known), default=0.0), max(map(_most, known), default=0.0)
     across, up = (right - left) or 1.0, (high - low) or 1.0
 
     def at(point: Point) -> str:
         place = _place(point) if has_steps else point.time
         return f"{4 + (place - left) / across * (_WIDTH - 8):.1f},{_HEIGHT - 4 - (_value(point) - low) / up * (_HEIGHT - 8):.1f}"
 
-    lines = "".join(
-        f'<polyline fill="none" stroke="{colours[task]}" stroke-width="1.5" points="{" ".join(map(at, _thin(points)))}"/>'
-        + (f'<circle cx="{at(points[-1]).split(",")[0]}" cy="{at(points[-1]).split(",")[1]}" r="2.5" fill="{colours[task]}"/>')
-        for task, points in series.items())
-    last = ", ".join(sorted({_number(_value(points[-1])) for points in series.values()})[:2])
+    lines = ""
+    for task, points in series.items():
+        drawn = _lines(points)
+        for line in drawn:
+            lines += (f'<polyline fill="none" stroke="{colours[task]}" stroke-width="1.5" stroke-linecap="round" '
+                      f'points="{" ".join(map(at, _thin(line) * (2 if len(line) == 1 else 1)))}"/>')
+        if drawn:
+            x, y = at(drawn[-1][-1]).split(",")
+            lines += f'<circle cx="{x}" cy="{y}" r="2.5" fill="{colours[task]}"/>'
+    last = ", ".join(sorted({_last(points) for points in series.values()})[:2])
     reach = f"step {left:.0f} to {right:.0f}" if has_steps else f"{across:.0f} s"
     return (f'<figure style="display:inline-block;margin:4px 12px 4px 0"><figcaption><b>{html.escape(name)}</b> {last}</figcaption>'
             f'<svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="{html.escape(name)}: {last}" '
@@ -146,7 +185,7 @@ def _chart(name: str, series: Dict[str, List[Point]], colours: Dict[str, str]) -
             f'<div style="opacity:.7;font-size:85%">{_number(low)} to {_number(high)}, {reach}</div></figure>')
 
 
-def _charts(metrics: Metrics) -> str:
+def _charts(metrics: Sequence[Point]) -> str:
     found = curves(metrics)
     tasks = list(dict.fromkeys(task for series in found.values() for task in series))
     colours = {task: _COLOURS[number % len(_COLOURS)] for number, task in enumerate(tasks)}

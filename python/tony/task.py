@@ -164,7 +164,7 @@ def _tell_progress(step: int, steps: Optional[int]) -> None:
 def report(step: Optional[int] = None, *, steps: Optional[int] = None, run: Optional[str] = None, **numbers: SupportsFloat) -> None:
     """Tells how far the program is, of how many steps, and numbers that become curves: report(120, steps=1000, loss=0.3).
 
-    `run` tells apart several runs of one program. A number that is infinite or not a number becomes a gap. A task has 64 names at
+    `run` tells apart several runs of one program. A number that is infinite or not a number is shown as NaN. A task has 64 names at
     most. Outside of a task nothing is done.
     """
     row: Dict[str, Any] = {key: _value(key, value) for key, value in numbers.items()}

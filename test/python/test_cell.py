@@ -237,7 +237,17 @@ def test_curves_keep_their_peaks_and_are_few():
     assert len(found) == 8
     thin = _show._thin(found["worker:0"])
     assert len(thin) <= 400 and max(point.value for point in thin) == 9.0
-    assert not _show.curves([Point("worker:0", "loss", "", None, 1.0, 1, float("nan"), True), Point("worker:0", "rss_bytes", "", None, 1.0, 1, 1.0)])
+    assert not _show.curves([Point("worker:0", "rss_bytes", "", None, 1.0, 1, 1.0)])
+    means = _show._thin([Point("worker:0", "loss", "", None, step, step, 2.0, True, 1.0, 50.0 if step == 3 else 2.0) for step in range(500)])
+    assert max(point.value for point in means) == 50.0 and min(point.value for point in means) == 1.0
+
+
+def test_a_curve_that_became_nan_says_so():
+    points = [Point("worker:0", "loss", "", None, step, step, float("nan") if step in (3, 8, 9) else 1.0, True) for step in range(10)]
+    chart = _show._charts(points)
+    assert "NaN since step 8" in chart and chart.count("<polyline") == 2 and "nan" not in chart
+    assert "NaN since step 0" in _show._charts([Point("worker:0", "loss", "", None, 1.0, 0, float("nan"), True)])
+    assert [len(line) for line in _show._lines(points)] == [3, 4]
 
 
 def test_a_picture_that_is_not_up_to_date_says_so(home):

@@ -1,6 +1,7 @@
 """tony.task: a program knows which task it is, tells how far it is, and meets the others."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -46,7 +47,8 @@ def test_numbers_become_curves(home):
     loss = job.metrics("loss")
     assert [point.step for point in loss] == [1, 2, 3, 4, 5] and [point.run for point in loss] == ["a"] * 5
     assert [round(point.value, 3) for point in loss] == [1, 0.5, 0.333, 0.25, 0.2] and job.metrics().last("accuracy") == 0.5
-    assert {point.value for point in job.metrics("gap")} == {None}
+    assert all(math.isnan(point.value) for point in job.metrics("gap")) and math.isnan(job.metrics().last("gap"))
+    assert (loss.least("loss").step, loss.most("loss").step, job.metrics().least("gap")) == (5, 1, None)
     frame = loss.to_pandas()
     assert list(frame["step"]) == [1, 2, 3, 4, 5] and str(frame["time"].dtype) == "datetime64[ns, UTC]"
 

@@ -40,6 +40,34 @@ def test_curves_of_the_program(page, serve, crashed):
     assert names == ["worker:0", "worker:1", "worker:2", "worker:3"]
 
 
+def test_a_loss_that_became_nan_says_so(page, serve, job):
+    """Beside the extremes of its samples, which its points do not have."""
+    job.series = lambda task, points: {"task": task, "series": [], "user": [
+        {"name": "loss", "run": "", "t": [1000, 2000, 3000, 4000], "step": [20, 40, 60, 80], "v": [2, 1, None, None],
+         "least": [0.5, 1, None, None], "most": [9, 1.5, None, None], "nan": [False, False, True, True],
+         "exact": {"nans": 40, "first": {"t": 10, "step": 0, "v": 9}, "last": {"t": 4000, "step": 80, "v": None, "nan": True},
+                   "least": {"t": 11, "step": 3, "v": 0.5}, "most": {"t": 10, "step": 0, "v": 9},
+                   "nan_since": {"t": 2500, "step": 51, "v": None, "nan": True}}},
+        {"name": "score", "run": "", "t": [1000], "step": [20], "v": [7]}]}
+    page.open(serve(job))
+    page.wait_for_text("NaN since step 51", "[aria-labelledby=curves] .nan")
+    numbers = page.text("[aria-labelledby=curves] .chart-numbers")
+    assert "0.5 (step 3) to 9 (step 0)" in numbers and "mean 1.5" in numbers
+    page.wait(lambda: len(page.all("[aria-labelledby=curves] canvas")) == 2)
+    # One sample is a point: something is drawn in its curve's colour.
+    assert page.run("""
+        const canvas = document.querySelectorAll('[aria-labelledby=curves] canvas')[1];
+        const probe = document.createElement('canvas').getContext('2d');
+        probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--curve-1').trim();
+        probe.fillRect(0, 0, 1, 1);
+        const [red, green, blue] = probe.getImageData(0, 0, 1, 1).data;
+        const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        for (let i = 0; i < data.length; i += 4)
+            if (data[i] === red && data[i + 1] === green && data[i + 2] === blue && data[i + 3] === 255)
+                return true;
+        return false;""")
+
+
 def test_curves_are_smoothed_and_seen_by_their_logarithm(page, serve, job):
     page.open(serve(job))
     page.wait_for_text("mean", "[aria-labelledby=curves] .chart-numbers")

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {alignCurves, summarize} from '../../web/chart.js';
+import {alignCurves, meanOf} from '../../web/chart.js';
 import {safeHref} from '../../web/dom.js';
 import {groupHistory, historyRuns, ranIn, timelineRows} from '../../web/gantt_rows.js';
 import {failureAt, spanAt, SpanFold, timeStep} from '../../web/gantt_spans.js';
@@ -11,6 +11,7 @@ import {filterConfig} from '../../web/page_config.js';
 import {isCrash, recordWords} from '../../web/page_events.js';
 import {jobLasted, jobsQuery} from '../../web/page_jobs.js';
 import {chartsOf, logChoices} from '../../web/page_task.js';
+import {factsOf, findLone, nanWords, openGaps} from '../../web/series_facts.js';
 import {jobHash, parseRoute, withQuery} from '../../web/router.js';
 import {stateClass} from '../../web/states.js';
 import {ranFor} from '../../web/task_table.js';
@@ -106,8 +107,36 @@ test('runs to compare are named by one list, or as older bookmarks do it', () =>
 test('curves of other times share one axis', () => {
 	assert.deepEqual(alignCurves([{x: [1, 3], y: [10, 30]}, {x: [2, 3], y: [5, 6]}]),
 		[[1, 2, 3], [10, undefined, 30], [undefined, 5, 6]]);
-	assert.deepEqual(summarize([null, 1, 3]), {last: 3, min: 1, max: 3, mean: 2});
-	assert.equal(summarize([null]), null);
+	assert.deepEqual(alignCurves([{x: [1], y: [10]}, {x: [2], y: [5], least: [1], most: [9]}]),
+		[[1, 2], [10, undefined], [undefined, 5], [undefined, 9], [undefined, 1]]);
+	assert.equal(meanOf([null, 1, 3]), 2);
+	assert.equal(meanOf([null]), null);
+});
+
+test('the facts of a series are exact, or those of its points', () => {
+	const points = factsOf({t: [1, 2, 3, 4, 5], step: [10, 20, 30, 40, 50], v: [3, null, 1, null, null],
+		nan: [false, true, false, true, true]});
+	assert.deepEqual([points.last, points.least, points.most].map(({step, v}) => [step, v]), [[50, null], [30, 1], [10, 3]]);
+	assert.equal(nanWords(points), 'NaN since step 40');
+	assert.equal(nanWords(factsOf({t: [1, 2], step: [5, 6], v: [1, 1], nan: [false, true]})), 'NaN at step 6');
+	assert.equal(factsOf({t: [1, 2], v: [1, null]}).last.v, 1, 'what is not known is no NaN');
+	const exact = {nans: 3, most: {t: 1, v: 9}, first_nan: {t: 7, step: 7, v: null}};
+	assert.equal(factsOf({t: [1], v: [2], exact}).most.v, 9);
+	assert.equal(nanWords(factsOf({t: [1], v: [2], exact})), '3 NaN, the first at step 7');
+	assert.equal(nanWords(factsOf({})), '');
+});
+
+test('where samples are missing a curve has a hole', () => {
+	const curve = openGaps({x: [1, 2, 8, 9], y: [1, 2, 3, 4], least: [0, 1, 2, 3], gap: [true, false, true, false]});
+	assert.deepEqual([curve.x, curve.y, curve.least], [[1, 2, 5, 8, 9], [1, 2, null, 3, 4], [0, 1, null, 2, 3]]);
+	const back = {x: [5, 3], y: [1, 2], gap: [false, true]};
+	assert.equal(openGaps(back), back, 'steps that go back leave none');
+});
+
+test('a value without a neighbour is found, and drawn', () => {
+	assert.deepEqual(findLone([7]), [0]);
+	assert.deepEqual(findLone([1, undefined, 2, null, 3, undefined, null, null, 4]), [4, 8]);
+	assert.deepEqual(findLone([null, undefined]), []);
 });
 
 test('logs to choose from: both together first, older attempts last', () => {

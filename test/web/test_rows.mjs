@@ -61,7 +61,8 @@ test('rows that are in sight at the same time never share an element', () => {
 });
 
 test('a small curve', () => {
-	assert.equal(sparkPath([1], 10, 10), '');
+	assert.equal(sparkPath([null], 10, 10), '');
+	assert.equal(sparkPath([1], 10, 10), 'M0.0 1.0h.1');
 	assert.equal(sparkPath([0, 10], 10, 12), 'M0.0 11.0L10.0 1.0');
-	assert.equal(sparkPath([5, null, 5, 5], 9, 12), 'M0.0 1.0M6.0 1.0L9.0 1.0');
+	assert.equal(sparkPath([5, null, 5, 5], 9, 12), 'M0.0 1.0h.1M6.0 1.0L9.0 1.0');
 });
