@@ -25,6 +25,7 @@ static const struct rule {
 	{"port-thief", ADVICE_WARNING, rule_port_thief},
 	{"preempted", ADVICE_WARNING, rule_preempted},
 	{"no-checkpoint", ADVICE_WARNING, rule_no_checkpoint},
+	{"number-nan", ADVICE_WARNING, rule_number_nan},
 	{"memory-tight", ADVICE_WARNING, rule_memory_tight},
 	{"gpu-idle", ADVICE_WARNING, rule_gpu_idle},
 	{"gpu-partly-used", ADVICE_WARNING, rule_gpu_partly_used},

@@ -22,6 +22,7 @@ advise_rule rule_memory_exceeded, rule_memory_tight, rule_memory_oversized;
 advise_rule rule_cpu_short, rule_cpu_oversized;
 advise_rule rule_gpu_idle, rule_gpu_partly_used, rule_gpu_starved, rule_gpu_waits;
 advise_rule rule_input_bound;
+advise_rule rule_number_nan;
 advise_rule rule_straggler;
 advise_rule rule_ps_saturated, rule_ps_idle;
 advise_rule rule_gang_wait, rule_slow_launch, rule_slow_start;

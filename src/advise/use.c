@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "job/series_text.h"
 
-enum { GPUS_MAX = 1024, CORES_MAX = 100000 };
+enum { GPUS_MAX = 1024, CORES_MAX = 100000, NANS_MIN = 3 };
 #define BYTES_MAX   (INT64_C(1) << 50)
 #define STEPS_MAX   (INT64_C(1) << 50)
 #define TIME_MAX_MS (INT64_C(1) << 43) /* in the year 2248 */
@@ -19,6 +19,8 @@ void advise_uses_finish(struct advise_uses *uses)
 	for (size_t i = 0; i < uses->count; i++) {
 		free(uses->items[i].gpus);
 		free(uses->items[i].stretches);
+		free(uses->items[i].nan_name);
+		free(uses->items[i].nan_words);
 	}
 	free(uses->items);
 	*uses = (struct advise_uses){0};
@@ -238,6 +240,32 @@ static void take_input_wait(struct advise_use *use, const json_t *line)
 	}
 }
 
+/* One NaN, or a number that never was one, is no divergence. */
+static bool has_become_nan(const json_t *series, struct series_facts *facts)
+{
+	double mean;
+
+	return series_parse_facts(series, facts, &mean) > 0 && facts->nan_since.time_ms > 0 &&
+	       facts->nans >= NANS_MIN;
+}
+
+/* The first that has. */
+static void take_nan(struct advise_use *use, const json_t *line)
+{
+	struct series_facts facts;
+	size_t i;
+	json_t *series;
+
+	json_array_foreach(json_object_get(line, "user"), i, series)
+	{
+		const char *name = json_string_value(json_object_get(series, "name"));
+		if (!name || use->nan_name || !has_become_nan(series, &facts))
+			continue;
+		use->nan_name = str_printable(name, strlen(name));
+		use->nan_words = series_nan_words(&facts);
+	}
+}
+
 /* ---- a line ------------------------------------------------------------------------------- */
 
 /* What the series have only as means. */
@@ -275,6 +303,7 @@ int advise_uses_add_json(struct advise_uses *uses, const struct job *job, const 
 	take_total(line, "longest_silence_ms", &use->longest_silence_ms);
 	take_total(line, "late_beats", &use->late_beats);
 	take_input_wait(use, line);
+	take_nan(use, line);
 	if (steps_of(line))
 		take_steps(use, steps_of(line));
 	return 0;

@@ -40,6 +40,7 @@ struct advise_use {
 	double read_rate;			/* bytes per second from storage, mean */
 	double network_rate;			/* bytes per second both ways, mean */
 	double input_wait_percent;		/* of the program's time, as it tells */
+	char *nan_name, *nan_words; /* a number of its program's that has become NaN; NULL: none */
 	struct advise_gpu *gpus;
 	size_t gpu_count;
 	struct advise_stretch *stretches; /* in the order of time; empty: no steps were told */

@@ -429,6 +429,22 @@ static void programs_that_wait_for_input_are_told(void **state)
 	scene_finish(&scene);
 }
 
+static void numbers_that_have_become_nan_are_told(void **state)
+{
+	struct scene scene = scene_begin("worker=2");
+
+	scene_run(&scene, MINUTE);
+	scene_uses(&scene, "worker", 1, 3000);
+	scene_silence(&scene, "number-nan");
+	scene.input.uses.items[1].nan_name = mem_strdup("loss");
+	scene.input.uses.items[1].nan_words = mem_strdup("NaN since step 60");
+	const struct advice *advice = scene_advice(&scene, "number-nan");
+	assert_int_equal(advice->severity, ADVICE_WARNING);
+	assert_string_equal(advice->title, "loss of worker has become NaN");
+	assert_evidence(advice, "loss of worker:1: NaN since step 60");
+	scene_finish(&scene);
+}
+
 static void programs_whose_cores_decode_get_more_of_them(void **state)
 {
 	struct scene scene = scene_begin("worker=1");
@@ -472,6 +488,7 @@ int main(void)
 		cmocka_unit_test(workers_wait_for_parameter_servers),
 		cmocka_unit_test(parameter_servers_have_nothing_to_do),
 		cmocka_unit_test(programs_that_wait_for_input_are_told),
+		cmocka_unit_test(numbers_that_have_become_nan_are_told),
 		cmocka_unit_test(programs_whose_cores_decode_get_more_of_them),
 	};
 

@@ -165,6 +165,31 @@ static void advice_has_its_form(void **state)
 	json_decref(json);
 	scene_finish(&scene);
 }
+static void expect_nan(const char *values, const char *nans, const char *wanted)
+{
+	struct scene scene = scene_begin("worker=2");
+	struct advise_uses *uses = &scene.input.uses;
+	char *line cleanup_free = mem_printf(
+		"{\"task\":\"worker:0\",\"attempt\":1,\"user\":[{\"name\":\"loss\",\"t\":[1,2,3,4],"
+		"\"step\":[10,20,30,40],\"v\":%s,\"nan\":%s}]}\n",
+		values, nans);
+
+	assert_int_equal(advise_uses_read(uses, scene.job, line, strlen(line)), 0);
+	if (wanted)
+		assert_string_equal(uses->items[0].nan_words, wanted);
+	else
+		assert_null(uses->items[0].nan_name);
+	scene_finish(&scene);
+}
+
+static void a_number_that_has_become_nan_is_found(void **state)
+{
+	expect_nan("[1,null,null,null]", "[false,true,true,true]", "NaN since step 20");
+	expect_nan("[1,1,1,null]", "[false,false,false,true]", NULL);
+	expect_nan("[null,null,null,1]", "[true,true,true,false]", NULL);
+	expect_nan("[null,null,null,null]", "[true,true,true,true]", NULL);
+	expect_nan("[1,null,null,null]", "null", NULL);
+}
 
 int main(void)
 {
@@ -174,6 +199,7 @@ int main(void)
 		cmocka_unit_test(uses_of_a_task_stand_together),
 		cmocka_unit_test(they_stand_in_order_whatever_order_they_come_in),
 		cmocka_unit_test(bad_lines_hurt_no_other),
+		cmocka_unit_test(a_number_that_has_become_nan_is_found),
 		cmocka_unit_test(advice_has_its_form),
 	};
 
