@@ -85,10 +85,8 @@ static void write_mark(struct str *text, const char *before, const struct series
 
 static void write_exact(struct str *text, const struct series_facts *facts, bool is_told)
 {
-	str_append(text, ",\"exact\":{");
-	if (is_told)
-		str_append_format(text, "\"nans\":%" PRId64 ",", facts->nans);
-	write_mark(text, "\"first\":", &facts->first, is_told);
+	str_append_format(text, ",\"exact\":{\"nans\":%" PRId64, facts->nans);
+	write_mark(text, ",\"first\":", &facts->first, is_told);
 	write_mark(text, ",\"last\":", &facts->last, is_told);
 	write_mark(text, ",\"least\":", &facts->least, false);
 	write_mark(text, ",\"most\":", &facts->most, false);

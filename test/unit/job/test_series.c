@@ -8,8 +8,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "job/series.h"
+#include "job/series_text.h"
 
 static const struct series_shape told = {
 	.columns = 1, .points = 4, .is_told = true, .has_range = true};
@@ -228,6 +230,35 @@ static void test_points_are_taken_again(void **state)
 	series_destroy(after);
 }
 
+/* A series that an older tony kept is read, and loses no peak when a reader wants
+ * fewer points. */
+static void test_an_older_series_is_read(void **state)
+{
+	json_t *series cleanup_json =
+		json_pack("{s:[i,i,i,i,i],s:[i,i,i,i,i],s:[f,f,n,f,f]}", "t", 1, 2, 3, 4, 5, "step",
+			  10, 20, 30, 40, 50, "v", 1.0, 99.0, 3.0, 4.0);
+	struct series_facts facts;
+	double mean, peak = 0;
+	size_t i;
+	json_t *value;
+
+	assert_int_equal(series_parse_facts(series, &facts, &mean), 4);
+	expect_mark(&facts.most, 2, 99);
+	expect_mark(&facts.last, 5, 4);
+	assert_int_equal(facts.nans, 0);
+	assert_null(series_nan_words(&facts));
+	series_thin_object(series, 2);
+	json_array_foreach(json_object_get(series, "most"), i, value)
+	{
+		peak = fmax(peak, json_number_value(value));
+	}
+	expect_number(peak, 99);
+	assert_int_equal(json_array_size(json_object_get(series, "v")), 2);
+	series_parse_facts(series, &facts, &mean);
+	expect_mark(&facts.most, 2, 99);
+	expect_mark(&facts.first, 1, 1);
+}
+
 static void test_time_does_not_go_back(void **state)
 {
 	struct series *series = series_create(&told);
@@ -268,6 +299,7 @@ int main(void)
 		cmocka_unit_test(test_a_gap_is_kept),
 		cmocka_unit_test(test_what_is_not_known_of_one_column_is_a_gap_in_it),
 		cmocka_unit_test(test_points_are_taken_again),
+		cmocka_unit_test(test_an_older_series_is_read),
 		cmocka_unit_test(test_time_does_not_go_back),
 		cmocka_unit_test(test_memory_is_shared),
 	};
