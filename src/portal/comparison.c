@@ -7,10 +7,11 @@
 #include "base/mem.h"
 #include "job/series_text.h"
 
-enum group { SUMMARY, TYPES, ENVIRONMENT, CONFIGURATION, METRICS, GROUPS };
+/* In the order of the answer: what came of the runs, what was different, and what always is. */
+enum group { METRICS, ENVIRONMENT, CONFIGURATION, SUMMARY, TYPES, GROUPS };
 
-static const char *const group_names[GROUPS] = {"summary", "types", "environment", "configuration",
-						"metrics"};
+static const char *const group_names[GROUPS] = {"metrics", "environment", "configuration",
+						"summary", "types"};
 
 struct table {
 	json_t *groups[GROUPS]; /* key -> row */
