@@ -117,12 +117,11 @@ void api_handle_tokens_look(void *data, struct http_request *request)
 	char *first cleanup_free = tokens.first;
 	are_renewed = are_renewed && !api->tokens.bytes;
 	if (first) {
-		int64_t end = tokens.issued_ms + tokens.interval_ms;
 		json_set_text(answer, "first", first);
 		json_set_int(answer, "issued_ms", tokens.issued_ms);
 		json_set_int(answer, "ends_ms", tokens.ends_ms);
 		json_set_int(answer, "good_until_ms",
-			     are_renewed || end > tokens.ends_ms ? tokens.ends_ms : end);
+			     scheduler_tokens_good_until(&tokens, are_renewed));
 		json_set_text(answer, "renewed_by", are_renewed ? "scheduler" : "nobody");
 	}
 	http_answer_json(request, 200, answer);

@@ -137,16 +137,13 @@ int token_file_take(const void *bytes, size_t length, struct err *err)
 	return result == 0 ? credentials_write_file(&credentials, path, err) : result;
 }
 
-bool token_file_look(struct token_file_end *end)
+static bool find_first_end(const struct credentials *credentials, struct token_file_end *end)
 {
-	struct credentials credentials cleanup_credentials = {0};
 	const struct hadoop_token *first = NULL;
 
 	*end = (struct token_file_end){0};
-	if (read_file(&credentials, NULL) < 0)
-		return false;
-	for (size_t i = 0; i < credentials.token_count; i++) {
-		const struct hadoop_token *token = &credentials.tokens[i].token;
+	for (size_t i = 0; i < credentials->token_count; i++) {
+		const struct hadoop_token *token = &credentials->tokens[i].token;
 		int64_t issued_ms, ends_ms;
 		if (!token_times(token, &issued_ms, &ends_ms) || (first && ends_ms >= end->ends_ms))
 			continue;
@@ -156,6 +153,21 @@ bool token_file_look(struct token_file_end *end)
 	if (first)
 		end->name = mem_printf("%s for %s", first->kind, first->service);
 	return first;
+}
+
+bool token_file_look(struct token_file_end *end)
+{
+	struct credentials credentials cleanup_credentials = {0};
+
+	return read_file(&credentials, NULL) == 0 && find_first_end(&credentials, end);
+}
+
+bool token_bytes_look(const void *bytes, size_t length, struct token_file_end *end)
+{
+	struct credentials credentials cleanup_credentials = {0};
+
+	return credentials_parse(bytes, length, &credentials, NULL) == 0 &&
+	       find_first_end(&credentials, end);
 }
 
 int token_file_owner(char **owner, struct err *err)

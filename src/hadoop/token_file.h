@@ -28,6 +28,8 @@ struct token_file_end {
 };
 /* False: there is none, or no file that can be read. */
 bool token_file_look(struct token_file_end *end);
+/* The same of "HDTS" bytes. */
+bool token_bytes_look(const void *bytes, size_t length, struct token_file_end *end);
 
 /* Sets `err`: the server takes this one of them no longer. Returns -1. */
 int token_file_say_ended(const struct hadoop_token *token, struct err *err);

@@ -244,6 +244,17 @@ struct scheduler_tokens {
 };
 /* With has_tokens; `tokens` is {0}. */
 void scheduler_tokens_look(const struct job *job, struct scheduler_tokens *tokens);
+/* The same of those that scheduler_client_ops.renew() has got. */
+void scheduler_tokens_look_at(const struct job *job, const struct str *bytes,
+			      struct scheduler_tokens *tokens);
+/* Wall time. `is_renewed`: the scheduler renews it. */
+static inline int64_t scheduler_tokens_good_until(const struct scheduler_tokens *tokens,
+						  bool is_renewed)
+{
+	int64_t end = tokens->issued_ms + tokens->interval_ms;
+
+	return is_renewed || end > tokens->ends_ms ? tokens->ends_ms : end;
+}
 
 /* How the job ended. */
 struct scheduler_end {

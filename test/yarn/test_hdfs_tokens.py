@@ -48,6 +48,21 @@ def test_a_job_and_its_checkpoint(own_cluster, own_tony):
     assert own_cluster.status(place)["owner"] == own_cluster.user
 
 
+def test_renew_leaves_tokens_that_are_good_for_longer(own_cluster, own_tony):
+    """The ResourceManager renews the first ones for 7 days; new ones would end after one."""
+    job = own_tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 1000")
+    job.wait_task("worker:0")
+    before = wait_until(lambda: job.status().get("tokens"), "the AM to tell of the tokens")
+    for _ in range(2):
+        answer = own_tony.run("renew", job.id)
+        assert answer.returncode == 0, answer.stderr
+        assert f"{job.id} keeps its delegation tokens: they are good until " in answer.stdout
+        assert "as the scheduler renews them, and new ones would end at about " in answer.stdout
+    assert job.status()["tokens"] == before and before["renewed_by"] == "scheduler"
+    assert not any("new tokens" in event.get("text", "") for event in job.events())
+    assert own_tony.run("kill", job.id).returncode == 0
+
+
 def test_a_program_of_hadoop_reads_and_writes_by_the_jobs_token(own_cluster, own_tony):
     script = hadoop_client(own_cluster) + "echo by a task >file; hdfs -put file /tmp/by-task; hdfs -cat /tmp/by-task"
     job = own_tony.submit({"tony.worker.instances": 1, "tony.worker.memory": "512m"}, "--executes", script)
@@ -174,7 +189,7 @@ def test_a_job_of_one_machine_whose_checkpoints_and_history_are_in_hdfs(own_clus
     job.wait_log("worker:0", "  -")
     answer = own_tony.run("renew", job.id)
     assert answer.returncode == 0, answer.stderr
-    assert "new delegation tokens" in answer.stdout
+    assert "new delegation tokens, good until about " in answer.stdout
     tokens = own_tony.state / "jobs" / job.id / "hdfs-tokens"
     assert tokens.stat().st_mode & 0o777 == 0o600
     wait_until(lambda: any("new tokens" in event.get("text", "") for event in job.events()), "the job to have them")
