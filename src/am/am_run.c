@@ -351,6 +351,12 @@ static void trust_proxies(struct am *am)
 	api_trust_proxies(am->api, hosts, proves);
 }
 
+static void name_administrators(struct am *am)
+{
+	if (am->scheduler_ops->traits->names_users)
+		api_name_administrators(am->api, am->scheduler_ops->administrators(am->scheduler));
+}
+
 /* Makes the machine, and what else was known to the AMs before this one. `view`: what the journal
  * tells of them; of the first AM, nothing. */
 static void restore(struct am *am, const struct job_view *view)
@@ -512,6 +518,7 @@ static int open_restored(struct am *am, const struct job_view *view, struct err 
 	open_parent(am);
 	am_history_begin(am);
 	trust_proxies(am);
+	name_administrators(am);
 	audit_submission(am, view);
 	return 0;
 }

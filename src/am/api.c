@@ -332,6 +332,11 @@ void api_trust_proxies(struct api *api, const struct str_list *hosts, bool prove
 	viewers_trust(api->viewers, api->proxied ? &none : hosts, prove);
 }
 
+void api_name_administrators(struct api *api, const char *acl)
+{
+	viewers_name_administrators(api->viewers, acl);
+}
+
 void api_journal_appended(struct api *api, int64_t sequence)
 {
 	struct api_event_follower *follower;

@@ -92,6 +92,8 @@ const char *api_proxy_address(const struct api *api);
  * that one alone, comes through the scheduler's web proxy: it may be read by everybody, or with
  * `prove` by the owner and whom the view ACL names. */
 void api_trust_proxies(struct api *api, const struct str_list *hosts, bool prove);
+/* As scheduler_ops.administrators() has them. */
+void api_name_administrators(struct api *api, const char *acl);
 
 /* How much of the job is done, 0 to 1: what its tracked tasks say of themselves, on average. */
 double api_progress(const struct api *api);

@@ -30,6 +30,7 @@ struct viewers {
 	size_t lookup_count;
 	struct str_list proxies; /* numeric addresses */
 	bool prove;
+	char *administrators;	    /* the scheduler's: an ACL; NULL: none */
 	struct group_cache *groups; /* of users */
 	struct group_finder *finder;
 	void (*decided)(void *data);
@@ -91,6 +92,7 @@ void viewers_destroy(struct viewers *viewers)
 		return;
 	forget_proxies(viewers);
 	web_sessions_destroy(viewers->sessions);
+	free(viewers->administrators);
 	group_finder_destroy(viewers->finder);
 	group_cache_destroy(viewers->groups);
 	free(viewers);
@@ -130,22 +132,35 @@ void viewers_trust(struct viewers *viewers, const struct str_list *proxies, bool
 	}
 }
 
+void viewers_name_administrators(struct viewers *viewers, const char *acl)
+{
+	mem_replace(&viewers->administrators, mem_strdup(acl));
+}
+
 /* His groups are looked up only where they may count. */
 static bool allows(struct viewers *viewers, const struct acl_rule *rule, struct viewer *viewer)
 {
 	struct acl_user user = {.name = viewer->user};
 
-	if (acl_allows(rule, &user))
-		return true;
-	if (!user.name || !*user.name ||
-	    (!acl_has_groups(rule->acl) && !acl_has_groups(rule->administrators)))
-		return false;
-	const struct str_list *groups =
-		group_cache_find(viewers->groups, user.name, clock_monotonic_ms());
-	viewer->is_awaited = !groups;
-	if (groups)
-		user.groups = *groups;
-	return acl_allows(rule, &user);
+	if (user.name && *user.name && !acl_allows(rule, &user) &&
+	    (acl_has_groups(rule->acl) || acl_has_groups(rule->administrators))) {
+		const struct str_list *groups =
+			group_cache_find(viewers->groups, user.name, clock_monotonic_ms());
+		viewer->is_awaited |= !groups;
+		if (groups)
+			user.groups = *groups;
+	}
+	bool is_allowed = acl_allows(rule, &user);
+	viewer->is_awaited &= !is_allowed; /* whatever another rule would have said */
+	return is_allowed;
+}
+
+/* The engine lets them end any job, too. */
+static bool is_administrator(struct viewers *viewers, struct viewer *viewer)
+{
+	const struct acl_rule rule = {.acl = viewers->administrators};
+
+	return allows(viewers, &rule, viewer);
 }
 
 static bool may_look(struct viewers *viewers, struct viewer *viewer)
@@ -157,16 +172,16 @@ static bool may_look(struct viewers *viewers, struct viewer *viewer)
 		.administrators = job_config(job, "tony.admin.acl"),
 	};
 
-	return allows(viewers, &rule, viewer);
+	return allows(viewers, &rule, viewer) || is_administrator(viewers, viewer);
 }
 
-/* Administrators may look; the engine's own may end a job there. */
+/* The site's own administrators (tony.admin.acl) may only look. */
 static bool may_change(struct viewers *viewers, struct viewer *viewer)
 {
 	const struct job *job = viewers->job;
 	const struct acl_rule rule = {.owner = job->user, .acl = job_modify_acl(job)};
 
-	return allows(viewers, &rule, viewer);
+	return allows(viewers, &rule, viewer) || is_administrator(viewers, viewer);
 }
 
 static struct viewer identify_behind_proxy(struct viewers *viewers,

@@ -31,6 +31,9 @@ struct web_sessions *viewers_sessions(struct viewers *viewers);
  * job's owner and whom its view ACL names get through, else everybody does. */
 void viewers_trust(struct viewers *viewers, const struct str_list *proxies, bool prove);
 
+/* Of the scheduler's: they look, and change, as the owner does. NULL: nobody. */
+void viewers_name_administrators(struct viewers *viewers, const char *acl);
+
 struct viewer {
 	char *user;	   /* as he is named, whether he may look or not; NULL: he is not */
 	const char *proof; /* by which he is known: "session", "proxy", "scheduler" or "none" */

@@ -155,7 +155,7 @@ static int search_schedulers(struct search *search, struct err *err)
 	const struct scheduler_client_ops *refuses = NULL;
 	struct job_summary *jobs;
 
-	int failure = schedulers_list_within(0, 0, &jobs, &count, err);
+	int failure = schedulers_list_within(NULL, 0, 0, &jobs, &count, err);
 	if (failure < 0)
 		return -1;
 	if (failure > 0)

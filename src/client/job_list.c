@@ -80,7 +80,8 @@ static bool is_wanted(const struct job_list_filter *filter, const struct job_sum
 
 	return (!filter->live_only || !is_over) &&
 	       (!filter->words || has_any_word(job, filter->words)) &&
-	       (!filter->user || str_equal(filter->user, job->user)) &&
+	       (!filter->user || str_equal(filter->user, ANY_USER) ||
+		str_equal(filter->user, job->user)) &&
 	       (!filter->states || filter->states->count == 0 ||
 		str_list_has(filter->states, job_state_name(job->state))) &&
 	       (!filter->tags || job_list_has_tags(job, filter->tags));
@@ -107,9 +108,9 @@ int job_list_find(const struct job_list_filter *filter, struct job_list *list, s
 	int64_t live_since_ms = filter->ended_since_ms > 0 ? filter->ended_since_ms : INT64_MAX;
 
 	*list = (struct job_list){0};
-	int result =
-		schedulers_list_within(filter->patience_ms, filter->live_only ? live_since_ms : 0,
-				       &list->items, &list->count, err);
+	int result = schedulers_list_within(filter->user, filter->patience_ms,
+					    filter->live_only ? live_since_ms : 0, &list->items,
+					    &list->count, err);
 	if (result < 0)
 		return -1;
 	list->failure = (enum err_kind)result;

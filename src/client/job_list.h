@@ -12,9 +12,9 @@ struct job_list_filter {
 	int64_t ended_since_ms;
 	int64_t patience_ms;		 /* with a scheduler that does not answer; 0: its own */
 	const struct job_stores *stores; /* opened for all jobs; NULL: opened here */
-	bool live_only; /* no ended jobs; false: also those that only a history still has */
-	bool own_only;	/* no jobs of other users, whose entries a history may have, too */
-	const char *user;
+	bool live_only;	  /* no ended jobs; false: also those that only a history still has */
+	bool own_only;	  /* no jobs of other users, whose entries a history may have, too */
+	const char *user; /* ANY_USER: also the jobs of others that a scheduler tells of */
 	const struct str_list *states; /* a job is in one of these (job_state_name()) */
 	const struct str_list *tags;   /* a job has all of these */
 	const struct str_list *words;  /* a job has one of these as id, its beginning, or name */

@@ -327,16 +327,16 @@ static void note_failure(const struct scheduler_client_ops *ops, struct err *why
 	*first_why = *why;
 }
 
-static int list_on(const struct scheduler_client_ops *ops, int64_t ended_since_ms,
+static int list_on(const struct scheduler_client_ops *ops, const char *user, int64_t ended_since_ms,
 		   int64_t patience_ms, struct job_summary **jobs, size_t *count, struct err *err)
 {
 	if (patience_ms > 0 && ops->traits->is_service && ops->answers(patience_ms, err) < 0)
 		return -1;
-	return scheduler_list_jobs(ops, ended_since_ms, jobs, count, err);
+	return scheduler_list_jobs(ops, user, ended_since_ms, jobs, count, err);
 }
 
-int schedulers_list_within(int64_t patience_ms, int64_t ended_since_ms, struct job_summary **jobs,
-			   size_t *count, struct err *err)
+int schedulers_list_within(const char *user, int64_t patience_ms, int64_t ended_since_ms,
+			   struct job_summary **jobs, size_t *count, struct err *err)
 {
 	const struct scheduler_client_ops *ops, *failed = NULL;
 	struct err why_failed cleanup_err = {0};
@@ -350,7 +350,7 @@ int schedulers_list_within(int64_t patience_ms, int64_t ended_since_ms, struct j
 		size_t added;
 		if (!schedulers_has(ops))
 			continue;
-		if (list_on(ops, ended_since_ms, patience_ms, &more, &added, &why) < 0) {
+		if (list_on(ops, user, ended_since_ms, patience_ms, &more, &added, &why) < 0) {
 			note_failure(ops, &why, &failed, &why_failed);
 			continue;
 		}
@@ -374,5 +374,5 @@ int schedulers_list_within(int64_t patience_ms, int64_t ended_since_ms, struct j
 int schedulers_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
 		    struct err *err)
 {
-	return schedulers_list_within(0, ended_since_ms, jobs, count, err) < 0 ? -1 : 0;
+	return schedulers_list_within(NULL, 0, ended_since_ms, jobs, count, err) < 0 ? -1 : 0;
 }

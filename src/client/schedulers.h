@@ -47,9 +47,10 @@ int schedulers_refuse(const char *id, const struct job_door *door, const char *r
 int schedulers_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
 		    struct err *err);
 #define SCHEDULERS_PATIENCE_MS 3000
-/* The same; one that does not answer within `patience_ms` (0: its own) is not waited for. More than
- * 0: one did not answer, so jobs may be missing; the enum err_kind of the first of these. */
-int schedulers_list_within(int64_t patience_ms, int64_t ended_since_ms, struct job_summary **jobs,
-			   size_t *count, struct err *err);
+/* The same, of this user (ANY_USER: of all; NULL: this one); one that does not answer within
+ * `patience_ms` (0: its own) is not waited for. More than 0: one did not answer, so jobs may be
+ * missing; the enum err_kind of the first of these. */
+int schedulers_list_within(const char *user, int64_t patience_ms, int64_t ended_since_ms,
+			   struct job_summary **jobs, size_t *count, struct err *err);
 
 #endif

@@ -13,7 +13,7 @@
 #include "client/verbs.h"
 
 struct list_options {
-	bool json, all, watch;
+	bool json, all, watch, all_users;
 	char *user, *output;
 	struct str_list states, tags;
 };
@@ -29,15 +29,19 @@ static const struct opt options[] = {
 		"each change",
 		.letter = 'w'),
 	OPT_ROW("user", struct list_options, user,
-		"the jobs of this user; of others those in a history that this user may read",
+		"the jobs of this user; of others those that the scheduler tells of, and those in "
+		"a "
+		"history that you may read",
 		.letter = 'u', .argument = "USER"),
+	OPT_ROW("all-users", struct list_options, all_users, "the same of all users",
+		.letter = 'A'),
 	OPT_ROW("state", struct list_options, states,
 		"the jobs in this state, also an ended one; repeated: in any of them",
 		.letter = 's', .argument = "STATE", .choices = states),
 	JOB_CHOICE_TAG(struct list_options),
 	OPT_ROW("output", struct list_options, output,
 		"wide: also user, scheduler, queue, tasks, tags and times; json: as --json; name: "
-		"the ids alone, one a line, of another user's jobs only with --user",
+		"the ids alone, one a line, of another user's jobs only with --user or --all-users",
 		.letter = 'o', .argument = "FORM", .choices = outputs),
 	OPT_ROW("json", struct list_options, json, "as JSON (docs/json.md)"),
 };
@@ -94,7 +98,7 @@ static size_t tell_missing(const struct job_list *list, const struct str_list *w
 static void print_names(const struct list_options *chosen, const struct job_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
-		if (chosen->user || !list->items[i].is_others)
+		if (chosen->user || chosen->all_users || !list->items[i].is_others)
 			puts(list->items[i].id);
 }
 
@@ -110,13 +114,13 @@ static void print_table(const struct list_options *chosen, const struct job_list
 static void tell_none(const struct listing *listing)
 {
 	const struct list_options *chosen = listing->chosen;
-	bool chooses = chosen->user || chosen->states.count > 0 || chosen->tags.count > 0;
+	bool chooses = listing->filter.user || chosen->states.count > 0 || chosen->tags.count > 0;
 
 	if (chooses)
 		fputs("No job matches.\n", stderr);
 	else if (listing->filter.live_only)
-		fputs("No job runs; tony submit starts one, tony history lists those that have "
-		      "ended.\n",
+		fputs("No job of yours runs; tony submit starts one, tony history lists those that "
+		      "have ended, and tony list --all-users those of others.\n",
 		      stderr);
 	else
 		fputs("There is no job yet; tony submit starts one.\n", stderr);
@@ -146,6 +150,8 @@ static int check_options(const struct list_options *chosen, const struct str_lis
 		return err_set(err, ERR_USAGE,
 			       "the JOB is empty: is a variable of the shell not set? Write an id "
 			       "or a name, or leave it out for all");
+	if (chosen->user && chosen->all_users)
+		return err_set(err, ERR_USAGE, "--user and --all-users contradict; give one");
 	if (chosen->json && chosen->output && !is_output(chosen, "json"))
 		return err_set(err, ERR_USAGE, "--json and --output %s contradict; give one",
 			       chosen->output);
@@ -165,7 +171,7 @@ static int list_jobs(void *data, const struct verb_call *call, struct err *err)
 		.filter = {.live_only = !wants_ended(chosen, call->operands),
 			   .ended_since_ms = chosen->watch ? clock_wall_ms() : 0,
 			   .patience_ms = chosen->watch ? SCHEDULERS_PATIENCE_MS : 0,
-			   .user = chosen->user,
+			   .user = chosen->all_users ? ANY_USER : chosen->user,
 			   .states = &chosen->states,
 			   .tags = &chosen->tags,
 			   .words = call->operands},

@@ -236,7 +236,7 @@ static const struct key application_keys[] = {
 	 .note = "it is the administrator's",
 	 .doc = "Users and groups that may look at all jobs: in the portal, and through the "
 		"scheduler's web proxy at their pages. The scheduler has administrators of its own "
-		"(yarn.admin.acl), who may read logs and kill jobs with its tools. Unset: none."},
+		"(yarn.admin.acl), who may read logs and end jobs. Unset: none."},
 	{"tony.application.queue", KEY_TEXT, "default", .since = OURS, .schedulers = YARN,
 	 .note = "only a cluster has queues", .doc = "The queue the job is submitted to."},
 	{"tony.application.wait-for-capacity", KEY_BOOL, "false", .since = OURS, .schedulers = YARN,

@@ -16,6 +16,7 @@ static const struct field fields[] = {
 	{MEMBER(user), FIELD_TEXT},
 	{MEMBER(principal), FIELD_OPTIONAL},
 	{MEMBER(keytab), FIELD_OPTIONAL},
+	{MEMBER(admin_acl), FIELD_OPTIONAL},
 	{MEMBER(rm), FIELD_LIST},
 	{MEMBER(rm_scheduler), FIELD_LIST},
 	{MEMBER(rm_web), FIELD_LIST},

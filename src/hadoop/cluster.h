@@ -63,6 +63,10 @@ struct hadoop_cluster {
 	 * them; may be NULL. */
 	char *principal, *keytab;
 
+	/* The cluster's administrators, as Hadoop writes an ACL: yarn.admin.acl. NULL: not named,
+	 * or everybody, which is its default. */
+	char *admin_acl;
+
 	/* YARN. Addresses are "host:port"; more than one: a pair of which one is active. */
 	struct str_list rm;	      /* ApplicationClientProtocol */
 	struct str_list rm_scheduler; /* ApplicationMasterProtocol, in the same order */

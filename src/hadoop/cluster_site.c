@@ -685,6 +685,14 @@ static void read_timeline(const struct reader *reader)
 		!hadoop_site_bool(site, "yarn.timeline-service.client.best-effort");
 }
 
+static void read_admin_acl(const struct reader *reader)
+{
+	const char *acl = hadoop_site_get(reader->site, "yarn.admin.acl");
+
+	if (acl && !acl[strcspn(acl, "*\t\r\n")])
+		reader->cluster->admin_acl = mem_strdup(acl);
+}
+
 /* ---- the whole ---------------------------------------------------------------------------- */
 
 struct hadoop_cluster *hadoop_cluster_from_site(struct hadoop_site *site, const char *user,
@@ -698,6 +706,7 @@ struct hadoop_cluster *hadoop_cluster_from_site(struct hadoop_site *site, const 
 	cluster->hdfs.user = mem_strdup(user);
 	if (read_yarn(&reader) == 0 && read_rpc(&reader) == 0 &&
 	    read_file_system(&reader, http_fs, staging) == 0) {
+		read_admin_acl(&reader);
 		read_log_dir(&reader);
 		read_timeline(&reader);
 		return cluster;

@@ -370,6 +370,9 @@ struct scheduler_ops {
 			   struct err *err);
 	/* With names_users: the secret that proves `identity`, and whose it is (tls_people). */
 	char *(*find_secret)(struct scheduler *scheduler, const char *identity, char **user);
+	/* With names_users: the engine's administrators, who look and change as its owner does
+	 * (base/acl.h); NULL: they are not known. */
+	const char *(*administrators)(const struct scheduler *scheduler);
 	/* At the job's end: whether all that its history needs is in `job_dir`. False: something is
 	 * on its way, and `done` is called from the loop once that is there, or will not be. */
 	bool (*await_files)(struct scheduler *scheduler, void (*done)(void *data), void *data);
@@ -448,6 +451,8 @@ struct pull_aside {
 	int64_t since;
 };
 enum { PULL_PENDING = 2 };
+
+#define ANY_USER "*"
 
 struct job_summary {
 	char *id, *name, *user, *framework;
@@ -556,9 +561,10 @@ struct scheduler_client_ops {
 	/* 0: find() and list() need not be waited for. -1: the scheduler has not answered within
 	 * this time, and `err` says why. With is_service; else nobody ever waits for them. */
 	int (*answers)(int64_t within_ms, struct err *err);
-	/* Newest first; what ended before `ended_since_ms` may be left out: it costs less. */
-	int (*list)(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
-		    struct err *err);
+	/* Newest first; what ended before `ended_since_ms` may be left out: it costs less. `user`:
+	 * whose, ANY_USER: everybody's, as far as the engine tells; NULL: this user's. */
+	int (*list)(const char *user, int64_t ended_since_ms, struct job_summary **jobs,
+		    size_t *count, struct err *err);
 	/* With remote_am: appends to the journal in door->job_dir what the AM has written since, or
 	 * will have within hold_ms. 1: there is no AM at that address (any more). PULL_PENDING: the
 	 * AM has not answered what `aside` has asked. Else door->job_dir is the job's own. */
@@ -629,8 +635,9 @@ int scheduler_err_several(const char *id, const struct str_list *ids, struct err
 /* find(), list(), remove() and ended() of any engine. */
 int scheduler_find_job(const struct scheduler_client_ops *ops, const char *id,
 		       struct job_door *door, char **full_id, struct err *err);
-int scheduler_list_jobs(const struct scheduler_client_ops *ops, int64_t ended_since_ms,
-			struct job_summary **jobs, size_t *count, struct err *err);
+int scheduler_list_jobs(const struct scheduler_client_ops *ops, const char *user,
+			int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
+			struct err *err);
 int scheduler_remove_job(const struct scheduler_client_ops *ops, const char *id,
 			 struct removal *removal, struct err *err);
 int scheduler_list_ended(const struct scheduler_client_ops *ops, int64_t until_ms,

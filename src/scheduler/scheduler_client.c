@@ -70,12 +70,13 @@ int scheduler_find_job(const struct scheduler_client_ops *ops, const char *id,
 				: ops->find(id, door, full_id, err);
 }
 
-int scheduler_list_jobs(const struct scheduler_client_ops *ops, int64_t ended_since_ms,
-			struct job_summary **jobs, size_t *count, struct err *err)
+int scheduler_list_jobs(const struct scheduler_client_ops *ops, const char *user,
+			int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
+			struct err *err)
 {
 	return ops->directories
 		       ? local_jobs_list(ops->directories, ended_since_ms, jobs, count, err)
-		       : ops->list(ended_since_ms, jobs, count, err);
+		       : ops->list(user, ended_since_ms, jobs, count, err);
 }
 
 int scheduler_remove_job(const struct scheduler_client_ops *ops, const char *id,

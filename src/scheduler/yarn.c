@@ -619,6 +619,11 @@ static char *find_secret(struct scheduler *scheduler, const char *identity, char
 	return NULL;
 }
 
+static const char *administrators(const struct scheduler *scheduler)
+{
+	return ((const struct yarn *)scheduler)->cluster->admin_acl;
+}
+
 const struct scheduler_ops yarn_scheduler = {
 	.traits = &yarn_traits,
 	.guardian = {.find_end = yarn_end_find, .publish = yarn_end_publish},
@@ -640,6 +645,7 @@ const struct scheduler_ops yarn_scheduler = {
 	.web_proxies = web_proxies,
 	.take_tokens = take_tokens,
 	.find_secret = find_secret,
+	.administrators = administrators,
 	.standing = yarn_standing,
 	.look_at = yarn_look_at,
 	.await_files = yarn_diff_await,

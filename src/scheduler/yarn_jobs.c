@@ -234,18 +234,22 @@ static void tell_undescribed(const struct hadoop_cluster *cluster, const char *i
 			     const report_proto *report, const struct err *why, struct err *err)
 {
 	const char *page = yarn_known_text(report->trackingurl);
+	enum job_state state = yarn_job_state(report);
+	bool is_over = job_state_is_final(state);
+	char *end cleanup_free =
+		is_over ? mem_printf(" and has ended (%s)", job_state_name(state)) : NULL;
 	char *kill cleanup_free =
-		job_state_is_final(yarn_job_state(report))
-			? NULL
-			: mem_printf("; tony kill --force %s ends it for whom its modify ACL names",
+		is_over ? NULL
+			: mem_printf("; tony kill --force %s ends it for users whom its modify ACL "
+				     "names",
 				     id);
 
 	if (is_others(cluster, report))
 		err_set(err, ERR_DENIED,
-			"%s is %s's, and only he has its description; whom its view ACL names sees "
-			"its page%s%s, and its logs with yarn logs -applicationId %s%s",
-			id, report->user, page ? ": " : " in YARN's pages", page ? page : "", id,
-			kill ? kill : "");
+			"%s is %s's%s, and only %s has its description; users whom its view ACL "
+			"names see its page%s%s, and its logs with yarn logs -applicationId %s%s",
+			id, report->user, end ? end : "", report->user,
+			page ? ": " : " in YARN's pages", page ? page : "", id, kill ? kill : "");
 	else
 		err_set(err, why->kind,
 			"%s; tony kill --force %s ends it, yarn logs -applicationId %s shows what "

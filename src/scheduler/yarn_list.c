@@ -104,6 +104,26 @@ static char *find_token(struct asking *asking, const char *id, const report_prot
 	return yarn_mirror_token(mirror, job_dir);
 }
 
+static bool is_others(const struct hadoop_cluster *cluster, const report_proto *report)
+{
+	return report->user && !str_equal(report->user, cluster->user);
+}
+
+/* Another user's names this one, if he may look (yarn_named_prove()). */
+static void find_door(struct asking *asking, const char *id, const report_proto *report,
+		      struct job_door *door)
+{
+	door->address = yarn_am_address(report);
+	door->owner = SOCKET_OWNER_ANY;
+	door->is_sealed = true;
+	if (!door->address)
+		return;
+	if (is_others(asking->cluster, report))
+		yarn_named_prove(report, door);
+	else
+		door->token = find_token(asking, id, report, &door->is_sealed);
+}
+
 /* ---- all of them -------------------------------------------------------------------------- */
 
 static void ask_more(struct asking *asking);
@@ -125,11 +145,14 @@ static void on_answer(void *data, const struct http_response *response, const st
 static bool ask_one(struct asking *asking, struct job_summary *job, const report_proto *report)
 {
 	int64_t left = asking->until - clock_monotonic_ms();
-	char *address cleanup_free = left > 0 ? yarn_am_address(report) : NULL;
-	bool is_sealed = true;
-	char *token cleanup_free = address ? find_token(asking, job->id, report, &is_sealed) : NULL;
-	const struct http_target am = {address, token, SOCKET_OWNER_ANY, is_sealed};
-	struct http_client *client = token ? http_client_create_for(asking->base, &am, NULL) : NULL;
+	struct job_door door cleanup_job_door = {0};
+
+	if (left > 0)
+		find_door(asking, job->id, report, &door);
+	const struct http_target am = {door.address, door.token, door.owner, door.is_sealed,
+				       door.identity};
+	struct http_client *client =
+		door.token ? http_client_create_for(asking->base, &am, NULL) : NULL;
 
 	if (!client)
 		return false;
@@ -222,18 +245,23 @@ static void summarize(const report_proto *report, struct job_summary *summary)
 	}
 }
 
-int yarn_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count, struct err *err)
+int yarn_list(const char *user, int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
+	      struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
 	struct yarn_reports reports cleanup_yarn_reports = {0};
 
-	if (!cluster || yarn_reports_ask(cluster, &reports, err) < 0)
+	if (!cluster ||
+	    yarn_reports_ask_of(cluster, user ? user : cluster->user, &reports, err) < 0)
 		return -1;
 	*jobs = mem_alloc_array(reports.count, sizeof(**jobs));
-	for (size_t i = 0; i < reports.count; i++)
+	for (size_t i = 0; i < reports.count; i++) {
 		summarize(reports.items[i], &(*jobs)[i]);
+		(*jobs)[i].is_others = is_others(cluster, reports.items[i]);
+	}
 	*count = reports.count;
 	yarn_running_ask(cluster, &reports, *jobs);
-	yarn_sweep(cluster, &reports);
+	if (!user)
+		yarn_sweep(cluster, &reports);
 	return 0;
 }

@@ -51,13 +51,14 @@ static void add_reports(const Hadoop__GetApplicationsResponseProto *response,
 	}
 }
 
-int yarn_reports_ask(const struct hadoop_cluster *cluster, struct yarn_reports *reports,
-		     struct err *err)
+int yarn_reports_ask_of(const struct hadoop_cluster *cluster, const char *user,
+			struct yarn_reports *reports, struct err *err)
 {
 	Hadoop__GetApplicationsRequestProto request = HADOOP__GET_APPLICATIONS_REQUEST_PROTO__INIT;
-	char *tags[] = {YARN_TAG}, *users[] = {cluster->user};
+	char *tags[] = {YARN_TAG}, *users[] = {(char *)user};
 
-	request.n_applicationtags = request.n_users = 1;
+	request.n_applicationtags = 1;
+	request.n_users = str_equal(user, ANY_USER) ? 0 : 1;
 	request.applicationtags = tags;
 	request.users = users;
 	if (yarn_call(cluster, &RM_GET_APPLICATIONS, &request.base, &reports->message, NULL, err) <
@@ -67,6 +68,12 @@ int yarn_reports_ask(const struct hadoop_cluster *cluster, struct yarn_reports *
 	if (reports->count > 1)
 		qsort(reports->items, reports->count, sizeof(*reports->items), newest_first);
 	return 0;
+}
+
+int yarn_reports_ask(const struct hadoop_cluster *cluster, struct yarn_reports *reports,
+		     struct err *err)
+{
+	return yarn_reports_ask_of(cluster, cluster->user, reports, err);
 }
 
 void yarn_take_place(struct hadoop_cluster *cluster, const char *id, const report_proto *report)

@@ -14,6 +14,9 @@ struct yarn_reports {
 /* Without those that were removed (yarn_removed_note()). */
 int yarn_reports_ask(const struct hadoop_cluster *cluster, struct yarn_reports *reports,
 		     struct err *err);
+/* The same of `user`, or of ANY_USER. */
+int yarn_reports_ask_of(const struct hadoop_cluster *cluster, const char *user,
+			struct yarn_reports *reports, struct err *err);
 void yarn_reports_finish(struct yarn_reports *reports);
 #define cleanup_yarn_reports __attribute__((cleanup(yarn_reports_finish)))
 

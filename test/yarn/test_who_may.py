@@ -98,7 +98,7 @@ def test_nobody_but_the_owner(alice):
     assert (submitted["user"], submitted["action"], submitted["outcome"]) == ("alice", "submit", "done")
     job.end()
     told = job.run_as("bob", "status")
-    assert told.returncode == 6 and f"{job.id} is alice's" in told.stderr and "kill" not in told.stderr, told.stderr
+    assert told.returncode == 6 and f"{job.id} is alice's and has ended (killed)" in told.stderr and "tony kill" not in told.stderr, told.stderr
 
 
 @pytest.mark.promise("S75")
@@ -160,6 +160,38 @@ def test_a_viewer_at_the_command_line(alice):
     seen = {(line["user"], line["proof"], line["action"], line["outcome"]) for line in job.audit()}
     assert {("bob", "scheduler", action, "refused") for action in ("kill", "restart", "exec")} <= seen
     assert "gw" not in {line["user"] for line in job.audit()}
+    job.end()
+
+
+def listed(job, user, *options):
+    told = job.run_as(user, "list", *options, "--json")
+    assert told.returncode == 0, told.stderr
+    return {row["id"]: (row["user"], row["own"], row["state"]) for row in json.loads(told.stdout)}
+
+
+@pytest.mark.promise("S102")
+def test_the_clusters_administrator_at_the_command_line(alice):
+    """yarn.admin.acl of the submission's site files names yarn."""
+    job = AlicesJob(alice)
+    assert "running" in job.run_as("yarn", "status").stdout
+    wait_until(lambda: "hello from alice" in job.run_as("yarn", "logs").stdout, "the log")
+    for options in (("--user", "alice"), ("--all-users",)):
+        assert listed(job, "yarn", *options)[job.id] == ("alice", False, "running")
+    assert "is for its owner, alice, alone" in expect_refusal(job, "yarn", "exec", behind=["--", "id"])
+    killed = job.run_as("yarn", "kill", "--reason", "maintenance")
+    assert killed.returncode == 0, killed.stderr
+    job.job.wait_final("KILLED")
+    assert "killed by yarn: maintenance" in alice.run("status", job.id).stdout
+
+
+def test_a_list_of_others_jobs(alice):
+    """The ResourceManager tells bob of each; of one that he may look at its AM tells how it stands."""
+    job = AlicesJob(alice, view="bob")
+    assert listed(job, "bob", "--user", "alice")[job.id] == ("alice", False, "running")
+    plain = job.run_as("bob", "list")
+    assert plain.returncode != 0 and f'no job "{job.id}" is in the list' in plain.stderr
+    names = job.run_as("bob", "list", "--output", "name", "--all-users")
+    assert names.stdout.split() == [job.id]
     job.end()
 
 

@@ -331,6 +331,22 @@ static void test_named_users_have_the_rights_that_the_job_gives(void **state)
 	api_bed_destroy(bed);
 }
 
+/* promise: S102 */
+static void test_administrators_of_the_scheduler_have_both_rights(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=2", let_in);
+
+	expect_status(bed, "eve", LOOK, 403);
+	api_name_administrators(bed->api, "eve,frank");
+	expect_status(bed, "eve", LOOK, 200);
+	expect_status(bed, "eve", RESTART, 409);
+	expect_status(bed, "eve", "POST /v1/tasks/worker:0/exec", 403);
+	expect_status(bed, "bob", RESTART, 403);
+	expect_status(bed, "gina", LOOK, 403);
+	expect_status(bed, "frank", "POST /v1/job/kill", 200);
+	api_bed_destroy(bed);
+}
+
 static void expect_silence(struct api_bed *bed, const char *user, const char *secret)
 {
 	struct reply reply;
@@ -392,6 +408,7 @@ int main(void)
 		TEST(test_an_am_that_follows_takes_newer_tokens_over),
 		cmocka_unit_test(test_without_tls_no_tokens_are_taken),
 		cmocka_unit_test(test_named_users_have_the_rights_that_the_job_gives),
+		cmocka_unit_test(test_administrators_of_the_scheduler_have_both_rights),
 		cmocka_unit_test(test_a_name_without_its_secret_is_nobody),
 		cmocka_unit_test(test_description_for_named_users),
 	};

@@ -88,7 +88,7 @@ static void a_list_without_a_clusters_jobs_ends_with_an_error(void **state)
 	assert_run(state, "list", EXIT_CODE_UNREACHABLE);
 	assert_text_has(bed_err(), warning);
 	assert_null(strstr(bed_err(), "There is no job"));
-	assert_null(strstr(bed_err(), "No job runs"));
+	assert_null(strstr(bed_err(), "No job of yours runs"));
 	open_running(&bed);
 	assert_run(state, "list", EXIT_CODE_UNREACHABLE);
 	assert_text_has(bed_out(), id);

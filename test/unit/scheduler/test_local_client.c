@@ -208,7 +208,7 @@ static const char *listed(const char *id)
 	size_t count;
 	const char *state = "(not there)";
 
-	assert_success(scheduler_list_jobs(client(), 0, &jobs, &count, &err), &err);
+	assert_success(scheduler_list_jobs(client(), NULL, 0, &jobs, &count, &err), &err);
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(jobs[i].id, id) == 0)
 			state = job_state_name(jobs[i].state);
@@ -494,7 +494,7 @@ static void without_jobs_nothing_is_found(void **state)
 
 	assert_not_found(NULL, "no job yet");
 	assert_not_found("x", "\"x\"");
-	assert_success(scheduler_list_jobs(client(), 0, &jobs, &count, &err), &err);
+	assert_success(scheduler_list_jobs(client(), NULL, 0, &jobs, &count, &err), &err);
 	assert_int_equal(count, 0);
 	free(jobs);
 }
@@ -551,7 +551,8 @@ static size_t count_since(int64_t ended_since_ms)
 	struct job_summary *jobs;
 	size_t count = 0;
 
-	assert_int_equal(scheduler_list_jobs(client(), ended_since_ms, &jobs, &count, NULL), 0);
+	assert_int_equal(scheduler_list_jobs(client(), NULL, ended_since_ms, &jobs, &count, NULL),
+			 0);
 	job_summaries_free(jobs, count);
 	return count;
 }
