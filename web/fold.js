@@ -239,6 +239,11 @@ function stopTheRest(model, time) {
 	}
 }
 
+/* "...: no room; trying again": nobody does any more. */
+function endTries(of, name) {
+	of[name] &&= of[name].replace(/; trying again$/, '');
+}
+
 function foldFinal(model, record) {
 	const job = model.job;
 	job.state = record.state;
@@ -249,6 +254,9 @@ function foldFinal(model, record) {
 	job.waiting = undefined;
 	job.links = []; /* who served them is gone, and soon who could be asked */
 	stopTheRest(model, record.t);
+	endTries(job, 'store_trouble');
+	for (const task of model.tasks)
+		endTries(task, 'checkpoint_trouble');
 	model.isFinal = true;
 	model.changedJob = true;
 }

@@ -95,6 +95,8 @@ char *str_environment(const char *name);
 
 /* For people: "3.9 GiB", "512 MiB"; "1.2 s", "3 m 05 s", "2 h 10 m". The caller frees. */
 char *str_format_mib(double mib);
+/* Beside another number: in whole MiB where both would look the same, and are not. */
+char *str_format_mib_beside(int64_t mib, int64_t other);
 char *str_format_bytes(int64_t bytes); /* "512 B", "12 KiB", "1.2 MiB" */
 char *str_format_duration(int64_t ms);
 /* A wall-clock time (ms since 1970) as "2026-11-21T06:14:11.123Z". The caller frees. */

@@ -192,6 +192,16 @@ char *str_format_mib(double mib)
 	return mem_printf("%.1f MiB", mib);
 }
 
+char *str_format_mib_beside(int64_t mib, int64_t other)
+{
+	char *text = str_format_mib((double)mib);
+	char *others cleanup_free = str_format_mib((double)other);
+
+	if (mib != other && str_equal(text, others))
+		mem_replace(&text, mem_printf("%lld MiB", (long long)mib));
+	return text;
+}
+
 char *str_format_bytes(int64_t bytes)
 {
 	if (bytes < 1024)

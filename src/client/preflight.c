@@ -187,8 +187,8 @@ static void check_scheduler(struct preflight *preflight, const struct descriptio
 				      &err);
 		return;
 	}
-	char *size cleanup_free = str_format_mib((double)given.memory);
-	char *least cleanup_free = str_format_mib((double)asked.memory);
+	char *size cleanup_free = str_format_mib_beside(given.memory, asked.memory);
+	char *least cleanup_free = str_format_mib_beside(asked.memory, given.memory);
 	char *note cleanup_free = mem_printf(" (%s asked for)", least);
 	char *text cleanup_free = mem_printf("tasks: %zu, memory: %s in all%s", job_task_count(job),
 					     size, given.memory != asked.memory ? note : "");

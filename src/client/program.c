@@ -177,13 +177,28 @@ static enum program_verdict find_staged(const struct search *search, const char 
 
 /* ---- files that lack the permission ------------------------------------------------------- */
 
+/* False: it has less, or cannot be read. */
+static bool read_mark(const char *path, char mark[static 2])
+{
+	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	return fd >= 0 && read(fd, mark, 2) == 2;
+}
+
 static bool has_interpreter_line(const char *path)
 {
 	char mark[2];
-	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	return fd >= 0 && read(fd, mark, sizeof(mark)) == sizeof(mark) &&
-	       memcmp(mark, "#!", 2) == 0;
+	return read_mark(path, mark) && memcmp(mark, "#!", 2) == 0;
+}
+
+/* The kernel refuses a program of Python's without an interpreter line, and the shell then takes it
+ * for one of its own. */
+static bool is_bare_python(const char *name, const char *path)
+{
+	char mark[2];
+
+	return str_ends_with(name, ".py") && read_mark(path, mark) && memcmp(mark, "#!", 2) != 0;
 }
 
 static const char *interpreter_of(const char *name)
@@ -286,6 +301,20 @@ static enum program_verdict find_absolute(const char *word, char **text)
 	return PROGRAM_MISSING;
 }
 
+/* `verdict` unless the program that was found is such a one: then `refusal`. */
+static enum program_verdict refuse_bare(const char *word, const char *path,
+					enum program_verdict verdict, enum program_verdict refusal,
+					char **text)
+{
+	if (verdict != PROGRAM_FOUND || !is_bare_python(word, path))
+		return verdict;
+	char *remedy cleanup_free = tell_how_to_run(word, path);
+	mem_replace(text, mem_printf("\"%s\" has no #! line, so the shell would read it as its "
+				     "own; %s",
+				     word, remedy));
+	return refusal;
+}
+
 static enum program_verdict find_word(const struct search *search, const char *word, char **text)
 {
 	if (is_exported_function(word))
@@ -297,7 +326,7 @@ static enum program_verdict find_word(const struct search *search, const char *w
 	if (!strchr(word, '/'))
 		return find_in_path(search, word, text);
 	if (*word == '/')
-		return find_absolute(word, text);
+		return refuse_bare(word, word, find_absolute(word, text), PROGRAM_MISSING, text);
 	struct str_list alike cleanup_str_list = {0};
 	enum program_verdict verdict = find_staged(search, word, text, &alike);
 	if (verdict == PROGRAM_MISSING) {
@@ -305,9 +334,11 @@ static enum program_verdict find_word(const struct search *search, const char *w
 		return search->work_dir ? PROGRAM_MISSING : PROGRAM_UNSTAGED;
 	}
 	/* Of a copy, the executor makes the program executable. */
-	return verdict == PROGRAM_FOUND && search->work_dir
-		       ? refuse_unless_program(word, *text, text)
-		       : verdict;
+	char *where cleanup_free = mem_strdup(*text);
+	if (verdict == PROGRAM_FOUND && search->work_dir)
+		verdict = refuse_unless_program(word, where, text);
+	return refuse_bare(word, where, verdict,
+			   search->work_dir ? PROGRAM_MISSING : PROGRAM_UNSTAGED, text);
 }
 
 /* "python3 train.py": the script should be there too. `command` begins with the interpreter. */

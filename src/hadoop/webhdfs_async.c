@@ -71,11 +71,20 @@ void webhdfs_call_cancel(struct webhdfs_call *call)
 
 /* ---- a wait ------------------------------------------------------------------------------- */
 
+/* The one, or the pair, of which either may answer next. */
+static char *name_servers(const struct webhdfs_call *call)
+{
+	const struct str_list *addresses = &call->client->options.addresses;
+	char *list cleanup_free = str_list_join(addresses, ", ");
+
+	return addresses->count > 1 ? mem_printf("HDFS at %s", list) : mem_steal(&list);
+}
+
 /* `text`: of an error, which may begin with the address. `what`: is done for `limit_ms` at most. */
 static void tell_wait(struct webhdfs_call *call, const char *text, const char *what,
 		      int64_t limit_ms)
 {
-	const char *subject = call->client->options.addresses.items[0];
+	char *subject cleanup_free = name_servers(call);
 	size_t length = strlen(subject);
 	char *limit cleanup_free = str_format_duration(limit_ms);
 	char *told cleanup_free = mem_printf("%s; %s for up to %s", text, what, limit);
@@ -233,8 +242,10 @@ static void refuse(struct webhdfs_call *call, struct err *err)
 static void succeed(struct webhdfs_call *call, const struct webhdfs_result *result)
 {
 	call->client->active = call->tries.address;
-	if (call->has_told)
-		log_trouble_over(call->client->options.addresses.items[0]);
+	if (call->has_told) {
+		char *subject cleanup_free = name_servers(call);
+		log_trouble_over(subject);
+	}
 	tell(call, result, NULL);
 }
 

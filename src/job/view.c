@@ -463,10 +463,22 @@ static void stop_the_rest(struct job_view *view, int64_t time_ms)
 	}
 }
 
+/* "...: no room; trying again": nobody does any more. */
+static void end_tries(char *trouble)
+{
+	static const char tries[] = "; trying again";
+
+	if (trouble && str_ends_with(trouble, tries))
+		trouble[strlen(trouble) - strlen(tries)] = '\0';
+}
+
 static void end(struct job_view *view, enum job_state state, int64_t ended_ms)
 {
 	view->state = view->outcome = state;
 	view->is_final = true;
+	end_tries(view->store_trouble);
+	for (size_t i = 0; i < view->task_count; i++)
+		end_tries(view->tasks[i].checkpoint_trouble);
 	stop_the_rest(view, ended_ms);
 	if (view->ended_ms == 0)
 		view->ended_ms = ended_ms;

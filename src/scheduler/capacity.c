@@ -127,8 +127,8 @@ char *capacity_refusal(const struct capacity *capacity, const struct share *need
 {
 	*resource = "memory";
 	if (need->memory > capacity->memory + capacity->slack) {
-		char *needed cleanup_free = str_format_mib((double)need->memory);
-		char *there cleanup_free = str_format_mib((double)capacity->memory);
+		char *needed cleanup_free = str_format_mib_beside(need->memory, capacity->memory);
+		char *there cleanup_free = str_format_mib_beside(capacity->memory, need->memory);
 		return mem_printf("%s; this machine has %s (tony.local.memory)", needed, there);
 	}
 	*resource = "gpus";

@@ -42,8 +42,8 @@ static int check_size(const struct asker *asker, int64_t memory, int64_t vcores,
 		      const Hadoop__ResourceProto *maximum, struct err *err)
 {
 	if (memory > maximum->memory) {
-		char *need cleanup_free = str_format_mib((double)memory);
-		char *most cleanup_free = str_format_mib((double)maximum->memory);
+		char *need cleanup_free = str_format_mib_beside(memory, maximum->memory);
+		char *most cleanup_free = str_format_mib_beside(maximum->memory, memory);
 		return refuse_size(asker, need, most, "yarn.scheduler.maximum-allocation-mb",
 				   "memory", err);
 	}

@@ -106,8 +106,9 @@ static int list(struct yarn_logs *logs, struct err *err)
 {
 	if (!logs->cluster->log_dir)
 		return err_set(err, ERR_NOT_FOUND,
-			       "the cluster does not aggregate logs: yarn.log-aggregation-enable "
-			       "is not true in yarn-site.xml");
+			       "the cluster keeps no logs of this job: "
+			       "yarn.log-aggregation-enable was not true in the yarn-site.xml by "
+			       "which it was submitted");
 	if (!logs->store && open_store(logs, err) < 0)
 		return -1;
 	struct aggregated *listing =

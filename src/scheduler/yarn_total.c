@@ -77,10 +77,11 @@ static bool counts_vcores(const struct yarn_queue_found *found,
 
 /* ---- words -------------------------------------------------------------------------------- */
 
-static char *format_amount(const char *name, int64_t value)
+/* `other`: a number beside which it stands. */
+static char *format_amount(const char *name, int64_t value, int64_t other)
 {
 	if (str_equal(name, YARN_MEMORY))
-		return str_format_mib((double)value);
+		return str_format_mib_beside(value, other);
 	if (str_equal(name, YARN_VCORES))
 		return mem_printf("%" PRId64 " vcore%s", value, str_plural(value));
 	return mem_printf("%" PRId64 " of %s", value, name);
@@ -108,8 +109,10 @@ static char *describe_rounding(const struct yarn_partition *partition, const cha
 			const struct yarn_portion *portion = &shape->portions[k];
 			if (!str_equal(portion->name, name) || portion->given == portion->asked)
 				continue;
-			char *given cleanup_free = format_amount(name, portion->given);
-			char *asked cleanup_free = format_amount(name, portion->asked);
+			char *given cleanup_free =
+				format_amount(name, portion->given, portion->asked);
+			char *asked cleanup_free =
+				format_amount(name, portion->asked, portion->given);
 			str_list_add_format(
 				&parts, "%s%s gets %s instead of %s", shape->type ? "each " : "",
 				shape->type ? shape->type->name : "the application master", given,
@@ -154,10 +157,10 @@ static int refuse_sum(const struct yarn_queue_found *found, const struct yarn_pa
 		      const struct yarn_amount *amount, int64_t most, struct err *err)
 {
 	char *who cleanup_free = describe_needy(partition);
-	char *needed cleanup_free = format_amount(amount->name, amount->need);
+	char *needed cleanup_free = format_amount(amount->name, amount->need, most);
 	char *rounding cleanup_free = describe_rounding(partition, amount->name);
-	char *given cleanup_free = format_amount(amount->name, most);
-	char *all cleanup_free = format_amount(amount->name, amount->own + amount->lent);
+	char *given cleanup_free = format_amount(amount->name, most, amount->need);
+	char *all cleanup_free = format_amount(amount->name, amount->own + amount->lent, most);
 	char *nodes cleanup_free = describe_nodes(partition);
 
 	return err_set(err, ERR_CAPACITY,
@@ -170,8 +173,9 @@ static int refuse_sum(const struct yarn_queue_found *found, const struct yarn_pa
 static void note_shortage(const struct yarn_queue_found *found, const struct yarn_amount *amount,
 			  int64_t most)
 {
-	char *needed cleanup_free = format_amount(amount->name, amount->need + amount->wanted);
-	char *given cleanup_free = format_amount(amount->name, most);
+	char *needed cleanup_free =
+		format_amount(amount->name, amount->need + amount->wanted, most);
+	char *given cleanup_free = format_amount(amount->name, most, amount->need + amount->wanted);
 
 	log_warning(
 		"all tasks that are wanted would need %s, and the queue \"%s\" can have %s: the "
@@ -257,7 +261,8 @@ static char *describe_shape(const struct yarn_shape *shape, bool with_vcores)
 	for (size_t i = 0; i < shape->portion_count; i++) {
 		const struct yarn_portion *portion = &shape->portions[i];
 		if (portion->given > 0 && (with_vcores || !str_equal(portion->name, YARN_VCORES)))
-			str_list_take(&parts, format_amount(portion->name, portion->given));
+			str_list_take(&parts,
+				      format_amount(portion->name, portion->given, portion->given));
 	}
 	return str_list_join(&parts, ", ");
 }
@@ -336,10 +341,11 @@ static int64_t largest_of(const struct yarn_partition *partition, const char *na
 static int refuse_user(const struct yarn_queue_found *found, const struct yarn_partition *partition,
 		       const struct yarn_amount *amount, int64_t limit, struct err *err)
 {
+	int64_t left = limit < 0 ? 0 : limit;
 	char *who cleanup_free = describe_needy(partition);
-	char *needed cleanup_free = format_amount(amount->name, amount->need);
+	char *needed cleanup_free = format_amount(amount->name, amount->need, left);
 	char *rounding cleanup_free = describe_rounding(partition, amount->name);
-	char *most cleanup_free = format_amount(amount->name, limit < 0 ? 0 : limit);
+	char *most cleanup_free = format_amount(amount->name, left, amount->need);
 
 	return err_set(err, ERR_CAPACITY,
 		       "%s %s%s; in the queue \"%s\" a user gets no more containers once that "

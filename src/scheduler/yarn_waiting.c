@@ -95,8 +95,9 @@ static char *shortage_of(const struct yarn *yarn, size_t type,
 	int64_t memory = memory_of_one(yarn, type);
 
 	if (headroom->memory < memory) {
-		char *left cleanup_free = str_format_mib((double)at_least_0(headroom->memory));
-		char *takes cleanup_free = str_format_mib((double)memory);
+		int64_t free = at_least_0(headroom->memory);
+		char *left cleanup_free = str_format_mib_beside(free, memory);
+		char *takes cleanup_free = str_format_mib_beside(memory, free);
 		return mem_printf("%s more, and a %s takes %s", left, name, takes);
 	}
 	if (counts_cores(yarn) && headroom->virtual_cores < kind->vcores)
@@ -152,11 +153,10 @@ static void add_rounding(const struct yarn *yarn, size_t type, struct str_list *
 
 	if (given <= asked)
 		return;
-	char *has cleanup_free = str_format_mib((double)given);
-	char *instead cleanup_free = str_format_mib((double)asked);
-	if (!str_equal(has, instead))
-		str_list_add_format(reasons, "each %s has %s instead of %s",
-				    yarn->job->types[type].name, has, instead);
+	char *has cleanup_free = str_format_mib_beside(given, asked);
+	char *instead cleanup_free = str_format_mib_beside(asked, given);
+	str_list_add_format(reasons, "each %s has %s instead of %s", yarn->job->types[type].name,
+			    has, instead);
 }
 
 /* "worker: notin,node,worker on 3 nodes" */

@@ -226,6 +226,17 @@ test('what cannot be kept of the job is its trouble until it can', () => {
 	assert.deepEqual([job.job.store_trouble, job.job.store_trouble_since_ms], [undefined, undefined]);
 });
 
+test('of an ended job nobody tries again to store anything', () => {
+	const job = model();
+	const trouble = {t: 1000, trouble: true, text: 'no room; trying again'};
+	job.fold({seq: 11, ev: 'store', ...trouble});
+	job.fold({seq: 12, ev: 'checkpoints', task: 'worker:0', ...trouble});
+	job.fold({seq: 13, t: 1100, ev: 'final', state: 'failed'});
+	assert.equal(job.job.store_trouble, 'no room');
+	assert.equal(job.byName.get('worker:0').checkpoint_trouble, 'no room');
+	assert.equal('checkpoint_trouble' in job.byName.get('worker:1'), false);
+});
+
 // promise: R58
 test('output that was lost is the task\'s until more is', () => {
 	const job = model();

@@ -203,6 +203,10 @@ static void sizes_for_people(void **state)
 	assert_text_freed(str_format_mib(3994), "3.9 GiB");
 	assert_text_freed(str_format_mib(4096), "4.0 GiB");
 	assert_text_freed(str_format_mib(1.5 * 1024 * 1024), "1.5 TiB");
+	assert_text_freed(str_format_mib_beside(1536, 1500), "1536 MiB");
+	assert_text_freed(str_format_mib_beside(1500, 1536), "1500 MiB");
+	assert_text_freed(str_format_mib_beside(1536, 1536), "1.5 GiB");
+	assert_text_freed(str_format_mib_beside(1536, 64), "1.5 GiB");
 }
 
 static void durations_for_people(void **state)

@@ -139,6 +139,9 @@ static void a_file_without_permission_is_told_with_what_runs_it(void **state)
 		{"ok.py", "print()", "; write python3 ok.py", 0644},
 		{"ok.py", "print()", "; write python3 ok.py", 0755},
 		{"./ok.py", "print()", "permission to be executed; write python3 ./ok.py", 0644},
+		{"./ok.py", "print()",
+		 "has no #! line, so the shell would read it as its own; write python3 ./ok.py",
+		 0755},
 		{"ok.py", "#!/bin/x", "; write python3 ok.py, or chmod +x ok.py and ./ok.py", 0644},
 		{"ok.py", "#!/bin/x", "; write ./ok.py", 0755},
 		{"ok.sh", "true", "; write bash ok.sh", 0644},
@@ -165,6 +168,24 @@ static void a_file_without_permission_is_told_with_what_runs_it(void **state)
 		if (rows[i].bytes)
 			unlink(path);
 	}
+}
+
+/* Wherever it runs. */
+static void a_python_program_without_interpreter_line_is_refused(void **state)
+{
+	char *bare cleanup_free = fs_join(base, "bare.py"),
+		   *whole cleanup_free = fs_join(base, "whole.py");
+	static const char code[] = "import os\n", script[] = "#!/usr/bin/env python3\nimport os\n";
+
+	assert_int_equal(fs_write_file(bare, code, strlen(code), 0755, NULL), 0);
+	assert_int_equal(fs_write_file(whole, script, strlen(script), 0755, NULL), 0);
+	assert_int_equal(find("./bare.py --epochs 3", STAGE_SOURCE), PROGRAM_UNSTAGED);
+	assert_int_equal(find(bare, STAGE_SOURCE), PROGRAM_MISSING);
+	assert_int_equal(find("./whole.py", STAGE_SOURCE), PROGRAM_FOUND);
+	assert_int_equal(find(whole, STAGE_SOURCE), PROGRAM_FOUND);
+	assert_int_equal(find("python3 bare.py", STAGE_SOURCE), PROGRAM_FOUND);
+	unlink(bare);
+	unlink(whole);
 }
 
 static void an_absolute_script_is_looked_for_on_this_machine(void **state)
@@ -229,6 +250,7 @@ int main(void)
 		cmocka_unit_test(an_unreadable_archive_is_left_to_those_that_unpack_it),
 		cmocka_unit_test(a_program_beside_the_path_is_hinted_at),
 		cmocka_unit_test(a_file_without_permission_is_told_with_what_runs_it),
+		cmocka_unit_test(a_python_program_without_interpreter_line_is_refused),
 		cmocka_unit_test(an_absolute_script_is_looked_for_on_this_machine),
 		cmocka_unit_test(in_a_directory_that_all_share_its_files_are_found),
 		cmocka_unit_test(words_that_name_programs_are_told_from_others),

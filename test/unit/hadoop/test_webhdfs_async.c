@@ -336,6 +336,28 @@ static void test_a_wait_is_told_with_its_reason(void **state)
 	close_bed(&bed);
 }
 
+/* Either of a pair may be the one that answers again. */
+static void test_a_wait_for_a_pair_names_both(void **state)
+{
+	struct str told cleanup_str = {0};
+	struct bed bed;
+
+	OPEN(&bed, false, {"op=MKDIRS", SAFE_MODE}, {"op=MKDIRS", SAFE_MODE},
+	     {"op=MKDIRS", SAFE_MODE}, {"op=MKDIRS", SAFE_MODE}, {"op=MKDIRS", SAFE_MODE},
+	     {"op=MKDIRS", TRUE});
+	bed.client->options.tells_waits = true;
+	str_list_add(&bed.client->options.addresses, "http://127.0.0.1:1");
+	log_divert(take_warning, &told);
+	wait_for(&bed, webhdfs_async_make_directories(bed.client, "/a", 0700, on_done, &bed));
+	log_divert(NULL, NULL);
+	assert_null(bed.err.message);
+	char *pair cleanup_free = mem_printf("HDFS at %s, http://127.0.0.1:1", bed.server.url);
+	char *end cleanup_free = mem_printf("\n%s answers again\n", pair);
+	assert_true(str_starts_with(str_text(&told), pair));
+	assert_string_equal(strchr(str_text(&told), '\n'), end);
+	close_bed(&bed);
+}
+
 static void test_a_silence_is_told_with_its_limit(void **state)
 {
 	struct str told cleanup_str = {0};
@@ -356,7 +378,8 @@ static void test_a_silence_is_told_with_its_limit(void **state)
 	log_divert(NULL, NULL);
 	assert_int_equal(bed.err.kind, ERR_UNREACHABLE);
 	char *expected cleanup_free = mem_printf(
-		"%s: MKDIRS /a: no answer yet from %s; waiting for up to 4.0 s\n", url, url);
+		"HDFS at %s, %s: MKDIRS /a: no answer yet from %s; waiting for up to 4.0 s\n", url,
+		url, url);
 	assert_string_equal(str_text(&told), expected);
 	webhdfs_async_destroy(bed.client);
 	str_list_finish(&options.addresses);
@@ -744,6 +767,7 @@ int main(void)
 		cmocka_unit_test(test_file_goes_up_whole_whatever_happens),
 		cmocka_unit_test(test_full_is_told_once_with_what_is_free),
 		cmocka_unit_test(test_a_wait_is_told_with_its_reason),
+		cmocka_unit_test(test_a_wait_for_a_pair_names_both),
 		cmocka_unit_test(test_a_silence_is_told_with_its_limit),
 		cmocka_unit_test(test_bytes_are_appended_once),
 		cmocka_unit_test(test_file_comes_down_whole_whatever_happens),

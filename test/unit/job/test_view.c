@@ -316,6 +316,21 @@ static void checkpoints_that_cannot_be_stored_are_seen(void **state)
 	end(&scene);
 }
 
+/* As the machine's AM writes it: nothing is stored after the end. */
+static void of_an_ended_job_nobody_tries_again(void **state)
+{
+	struct scene scene = begin(state, "worker=1");
+
+	add(&scene, record_store("the journal: no room; trying again", 1000, 1000));
+	add(&scene, record_checkpoints(scene.bed->job, machine_task(scene.bed->machine, 0),
+				       "its checkpoints: no room; trying again", 1000, 4000));
+	assert_int_equal(job_view_read(scene.view, scene.path, NULL), 0);
+	job_view_end(scene.view, JOB_FAILED, "no room", 5000);
+	assert_string_equal(scene.view->store_trouble, "the journal: no room");
+	assert_string_equal(scene.view->tasks[0].checkpoint_trouble, "its checkpoints: no room");
+	end(&scene);
+}
+
 static void what_cannot_be_kept_of_a_job_is_seen(void **state)
 {
 	struct scene scene = begin(state, "worker=1");
@@ -613,6 +628,7 @@ int main(void)
 		in_directory(notes_waiting_and_the_end_are_seen),
 		in_directory(checkpoints_that_cannot_be_stored_are_seen),
 		in_directory(what_cannot_be_kept_of_a_job_is_seen),
+		in_directory(of_an_ended_job_nobody_tries_again),
 		in_directory(use_is_that_of_the_process_that_has_ended),
 		in_directory(machines_to_blame_are_seen),
 		in_directory(nothing_of_an_ended_job_runs),

@@ -86,7 +86,7 @@ static void keys_override_the_machine(void **state)
 	assert_false(capacity.has_gpus);
 	assert_null(capacity_refusal(&capacity, &fits, &resource));
 	assert_text_freed(capacity_refusal(&capacity, &memory, &resource),
-			  "1.0 GiB; this machine has 1.0 GiB (tony.local.memory)");
+			  "1025 MiB; this machine has 1024 MiB (tony.local.memory)");
 	assert_string_equal(resource, "memory");
 	assert_text_freed(capacity_refusal(&capacity, &vcores, &resource),
 			  "4 vcores; this machine has 3 (tony.local.vcores)");
