@@ -269,7 +269,7 @@ struct gate *gate_create(const struct gate_options *options, const struct job_vi
 	const struct job *job = options->job;
 	size_t earlier = job->array_earlier.count;
 
-	if (job->after.count == 0 && earlier == 0 && job->begin_ms == 0 && !job->hold)
+	if (!job_waits_to_begin(job))
 		return NULL;
 	struct gate *gate = mem_alloc(sizeof(*gate));
 	*gate = (struct gate){.options = *options, .is_released = view->released};

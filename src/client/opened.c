@@ -479,11 +479,23 @@ int opened_look_for_am(struct opened *opened, struct err *err)
 	return err_copy(err, &failure);
 }
 
+/* Until the AM has started; the lower of two. 0: there is none. */
+static int64_t start_limit(const struct job *job, const char **key)
+{
+	int64_t startup_ms = job_config_ms(job, "tony.am.startup-timeout", 1);
+	int64_t whole_ms = job_waits_to_begin(job) ? 0 : job->application_timeout_ms;
+	bool is_whole = whole_ms > 0 && (startup_ms <= 0 || whole_ms < startup_ms);
+
+	*key = is_whole ? "tony.application.timeout" : "tony.am.startup-timeout";
+	return is_whole ? whole_ms : startup_ms;
+}
+
 /* A cluster may keep the application master waiting for longer than its user wants to. */
 char *opened_check_start(struct opened *opened)
 {
 	const struct job_view *view = opened->view;
-	int64_t limit_ms = job_config_ms(view->job, "tony.am.startup-timeout", 1);
+	const char *key;
+	int64_t limit_ms = start_limit(view->job, &key);
 	struct err err cleanup_err = {0};
 
 	if (!opened->ops->traits->remote_am || limit_ms <= 0 || view->begun_ms > 0 ||
@@ -491,9 +503,8 @@ char *opened_check_start(struct opened *opened)
 	    clock_wall_ms() - view->job->submitted_ms < limit_ms)
 		return NULL;
 	char *limit cleanup_free = str_format_duration(limit_ms);
-	char *reason cleanup_free = mem_printf("the application master has not started within %s "
-					       "(tony.am.startup-timeout)",
-					       limit);
+	char *reason cleanup_free =
+		mem_printf("the application master has not started within %s (%s)", limit, key);
 	int killed = opened->ops->kill(&opened->door, reason, &err);
 	opened->gave_up = err.kind != ERR_INTERRUPTED;
 	if (killed == 0)

@@ -68,7 +68,9 @@ static const struct key application_keys[] = {
 	 .doc = "GANG: no program starts before every task is registered. FCFS: each starts as "
 		"soon as it is registered, and gets no cluster spec."},
 	{"tony.application.timeout", KEY_DURATION, "0", .bare_ms = 1, .since = TONY_L,
-	 .doc = "The longest that the whole job may take; 0: no limit."},
+	 .doc = "The longest that the whole job may take; 0: no limit. A client that follows the "
+		"job waits for no longer than that for its application master to start, and YARN "
+		"for a minute more."},
 	{"tony.application.after", KEY_LIST, .since = OURS,
 	 .doc = "Jobs that this one waits for, before it asks for its first container: JOB or "
 		"JOB:success, one that must succeed; JOB:any, one that must end. When a job that "
@@ -565,7 +567,8 @@ static const struct key am_keys[] = {
 	 .schedulers = YARN, .note = "the application master starts at once",
 	 .doc = "How long a client that follows the job (submit, wait, logs -f, events -f) waits "
 		"for "
-		"the application master to start before it kills the application; 0: no limit."},
+		"the application master to start before it kills the application; 0: until "
+		"tony.application.timeout."},
 	{"tony.am.wait-client-signal-stop-timeout-sec", KEY_DURATION, "15", .bare_ms = 1000,
 	 .since = TONY_L, .status = KEY_IGNORED,
 	 .note = "the outcome is on record before the job ends, nobody needs to wait",

@@ -156,6 +156,12 @@ static const char *first_of(const struct job *job, const char *const *keys)
 	return value;
 }
 
+bool job_waits_to_begin(const struct job *job)
+{
+	return job->after.count > 0 || job->array_earlier.count > 0 || job->begin_ms > 0 ||
+	       job->hold;
+}
+
 const char *job_view_acl(const struct job *job)
 {
 	static const char *const keys[] = {"tony.application.acl.view", "tony.application.view-acl",

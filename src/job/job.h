@@ -125,7 +125,7 @@ struct job {
 
 	/* It asks for no container before all of these are over. */
 	struct str_list after; /* jobs of the same engine and user (job/awaited.h) */
-	int64_t begin_ms;      /* wall clock; 0: at once */
+	int64_t begin_ms;      /* wall clock; 0: at once. See job_waits_to_begin() */
 	bool hold;	       /* until its user releases it */
 	char *parent;	       /* the job of which a task submitted this one; NULL: none did */
 	bool outlives_parent;
@@ -254,6 +254,10 @@ bool job_is_chief(const struct job *job, size_t type, int index);
 
 /* -1: no such type. */
 int job_find_type(const struct job *job, const char *name);
+/* By its user's will, for other jobs, a time or a word: its limits of time count from when it
+ * begins. */
+bool job_waits_to_begin(const struct job *job);
+
 /* Users and groups that may look at the job, or end it, beside its owner (base/acl.h); NULL: none.
  * A description of an earlier version has the key's older name. Borrowed. */
 const char *job_view_acl(const struct job *job);

@@ -124,6 +124,15 @@ static void handle_server(void *data, struct http_request *request)
 	http_answer_json(request, 200, answer);
 }
 
+/* For probes of load balancers and service managers, which have no token. */
+static void handle_health(void *data, struct http_request *request)
+{
+	static const char text[] = "ok\n";
+
+	(void)data;
+	http_answer_bytes(request, 200, "text/plain; charset=utf-8", text, strlen(text));
+}
+
 static void handle_links(void *data, struct http_request *request)
 {
 	const struct portal *portal = data;
@@ -277,6 +286,8 @@ static const struct http_route routes[] = {
 	{"GET", "/engine/{id}", handle_engine_page, READERS},
 	{"GET", "/login", handle_login, EVERYBODY},
 	{"GET", "/login/kerberos", portal_handle_kerberos, EVERYBODY},
+	{"GET", "/healthz", handle_health, EVERYBODY},
+	{"HEAD", "/healthz", handle_health, EVERYBODY},
 	{"GET", "/v1/server", handle_server, EVERYBODY},
 	{"POST", "/v1/links", handle_links},
 	{"GET", "/v1/jobs", portal_handle_jobs, READERS},

@@ -235,12 +235,13 @@ static void fill_logs(struct submission *submission)
 		submission->context.log_aggregation_context = logs;
 }
 
-/* The AM ends the job in time by itself; this ends it when the AM cannot. */
+/* The AM ends the job in time by itself; this ends it when the AM cannot. YARN counts from the
+ * submission. */
 static void fill_timeout(struct submission *submission)
 {
 	int64_t ms = submission->job->application_timeout_ms;
 
-	if (ms <= 0)
+	if (ms <= 0 || job_waits_to_begin(submission->job))
 		return;
 	submission->timeout.has_application_timeout_type = true;
 	submission->timeout.application_timeout_type = TIMEOUT_LIFETIME;

@@ -578,6 +578,17 @@ def test_a_site_names_its_proxy_and_its_administrators(tony):
     assert bad.returncode == 3 and '"proxy.example" is not a numeric address; write one as 10.0.0.5' in bad.stderr
 
 
+def test_a_probe_needs_no_token_and_leaves_no_audit_line(tony):
+    portal = Portal(tony)
+    for method in ("GET", "HEAD"):
+        status, body, _ = portal.call("healthz", headers={}, method=method)
+        assert (status, body) == (200, b"ok\n" if method == "GET" else b"")
+    assert portal.call("health", headers={})[0] == 401
+    portal.stop()
+    line, = audit_of(portal.child.stderr.read())
+    assert line["detail"] == "GET /health"
+
+
 @pytest.mark.promise("S76")
 def test_a_header_from_elsewhere_is_refused_and_told(tony):
     configure(tony, {"tony.portal.trusted-proxies": "192.0.2.1"})

@@ -68,15 +68,17 @@ def test_a_job_that_waits_for_its_am_is_ended_at_once(tony, how):
     assert first.task("worker:0")["state"] == "running"
 
 
-@pytest.mark.parametrize("detached", [False, True], ids=["watched", "detached"])
+@pytest.mark.parametrize("detached, key", [(False, "tony.am.startup-timeout"), (True, "tony.am.startup-timeout"),
+                                          (False, "tony.application.timeout")],
+                         ids=["watched", "detached", "whole"])
 @pytest.mark.promise("T29")
-def test_AMStartupTimeoutShouldFail(tony, detached):
+def test_AMStartupTimeoutShouldFail(tony, detached, key):
     """There is no room for its AM; who watches the job, or waits for it later, ends it and says why."""
     large = {"tony.worker.instances": 1, "tony.worker.memory": "3g", **LABELLED}
     first = tony.submit(large, "--executes", "sleep 1000")
     first.wait_task("worker:0")
     late = {"tony.worker.instances": 1, "tony.am.memory": "3g", "tony.am.node-label": "fast",
-            "tony.am.startup-timeout": 1000}
+            key: 1000}
     if detached:
         second = tony.submit(late, "--executes", "true")
         answer = tony.run("wait", second.id)
@@ -86,7 +88,7 @@ def test_AMStartupTimeoutShouldFail(tony, detached):
     assert second.ended_application()["state"] == "KILLED"
     status = second.status()
     assert status["outcome"] == "killed"
-    assert status["message"] == "the application master has not started within 1.0 s (tony.am.startup-timeout)"
+    assert status["message"] == f"the application master has not started within 1.0 s ({key})"
     assert status["message"] in answer.stdout
     assert first.task("worker:0")["state"] == "running"
 

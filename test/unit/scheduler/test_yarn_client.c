@@ -960,6 +960,11 @@ static void what_the_user_asks_for_is_passed_on(void **state)
 	assert_string_equal(variable(launch, "YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS"),
 			    "/data:/data:ro");
 	hadoop__submit_application_request_proto__free_unpacked(request, NULL);
+	/* YARN would count from the submission, and end a job that has not begun. */
+	job->hold = true;
+	request = submit(job);
+	assert_int_equal(request->application_submission_context->n_application_timeouts, 0);
+	hadoop__submit_application_request_proto__free_unpacked(request, NULL);
 	job_destroy(job);
 }
 
