@@ -25,6 +25,7 @@ enum {
 static struct {
 	int (*find_cluster)(struct err *err);
 	char *user, *user_principal, *user_keytab;
+	char *noted_principal, *noted_keytab; /* a job's */
 	char *principal, *principal_pattern, *renewer;
 	unsigned protections;
 	int64_t connect_timeout_ms;
@@ -194,6 +195,19 @@ void hdfs_ticket_use(const struct hadoop_cluster *cluster, struct hadoop_site *s
 	own.connect_timeout_ms = cluster->connect_timeout_ms;
 	own.is_by_token = cluster->user && !cluster->principal && token_file_path();
 	hdfs_ticket_trust(&cluster->hdfs);
+}
+
+void hdfs_ticket_note_login(const struct hadoop_cluster *cluster)
+{
+	if (!cluster->keytab)
+		return;
+	mem_replace(&own.noted_principal, mem_strdup(cluster->principal));
+	mem_replace(&own.noted_keytab, mem_strdup(cluster->keytab));
+}
+
+struct kerberos_login hdfs_ticket_noted_login(void)
+{
+	return (struct kerberos_login){own.noted_principal, own.noted_keytab};
 }
 
 static void know(const struct str_list *addresses)

@@ -5,6 +5,7 @@
 #define TONY_HADOOP_HDFS_TICKET_H
 
 #include "hadoop/cluster.h"
+#include "hadoop/kerberos_user.h"
 #include "hadoop/site.h"
 
 /* From now on, for whatever asks HDFS: this process is a client. Nothing is read before a token is
@@ -13,6 +14,11 @@ void hdfs_tokens_by_ticket(int (*find_cluster)(struct err *err));
 
 /* Whose tickets prove who the user is, whose principals are to be believed, and who renews. */
 void hdfs_ticket_use(const struct hadoop_cluster *cluster, struct hadoop_site *site);
+
+/* The cluster of a job that was submitted by a keytab. */
+void hdfs_ticket_note_login(const struct hadoop_cluster *cluster);
+/* The last that was noted; it is borrowed. */
+struct kerberos_login hdfs_ticket_noted_login(void);
 
 /* That one; never NULL. */
 const char *hdfs_ticket_renewer(void);

@@ -178,16 +178,32 @@ static int find_login(const struct settings *settings, struct kerberos_login *lo
 								     : 0;
 }
 
+/* By the keytab of a job that this process deals with. */
+static bool find_noted_user(struct hadoop_site *site, const struct str_list *rm,
+			    struct kerberos_login *login, struct kerberos_user *user)
+{
+	const struct kerberos_login noted = hdfs_ticket_noted_login();
+
+	if (!is_readable(noted.keytab) || check_keytab(noted.keytab, NULL) < 0 ||
+	    hadoop_kerberos_user(site, rm, &noted, user, NULL) < 0)
+		return false;
+	*login = noted;
+	return true;
+}
+
 static int find_user(const struct settings *settings, struct hadoop_site *site,
 		     struct kerberos_login *login, struct kerberos_user *user, struct err *err)
 {
 	struct str_list rm cleanup_str_list = {0};
+	struct err why cleanup_err = {0};
 	const char *keytab = setting(settings, KEYTAB_KEY);
 
 	if (find_login(settings, login, err) < 0 || hadoop_cluster_find_rm(site, &rm, err) < 0)
 		return -1;
-	if (hadoop_kerberos_user(site, &rm, login, user, err) == 0)
+	if (hadoop_kerberos_user(site, &rm, login, user, &why) == 0 ||
+	    (!settings->job && find_noted_user(site, &rm, login, user)))
 		return 0;
+	err_copy(err, &why);
 	return keytab && !login->keytab
 		       ? err_wrap(err, KEYTAB_KEY ": %s cannot be read, and by a ticket", keytab)
 		       : -1;
@@ -264,10 +280,14 @@ int yarn_cluster_tell_user(struct err *err)
 	struct settings settings;
 	struct kerberos_user user cleanup_kerberos_user = {0};
 	struct kerberos_login login;
+	struct str_list rm cleanup_str_list = {0};
 	struct hadoop_site *site cleanup_hadoop_site =
 		find_settings(NULL, &conf, &settings, err) ? load_site(&settings, err) : NULL;
 
-	if (!site || find_user(&settings, site, &login, &user, err) < 0)
+	if (!site || hadoop_cluster_find_rm(site, &rm, err) < 0)
+		return -1;
+	if (!find_noted_user(site, &rm, &login, &user) &&
+	    find_user(&settings, site, &login, &user, err) < 0)
 		return -1;
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = hadoop_cluster_from_site(
 		site, user.name ? user.name : "", &(struct str_list){0}, "/", err);

@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "hadoop/hdfs_ticket.h"
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
 #include "net/socket_owner.h"
@@ -375,6 +376,8 @@ struct hadoop_cluster *yarn_cluster_of(const char *id, struct err *err)
 	job_destroy(job);
 	if (mirror && !cluster)
 		rmdir(mirror); /* if nothing is in it */
+	if (cluster)
+		hdfs_ticket_note_login(cluster);
 	return cluster ? cluster : yarn_cluster_find(NULL, err);
 }
 

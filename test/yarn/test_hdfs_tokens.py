@@ -63,6 +63,21 @@ def test_renew_leaves_tokens_that_are_good_for_longer(own_cluster, own_tony):
     assert own_tony.run("kill", job.id).returncode == 0
 
 
+def test_the_keytab_of_a_job_serves_after_its_end(own_cluster, own_tony):
+    """A service has no ticket, and no keytab in tony-site.xml."""
+    own_tony.env |= {"KRB5CCNAME": "FILE:/nonexistent"}
+    job = own_tony.submit({"tony.worker.instances": 1}, "--principal", own_cluster.env["TONY_YARN_PRINCIPAL"],
+                          "--keytab", own_cluster.env["TONY_YARN_KEYTAB"], "--executes", "echo by keytab")
+    assert job.wait() == 0
+    job.wait_final("SUCCEEDED")
+    for verb in ("status", "events"):
+        answer = own_tony.run(verb, job.id)
+        assert answer.returncode == 0 and "succeeded" in answer.stdout, answer.stderr
+    wait_until(lambda: "by keytab" in own_tony.run("logs", job.id).stdout, "the logs to be collected")
+    removed = own_tony.run("rm", job.id)
+    assert removed.returncode == 0, removed.stderr
+
+
 def test_a_program_of_hadoop_reads_and_writes_by_the_jobs_token(own_cluster, own_tony):
     script = hadoop_client(own_cluster) + "echo by a task >file; hdfs -put file /tmp/by-task; hdfs -cat /tmp/by-task"
     job = own_tony.submit({"tony.worker.instances": 1, "tony.worker.memory": "512m"}, "--executes", script)
