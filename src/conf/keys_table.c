@@ -415,6 +415,11 @@ static const struct key type_keys[] = {
 	{"tony.<type>.placement-spec", KEY_TEXT, .since = TONY_N, .schedulers = YARN,
 	 .note = NO_PLACEMENT,
 	 .doc = "YARN placement constraint of this type. Unset: tony.containers.placement-spec."},
+	{"tony.<type>.node-attribute", KEY_LIST, .since = OURS, .schedulers = YARN,
+	 .note = NO_PLACEMENT,
+	 .doc = "Attributes of the nodes on which this type runs, NAME=VALUE or NAME!=VALUE; all "
+		"of "
+		"them hold. Hadoop 3.2 and later. Unset: tony.containers.node-attribute."},
 	{"tony.<type>.allocation-tags", KEY_LIST, .since = TONY_N, .schedulers = YARN,
 	 .note = NO_PLACEMENT,
 	 .doc = "YARN allocation tags of this type. Unset: tony.containers.allocation-tags."},
@@ -441,6 +446,8 @@ static const struct key container_keys[] = {
 		"adds to it. tony.execution.envs wins."},
 	{"tony.containers.placement-spec", KEY_TEXT, .since = TONY_N, .schedulers = YARN,
 	 .note = NO_PLACEMENT, .doc = "YARN placement constraint of all types."},
+	{"tony.containers.node-attribute", KEY_LIST, .since = OURS, .schedulers = YARN,
+	 .note = NO_PLACEMENT, .doc = "Node attributes of all types."},
 	{"tony.containers.allocation-tags", KEY_LIST, .since = TONY_N, .schedulers = YARN,
 	 .note = NO_PLACEMENT, .doc = "YARN allocation tags of all types."},
 	{"tony.container.allocation.timeout", KEY_DURATION, "0", .min = -1, .bare_ms = 1,

@@ -119,11 +119,11 @@ static bool takes_no_placements(const struct rpc_error *error)
 static const char *find_refusal(const struct rpc_error *error)
 {
 	if (takes_no_placements(error))
-		return "the cluster takes no placement constraints and no "
+		return "the cluster takes no placement constraints, node attributes and "
 		       "allocation tags "
-		       "(yarn.resourcemanager.placement-constraints.handler); take placement-spec "
-		       "and allocation-tags out, or have an administrator set the handler to "
-		       "\"scheduler\"";
+		       "(yarn.resourcemanager.placement-constraints.handler); take "
+		       "placement-spec, node-attribute and allocation-tags out, or have an "
+		       "administrator set the handler to \"scheduler\"";
 	return is(error, "InvalidResourceRequestException") ||
 			       is(error, "InvalidLabelResourceRequestException") ||
 			       /* as Hadoop spells it */

@@ -6,6 +6,7 @@
 #include "base/fields.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "hadoop/placement.h"
 #include "hadoop/sasl.h"
 
 #define LIST_CAP 100000 /* entries of a type's lists */
@@ -80,6 +81,7 @@ static void finish_type(struct hadoop_cluster_type *type)
 	str_list_finish(&type->environment);
 	free(type->placement);
 	str_list_finish(&type->allocation_tags);
+	str_list_finish(&type->node_attributes);
 	str_list_finish(&type->near_nodes);
 	str_list_finish(&type->near_racks);
 }
@@ -131,6 +133,8 @@ static json_t *type_to_json(const struct hadoop_cluster_type *type)
 	json_set_list(object, "environment", &type->environment);
 	json_set_text(object, "placement", type->placement);
 	json_set_list(object, "allocation_tags", &type->allocation_tags);
+	if (type->node_attributes.count > 0)
+		json_set_list(object, "node_attributes", &type->node_attributes);
 	if (type->near_nodes.count > 0) {
 		json_set_list(object, "near_nodes", &type->near_nodes);
 		json_set_list(object, "near_racks", &type->near_racks);
@@ -284,6 +288,7 @@ static int read_type(const struct hadoop_cluster *cluster, const json_t *object,
 	    json_read_list(object, "environment", &type->environment, err) < 0 ||
 	    json_read_text(object, "placement", &type->placement, err) < 0 ||
 	    json_read_list(object, "allocation_tags", &type->allocation_tags, err) < 0 ||
+	    json_read_list(object, "node_attributes", &type->node_attributes, err) < 0 ||
 	    json_read_list(object, "near_nodes", &type->near_nodes, err) < 0 ||
 	    json_read_list(object, "near_racks", &type->near_racks, err) < 0 ||
 	    json_read_bool(object, "opportunistic", &type->is_opportunistic, err) < 0 ||
@@ -292,6 +297,9 @@ static int read_type(const struct hadoop_cluster *cluster, const json_t *object,
 	    field_check_list("near_racks", &type->near_racks, FIELD_LIST_CAP, err) < 0 ||
 	    (type->placement && field_check_text("placement", type->placement, err) < 0))
 		return -1;
+	for (size_t i = 0; i < type->node_attributes.count; i++)
+		if (placement_check_attribute(type->node_attributes.items[i], err) < 0)
+			return err_wrap(err, "node_attributes");
 	return check_environment(type, err);
 }
 

@@ -51,6 +51,8 @@ struct hadoop_cluster_type {
 	struct str_list environment;
 	char *placement; /* placement constraint, as the user wrote it; NULL: none */
 	struct str_list allocation_tags;
+	struct str_list
+		node_attributes; /* as placement_check_attribute() has them; all must hold */
 	/* Nodes that are asked for first, and their racks; both empty, or both not. */
 	struct str_list near_nodes, near_racks;
 	/* Those of its containers that the job can do without are opportunistic. */

@@ -45,18 +45,27 @@ add_simple(Hadoop__PlacementConstraintProto *constraint, const char *scope, int3
 	return simple;
 }
 
-static void add_tags(Hadoop__SimplePlacementConstraintProto *simple, char **tags, size_t count)
+/* `key` is taken. */
+static void add_target(Hadoop__SimplePlacementConstraintProto *simple,
+		       Hadoop__PlacementTargetTypeProto type, char *key, char *const *values,
+		       size_t count)
 {
 	Hadoop__PlacementConstraintTargetProto *target = mem_alloc(sizeof(*target));
 
 	hadoop__placement_constraint_target_proto__init(target);
-	target->targettype = HADOOP__PLACEMENT_TARGET_TYPE_PROTO__TARGET_ALLOCATION_TAG;
-	target->targetkey = mem_strdup(OWN_TAGS);
+	target->targettype = type;
+	target->targetkey = key;
 	target->targetvalues = mem_alloc_array(count, sizeof(char *));
 	for (size_t i = 0; i < count; i++)
-		target->targetvalues[target->n_targetvalues++] = mem_strdup(tags[i]);
+		target->targetvalues[target->n_targetvalues++] = mem_strdup(values[i]);
 	simple->targetexpressions = mem_alloc(sizeof(target));
 	simple->targetexpressions[simple->n_targetexpressions++] = target;
+}
+
+static void add_tags(Hadoop__SimplePlacementConstraintProto *simple, char **tags, size_t count)
+{
+	add_target(simple, HADOOP__PLACEMENT_TARGET_TYPE_PROTO__TARGET_ALLOCATION_TAG,
+		   mem_strdup(OWN_TAGS), tags, count);
 }
 
 /* in and notin are cardinalities, too: that is how YARN's own client sends them. */
@@ -103,18 +112,24 @@ static size_t part_length(const char *text)
 	return length;
 }
 
+static void add_child(Hadoop__CompositePlacementConstraintProto *composite,
+		      Hadoop__PlacementConstraintProto *child)
+{
+	composite->childconstraints = mem_realloc_array(
+		composite->childconstraints, composite->n_childconstraints + 1, sizeof(child));
+	composite->childconstraints[composite->n_childconstraints++] = child;
+}
+
 static int parse_parts(Hadoop__CompositePlacementConstraintProto *composite, const char *text,
 		       int depth, struct err *err)
 {
 	while (*text) {
-		size_t length = part_length(text), count = composite->n_childconstraints;
+		size_t length = part_length(text);
 		char *part cleanup_free = mem_strndup(text, length);
 		Hadoop__PlacementConstraintProto *child = parse(part, depth + 1, err);
 		if (!child)
 			return -1;
-		composite->childconstraints =
-			mem_realloc_array(composite->childconstraints, count + 1, sizeof(child));
-		composite->childconstraints[composite->n_childconstraints++] = child;
+		add_child(composite, child);
 		text += length;
 		text += *text == ':';
 	}
@@ -189,6 +204,74 @@ Hadoop__PlacementConstraintProto *placement_parse(const char *text, size_t lengt
 	}
 	char *copy cleanup_free = mem_strndup(text, length);
 	return parse(copy, 0, err);
+}
+
+/* ---- attributes of nodes ------------------------------------------------------------------ */
+
+/* As YARN itself checks prefixes, names and values. */
+#define ATTRIBUTE_LETTERS "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
+
+/* Up to the operator; 0: there is none. */
+static size_t name_length(const char *text)
+{
+	size_t prefix = strspn(text, ATTRIBUTE_LETTERS ".");
+	size_t begin = text[prefix] == '/' && prefix > 0 ? prefix + 1 : 0;
+	size_t name = strspn(text + begin, ATTRIBUTE_LETTERS);
+	const char *operator= text + begin + name;
+
+	return name > 0 && (*operator== '=' || str_starts_with(operator, "!=")) ? begin + name : 0;
+}
+
+int placement_check_attribute(const char *text, struct err *err)
+{
+	size_t length = name_length(text);
+	const char *value = text + length + (text[length] == '!') + 1;
+
+	return length > 0 && value[strspn(value, ATTRIBUTE_LETTERS ".")] == '\0'
+		       ? 0
+		       : err_set(err, ERR_CONFIG,
+				 "\"%s\" is no attribute of a node: write NAME=VALUE or "
+				 "NAME!=VALUE",
+				 text);
+}
+
+/* Without numbers: that is how YARN's own client sends them. */
+static Hadoop__PlacementConstraintProto *make_attribute(const char *text)
+{
+	Hadoop__PlacementConstraintProto *constraint = mem_alloc(sizeof(*constraint));
+	size_t length = name_length(text);
+	bool differs = text[length] == '!';
+	char *value cleanup_free = mem_strdup(text + length + differs + 1);
+
+	hadoop__placement_constraint_proto__init(constraint);
+	Hadoop__SimplePlacementConstraintProto *simple = add_simple(constraint, "node", -1, -1);
+	simple->has_attributeopcode = true;
+	simple->attributeopcode = differs ? HADOOP__NODE_ATTRIBUTE_OP_CODE_PROTO__NE
+					  : HADOOP__NODE_ATTRIBUTE_OP_CODE_PROTO__EQ;
+	add_target(simple, HADOOP__PLACEMENT_TARGET_TYPE_PROTO__TARGET_NODE_ATTRIBUTE,
+		   mem_strndup(text, length), &value, 1);
+	return constraint;
+}
+
+Hadoop__PlacementConstraintProto *
+placement_with_attributes(Hadoop__PlacementConstraintProto *constraint,
+			  const struct str_list *attributes)
+{
+	if (attributes->count == 0)
+		return constraint;
+	if (attributes->count == 1 && !constraint)
+		return make_attribute(attributes->items[0]);
+	Hadoop__PlacementConstraintProto *all = mem_alloc(sizeof(*all));
+	Hadoop__CompositePlacementConstraintProto *composite = mem_alloc(sizeof(*composite));
+	hadoop__placement_constraint_proto__init(all);
+	hadoop__composite_placement_constraint_proto__init(composite);
+	composite->compositetype = HADOOP__PLACEMENT_COMPOSITE_TYPE_PROTO__COMPOSITE_AND;
+	all->compositeconstraint = composite;
+	for (size_t i = 0; i < attributes->count; i++)
+		add_child(composite, make_attribute(attributes->items[i]));
+	if (constraint)
+		add_child(composite, constraint);
+	return all;
 }
 
 void placement_free(Hadoop__PlacementConstraintProto *constraint)

@@ -410,11 +410,15 @@ static int describe_kind(struct yarn *yarn, size_t number, struct err *err)
 	};
 	yarn->kinds[yarn->job->type_count + number] = yarn->kinds[number];
 	yarn->kinds[yarn->job->type_count + number].is_opportunistic = true;
-	if (!placement)
-		return 0;
-	yarn->placements[number] = placement_parse(placement, strlen(placement), err);
+	if (placement) {
+		yarn->placements[number] = placement_parse(placement, strlen(placement), err);
+		if (!yarn->placements[number])
+			return err_wrap(err, "tony.%s.placement-spec", type->name);
+	}
+	yarn->placements[number] =
+		placement_with_attributes(yarn->placements[number], &more->node_attributes);
 	yarn->kinds[number].placement = yarn->placements[number];
-	return yarn->placements[number] ? 0 : err_wrap(err, "tony.%s.placement-spec", type->name);
+	return 0;
 }
 
 static int describe_kinds(struct yarn *yarn, struct err *err)

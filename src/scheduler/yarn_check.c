@@ -230,13 +230,34 @@ static int describe_execution(const struct job *job, const struct job_type *from
 			       "a %s; write guaranteed, or say in tony.%s.min-instances how many "
 			       "it needs",
 			       from->name, from->name, from->name);
-	if (type->placement || type->allocation_tags.count > 0)
-		return err_set(err, ERR_CONFIG,
-			       "tony.%s.execution-type: YARN places no opportunistic containers by "
-			       "placement-spec or allocation-tags; write guaranteed, or take these "
-			       "out",
-			       from->name);
+	if (type->placement || type->allocation_tags.count > 0 || type->node_attributes.count > 0)
+		return err_set(
+			err, ERR_CONFIG,
+			"tony.%s.execution-type: YARN places no opportunistic containers by "
+			"placement-spec, node-attribute or allocation-tags; write guaranteed, "
+			"or take these out",
+			from->name);
 	return 0;
+}
+
+/* Beside a label YARN would look for the attribute on nodes without one. */
+static int describe_attributes(const struct job *job, const struct job_type *from,
+			       struct hadoop_cluster_type *type, struct err *err)
+{
+	const char *text = own_or_common(job, from->name, "node-attribute");
+	const char *label = from->node_label ? from->node_label
+					     : job_config(job, "tony.application.node-label");
+
+	str_split(&type->node_attributes, text ? text : "", ',');
+	for (size_t i = 0; i < type->node_attributes.count; i++)
+		if (placement_check_attribute(type->node_attributes.items[i], err) < 0)
+			return err_wrap(err, "tony.%s.node-attribute", from->name);
+	return text && label
+		       ? err_set(err, ERR_CONFIG,
+				 "tony.%s.node-attribute: YARN takes no attribute beside a node "
+				 "label, here \"%s\"; take one of them out",
+				 from->name, label)
+		       : 0;
 }
 
 static int describe_type(const struct job *job, const struct job_type *from,
@@ -246,7 +267,8 @@ static int describe_type(const struct job *job, const struct job_type *from,
 
 	type->placement = mem_strdup(own_or_common(job, from->name, "placement-spec"));
 	str_split(&type->allocation_tags, tags ? tags : "", ',');
-	if (describe_execution(job, from, type, err) < 0 || add_amounts(job, from, type, err) < 0)
+	if (describe_attributes(job, from, type, err) < 0 ||
+	    describe_execution(job, from, type, err) < 0 || add_amounts(job, from, type, err) < 0)
 		return -1;
 	return add_docker(job, from->docker_image, &type->environment, err);
 }

@@ -159,14 +159,19 @@ static void add_rounding(const struct yarn *yarn, size_t type, struct str_list *
 			    has, instead);
 }
 
-/* "worker: notin,node,worker on 3 nodes" */
+/* "worker: python=3, notin,node,worker on 3 nodes" */
 static void add_placement(const struct yarn *yarn, size_t type, struct str_list *reasons)
 {
 	const char *own = yarn->cluster->types[type].placement;
-	const char *placement = own ? own : yarn->cluster->placement;
+	const char *wanted = own ? own : yarn->cluster->placement;
+	struct str_list all cleanup_str_list = {0};
 
-	if (!placement)
+	str_list_copy(&all, &yarn->cluster->types[type].node_attributes);
+	if (wanted)
+		str_list_add(&all, wanted);
+	if (all.count == 0)
 		return;
+	char *placement cleanup_free = str_list_join(&all, ", ");
 	char *nodes cleanup_free =
 		mem_printf(" on %d node%s", yarn->node_count, str_plural(yarn->node_count));
 	str_list_add_format(reasons, "%s: %s%s", yarn->job->types[type].name, placement,

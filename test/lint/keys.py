@@ -20,6 +20,7 @@ PARTS = {
     "tony.<type>.resource.<resource>": '"tony.%s.resource."',
     "tony.containers.placement-spec": '"placement-spec"',
     "tony.containers.allocation-tags": '"allocation-tags"',
+    "tony.containers.node-attribute": '"node-attribute"',
     "tony.tensorboard.memory": '"tony.%s.memory"',
     "tony.tensorboard.vcores": '"tony.%s.vcores"',
     "tony.tensorboard.gpus": '"tony.%s.gpus"',

@@ -112,6 +112,24 @@ def test_docker_image_of_the_am(tony):
     assert job.wait() == 0
 
 
+def test_node_attributes(tony):
+    """Two workers on the one node that has the attribute, which they tell; a value that no node has is waited for."""
+    host = "127.0.0.3"
+    tony.cluster.kit("yarn", "nodeattributes", "-add", f"{host}:python(STRING)=3")
+    try:
+        job = tony.submit({"tony.worker.instances": 2, "tony.worker.node-attribute": "rm.yarn.io/python=3,python!=2",
+                           "tony.ps.instances": 1, "tony.ps.node-attribute": "python!=3"}, "--executes", go_command(tony))
+        assert {job.wait_task(f"worker:{index}")["host"] for index in range(2)} == {host}
+        assert job.wait_task("ps:0")["host"] != host
+        (tony.directory / "go").touch()
+        assert job.wait() == 0
+        none = tony.submit({"tony.worker.instances": 1, "tony.worker.node-attribute": "python=2"}, "--executes", "true")
+        wait_until(lambda: "worker: python=2 on " in (none.status()["waiting"] or ""), "the reason to be told")
+        assert tony.run("kill", none.id).returncode == 0
+    finally:
+        tony.cluster.kit("yarn", "nodeattributes", "-remove", f"{host}:python")
+
+
 def test_placement_constraints(tony):
     """Workers on nodes of their own, and parameter servers on nodes that have a worker."""
     job = tony.submit({"tony.worker.instances": 3, "tony.worker.allocation-tags": "w",

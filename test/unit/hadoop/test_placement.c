@@ -72,6 +72,59 @@ static void test_composite(void **state)
 	placement_free(constraint);
 }
 
+static void assert_attribute(const Hadoop__PlacementConstraintProto *constraint, const char *name,
+			     Hadoop__NodeAttributeOpCodeProto operator, const char * value)
+{
+	const Hadoop__SimplePlacementConstraintProto *simple = constraint->simpleconstraint;
+
+	assert_non_null(simple);
+	assert_string_equal(simple->scope, "node");
+	assert_true(simple->has_attributeopcode);
+	assert_int_equal(simple->attributeopcode, operator);
+	assert_int_equal(simple->targetexpressions[0]->targettype,
+			 HADOOP__PLACEMENT_TARGET_TYPE_PROTO__TARGET_NODE_ATTRIBUTE);
+	assert_string_equal(simple->targetexpressions[0]->targetkey, name);
+	assert_int_equal(simple->targetexpressions[0]->n_targetvalues, 1);
+	assert_string_equal(simple->targetexpressions[0]->targetvalues[0], value);
+}
+
+static void test_attributes(void **state)
+{
+	struct str_list attributes cleanup_str_list = {0};
+
+	assert_null(placement_with_attributes(NULL, &attributes));
+	str_list_add(&attributes, "rm.yarn.io/python=3");
+	Hadoop__PlacementConstraintProto *one = placement_with_attributes(NULL, &attributes);
+	assert_attribute(one, "rm.yarn.io/python", HADOOP__NODE_ATTRIBUTE_OP_CODE_PROTO__EQ, "3");
+	placement_free(one);
+	str_list_add(&attributes, "gpu!=v100.old");
+	Hadoop__PlacementConstraintProto *all =
+		placement_with_attributes(parse("notin,node,w"), &attributes);
+	const Hadoop__CompositePlacementConstraintProto *parts = all->compositeconstraint;
+	assert_int_equal(parts->compositetype,
+			 HADOOP__PLACEMENT_COMPOSITE_TYPE_PROTO__COMPOSITE_AND);
+	assert_int_equal(parts->n_childconstraints, 3);
+	assert_attribute(parts->childconstraints[1], "gpu",
+			 HADOOP__NODE_ATTRIBUTE_OP_CODE_PROTO__NE, "v100.old");
+	assert_simple(parts->childconstraints[2], "node", 0, 0, "w");
+	placement_free(all);
+}
+
+static void test_no_attributes(void **state)
+{
+	static const char *const texts[] = {"",	    "python", "=3",	 "!=3",	  "py thon=3",
+					    "a/=3", "/b=3",   "a/b/c=3", "a=(b)", "a=b:c",
+					    "a!3",  "a.b=3",  "a==3"};
+
+	for (size_t i = 0; i < array_length(texts); i++) {
+		struct err err cleanup_err = {0};
+		if (placement_check_attribute(texts[i], &err) == 0)
+			fail_msg("%s", texts[i]);
+		assert_int_equal(err.kind, ERR_CONFIG);
+	}
+	assert_int_equal(placement_check_attribute("gpu=", NULL), 0);
+}
+
 static void test_refused(void **state)
 {
 	static const char *const texts[] = {
@@ -111,10 +164,9 @@ static void test_deep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_simple),
-		cmocka_unit_test(test_composite),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_simple),	   cmocka_unit_test(test_composite),
+		cmocka_unit_test(test_attributes), cmocka_unit_test(test_no_attributes),
+		cmocka_unit_test(test_refused),	   cmocka_unit_test(test_deep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
