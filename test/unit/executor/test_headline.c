@@ -75,7 +75,7 @@ static void a_traceback_ends_in_the_headline(void **state)
 			"torch.cuda.OutOfMemoryError: CUDA out of memory.\n"
 			"bye\n",
 			"torch.cuda.OutOfMemoryError: CUDA out of memory.");
-	/* What the program printed later is of something else. */
+	/* The program printed the rest later, about something else. */
 	assert_headline("Traceback (most recent call last):\n"
 			"  File \"train.py\", line 3, in <module>\n"
 			"ValueError: no data\n\nSaved 3 checkpoints\nbye\n",
