@@ -52,6 +52,22 @@ static void set_execution_type(Hadoop__ExecutionTypeRequestProto *type, bool is_
 	type->enforce_execution_type = is_opportunistic;
 }
 
+/*
+ * A ResourceManager compares the SchedulingRequest that cancels another with that one, and throws
+ * at a field that either lacks. So there is a constraint always: an "and" of nothing holds on all
+ * nodes.
+ */
+static void set_placement(struct kind *kind)
+{
+	hadoop__placement_constraint_proto__init(&kind->placement);
+	hadoop__composite_placement_constraint_proto__init(&kind->nothing);
+	kind->nothing.compositetype = HADOOP__PLACEMENT_COMPOSITE_TYPE_PROTO__COMPOSITE_AND;
+	if (kind->is->placement)
+		kind->placement = *kind->is->placement;
+	else
+		kind->placement.compositeconstraint = &kind->nothing;
+}
+
 static void free_resource(Hadoop__ResourceProto *resource)
 {
 	free(resource->resource_value_map[resource->n_resource_value_map]);
@@ -76,6 +92,7 @@ struct asks *asks_create(const struct container_kind *kinds, size_t count,
 		kind->is_single = kinds[i].placement || (kinds[i].tags && kinds[i].tags->count > 0);
 		set_resource(&kind->resource, &kinds[i]);
 		set_execution_type(&kind->execution_type, kinds[i].is_opportunistic);
+		set_placement(kind);
 	}
 	return asks;
 }

@@ -21,6 +21,9 @@ struct kind {
 	bool named;	/* it was told nodes, too */
 	Hadoop__ResourceProto resource;
 	Hadoop__ExecutionTypeRequestProto execution_type;
+	Hadoop__PlacementConstraintProto
+		placement; /* of singles; any node unless the kind has one */
+	Hadoop__CompositePlacementConstraintProto nothing;
 	struct single *singles;
 	size_t single_count;
 };

@@ -102,7 +102,8 @@ static void add_scheduling_request(Hadoop__AllocateRequestProto *request, struct
 	ask->priority = priority_of(number);
 	ask->n_allocationtags = tags ? tags->count : 0;
 	ask->allocationtags = tags ? tags->items : NULL;
-	ask->placementconstraint = (Hadoop__PlacementConstraintProto *)kind->is->placement;
+	ask->executiontype = &kind->execution_type;
+	ask->placementconstraint = &kind->placement;
 	request->scheduling_requests = mem_realloc_array(
 		request->scheduling_requests, request->n_scheduling_requests + 1, sizeof(ask));
 	request->scheduling_requests[request->n_scheduling_requests++] = ask;

@@ -142,6 +142,19 @@ def test_placement_constraints(tony):
     assert job.wait() == 0
 
 
+def test_a_job_with_placement_constraints_pauses_and_asks_again(tony):
+    """The ResourceManager compares each field of a cancelled request with the one it has; the AM lives on."""
+    job = tony.submit({"tony.worker.instances": 4, "tony.worker.allocation-tags": "w",
+                       "tony.worker.placement-spec": "notin,node,w"}, "--executes", "true")
+
+    def waits(text):
+        return (status := job.status())["waiting"] and status["waiting"].startswith(text) and status
+
+    am = wait_until(lambda: waits("pauses, having given back"), "the job to pause")["am_pid"]
+    assert wait_until(lambda: waits("waits for"), "the job to ask again")["am_pid"] == am
+    assert tony.run("kill", job.id).returncode == 0
+
+
 def test_constraint_of_the_application(tony):
     """tony.application.placement-spec, with tags of a type: at most one of them on a node."""
     job = tony.submit({"tony.worker.instances": 2, "tony.worker.allocation-tags": "w",

@@ -89,13 +89,27 @@ static void log_ask(struct str *log, const Hadoop__ResourceRequestProto *ask)
 	str_append(log, "; ");
 }
 
+/* SchedulingRequestPBImpl.equals() dereferences these, when one request cancels another. */
+static void check_single(const Hadoop__SchedulingRequestProto *ask)
+{
+	assert_non_null(ask->priority);
+	assert_non_null(ask->executiontype);
+	assert_int_equal(ask->executiontype->execution_type,
+			 HADOOP__EXECUTION_TYPE_PROTO__GUARANTEED);
+	assert_non_null(ask->resourcesizing->resources);
+	assert_non_null(ask->placementconstraint);
+	assert_true(ask->placementconstraint->simpleconstraint ||
+		    ask->placementconstraint->compositeconstraint);
+}
+
 static void log_single(struct str *log, const Hadoop__SchedulingRequestProto *ask)
 {
+	check_single(ask);
 	str_append_format(log, "single p%d #%d n%d ", ask->priority->priority,
 			  (int)ask->allocationrequestid, ask->resourcesizing->numallocations);
 	for (size_t i = 0; i < ask->n_allocationtags; i++)
 		str_append_format(log, "%s%s", i ? "," : "", ask->allocationtags[i]);
-	if (ask->placementconstraint)
+	if (ask->placementconstraint->simpleconstraint)
 		str_append_format(log, " max=%d",
 				  ask->placementconstraint->simpleconstraint->maxcardinality);
 	str_append(log, "; ");

@@ -13,7 +13,7 @@
 #include "hadoop/placement.h"
 #include "hadoop/token.h"
 
-enum { AN_HOUR_MS = 3600 * 1000, WORKER = 0, PS = 1, SPREAD = 2, KINDS = 3 };
+enum { AN_HOUR_MS = 3600 * 1000, WORKER = 0, PS = 1, SPREAD = 2, TAGGED = 3, KINDS = 4 };
 
 struct bed {
 	struct event_base *base;
@@ -158,6 +158,8 @@ static int open_bed(void **state)
 	bed->kinds[PS] = (struct container_kind){.memory = 512, .vcores = 2};
 	bed->kinds[SPREAD] = (struct container_kind){
 		.memory = 256, .vcores = 1, .placement = bed->placement, .tags = &bed->tags};
+	bed->kinds[TAGGED] =
+		(struct container_kind){.memory = 256, .vcores = 1, .tags = &bed->tags};
 	open_master(bed);
 	application_master_hurry(bed->am, true);
 	*state = bed;
@@ -344,6 +346,17 @@ static void placed_containers_are_asked_for_one_by_one(void **state)
 	rm_wait(&bed->rm, "single p3 #1000001 n0 ");
 	rm_give(&bed->rm, 3, 1000001, 8, "h1", 1);
 	rm_wait(&bed->rm, "release 8; ");
+}
+
+/* The ResourceManager compares what cancels with what it has, each field of it: see fake_rm.c. */
+static void tags_without_a_constraint_may_be_cancelled(void **state)
+{
+	struct bed *bed = *state;
+
+	application_master_want(bed->am, TAGGED, 1);
+	rm_wait(&bed->rm, "single p4 #1000000 n1 db; ");
+	application_master_want(bed->am, TAGGED, 0);
+	rm_wait(&bed->rm, "single p4 #1000000 n0 db; ");
 }
 
 static void what_is_against_the_rules_is_refused(void **state)
@@ -560,6 +573,7 @@ int main(void)
 		TEST(nodes_near_the_data_are_asked_for_first),
 		TEST(surplus_is_given_back),
 		TEST(placed_containers_are_asked_for_one_by_one),
+		TEST(tags_without_a_constraint_may_be_cancelled),
 		TEST(what_is_against_the_rules_is_refused),
 		TEST(constraints_that_nobody_heeds_are_refused),
 		TEST(an_answer_is_told_in_order),
