@@ -273,6 +273,63 @@ static int describe_type(const struct job *job, const struct job_type *from,
 	return add_docker(job, from->docker_image, &type->environment, err);
 }
 
+static bool has_tag(const struct hadoop_cluster *cluster, const char *tag)
+{
+	for (size_t i = 0; i < cluster->type_count; i++)
+		if (str_list_has(&cluster->types[i].allocation_tags, tag))
+			return true;
+	return false;
+}
+
+/* A tag of a constraint that no container of the job has; NULL: none. */
+static const char *find_strange_tag(const struct hadoop_cluster *cluster,
+				    const Hadoop__PlacementConstraintProto *constraint)
+{
+	const Hadoop__SimplePlacementConstraintProto *simple = constraint->simpleconstraint;
+	const Hadoop__CompositePlacementConstraintProto *all = constraint->compositeconstraint;
+	const char *found = NULL;
+
+	for (size_t i = 0; simple && i < simple->n_targetexpressions && !found; i++) {
+		const Hadoop__PlacementConstraintTargetProto *target = simple->targetexpressions[i];
+		for (size_t k = 0; k < target->n_targetvalues && !found; k++)
+			found = has_tag(cluster, target->targetvalues[k]) ? NULL
+									  : target->targetvalues[k];
+	}
+	for (size_t i = 0; all && i < all->n_childconstraints && !found; i++)
+		found = find_strange_tag(cluster, all->childconstraints[i]);
+	return found;
+}
+
+/* Of the words within a key; the type's own comes first. */
+static const char *placement_place(const struct job *job, const char *type)
+{
+	if (job_config_format(job, "tony.%s.placement-spec", type))
+		return type;
+	return job_config(job, "tony.containers.placement-spec") ? "containers" : "application";
+}
+
+/* YARN takes such a constraint: "notin" then has no effect, and "in" is never fulfilled. */
+static int check_constraint_tags(const struct hadoop_cluster *cluster, const struct job *job,
+				 size_t type, struct err *err)
+{
+	const char *own = cluster->types[type].placement, *name = job->types[type].name;
+	const char *text = own ? own : cluster->placement;
+
+	if (!text)
+		return 0;
+	Hadoop__PlacementConstraintProto *constraint = placement_parse(text, strlen(text), err);
+	const char *tag = constraint ? find_strange_tag(cluster, constraint) : NULL;
+	if (tag)
+		err_set(err, ERR_CONFIG,
+			"tony.%s.placement-spec: \"%s\" names the tag \"%s\", and no container of "
+			"the "
+			"job has it; write tony.%s.allocation-tags=%s",
+			placement_place(job, name), text, tag, name, tag);
+	int result = constraint && !tag ? 0 : -1;
+	placement_free(constraint);
+	return result;
+}
+
 static int describe(struct hadoop_cluster *cluster, const struct job *job, struct err *err)
 {
 	const char *am_image = job_config(job, "tony.docker.am.image");
@@ -287,6 +344,9 @@ static int describe(struct hadoop_cluster *cluster, const struct job *job, struc
 		return -1;
 	for (size_t i = 0; i < job->type_count; i++)
 		if (describe_type(job, &job->types[i], &cluster->types[i], err) < 0)
+			return -1;
+	for (size_t i = 0; i < job->type_count; i++)
+		if (check_constraint_tags(cluster, job, i, err) < 0)
 			return -1;
 	return 0;
 }

@@ -515,6 +515,12 @@ static void set_placement(struct job *job)
 	configure(job, "tony.worker.placement-spec", "notin,nod,foo");
 }
 
+static void set_strange_tag(struct job *job)
+{
+	configure(job, "tony.worker.allocation-tags", "w");
+	configure(job, "tony.containers.placement-spec", "or(notin,node,w:in,rack,db)");
+}
+
 static void set_foreign_checkpoints(struct job *job)
 {
 	job->checkpoint_dir = mem_strdup("hdfs://elsewhere:8020/ck");
@@ -570,6 +576,10 @@ static void what_can_never_run_is_refused_with_the_numbers(void **state)
 		{set_tags, "YARN takes 10 of them at most"},
 		{set_placement, "tony.worker.placement-spec: \"notin,nod,foo\" is no placement "
 				"constraint"},
+		{set_strange_tag,
+		 "tony.containers.placement-spec: \"or(notin,node,w:in,rack,db)\" names "
+		 "the tag \"db\", and no container of the job has it; write "
+		 "tony.worker.allocation-tags=db"},
 		{set_foreign_checkpoints,
 		 "tony.application.checkpoint-dir: hdfs://elsewhere:8020/ck is not in the "
 		 "cluster's file system; write hdfs://"},
@@ -800,6 +810,7 @@ static void a_web_service_that_cannot_be_asked_is_told_of_once(void **state)
 	str_list_finish(&cluster->rm_web);
 	str_list_add_format(&cluster->rm_web, "http://%s", nobody);
 	configure(job, "tony.application.placement-spec", "notin,node,a");
+	configure(job, "tony.worker.allocation-tags", "a");
 	log_divert(count_warning, &warnings);
 	int result = yarn_preflight(cluster, job, &(struct share){0}, &err);
 	log_divert(NULL, NULL);
