@@ -283,7 +283,12 @@ static const struct key application_keys[] = {
 	{"tony.yarn.log-exclude", KEY_TEXT, .since = OURS, .schedulers = YARN, .note = NO_YARN,
 	 .doc = "Of those that it does not."},
 	{"tony.yarn.rolled-log-include", KEY_TEXT, .since = OURS, .schedulers = YARN,
-	 .note = NO_YARN, .doc = "Of those that it collects already while the job runs."},
+	 .note = NO_YARN,
+	 .doc = "Files of the programs' own in the log directory ($LOG_DIRS) that YARN collects, "
+		"and "
+		"deletes there, already while the job runs, where the cluster does that "
+		"(yarn.nodemanager.log-aggregation.roll-monitoring-interval-seconds). stdout, "
+		"stderr and what tony writes are never among them."},
 	{"tony.yarn.rolled-log-exclude", KEY_TEXT, .since = OURS, .schedulers = YARN,
 	 .note = NO_YARN, .doc = "Of those that it does not."},
 	{"tony.yarn.staging-location", KEY_TEXT, .path = true, .since = OURS, .schedulers = YARN,

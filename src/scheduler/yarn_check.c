@@ -1,5 +1,6 @@
 /* Can the cluster ever run this job? Asked before anything is sent; a refusal names the numbers. */
 #include <inttypes.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -351,6 +352,56 @@ static int describe(struct hadoop_cluster *cluster, const struct job *job, struc
 	return 0;
 }
 
+/* ---- logs --------------------------------------------------------------------------------- */
+
+/* A NodeManager that cannot read an expression collects no log of the job's, and deletes all. */
+static int check_log_pattern(const char *key, const char *pattern, struct err *err)
+{
+	if (!pattern || !*pattern || !strchr("*+?", *pattern))
+		return 0;
+	return err_set(err, ERR_CONFIG,
+		       "%s: \"%s\" is no regular expression of Java's: nothing stands before its "
+		       "first letter; write .%s",
+		       key, pattern, pattern);
+}
+
+/* Of the files that yarn_submit() has collected at the end only, one that the user means, too;
+ * NULL: there is none, as far as the expression is one of POSIX, too. */
+static const char *find_own_log(const char *pattern)
+{
+	static const char *const names[] = {"stdout",	    "stderr",	    "stdout.1",
+					    "stdout.times", "executor.log", "am.stderr",
+					    "journal.jsonl"};
+	const char *found = NULL;
+	regex_t regex;
+
+	if (regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+		return NULL;
+	for (size_t i = 0; i < array_length(names) && !found; i++)
+		found = regexec(&regex, names[i], 0, NULL, 0) == 0 ? names[i] : NULL;
+	regfree(&regex);
+	return found;
+}
+
+static int check_logs(const struct job *job, struct err *err)
+{
+	static const char *const keys[] = {"tony.yarn.log-include", "tony.yarn.log-exclude",
+					   "tony.yarn.rolled-log-include",
+					   "tony.yarn.rolled-log-exclude"};
+	const char *rolled = job_config(job, "tony.yarn.rolled-log-include");
+
+	for (size_t i = 0; i < array_length(keys); i++)
+		if (check_log_pattern(keys[i], job_config(job, keys[i]), err) < 0)
+			return -1;
+	const char *own = rolled ? find_own_log(rolled) : NULL;
+	if (own)
+		log_warning("tony.yarn.rolled-log-include: \"%s\" means %s, too; what tony writes, "
+			    "YARN collects at the job's end only, since it deletes a file that it "
+			    "has collected",
+			    rolled, own);
+	return 0;
+}
+
 /* ---- the whole ---------------------------------------------------------------------------- */
 
 static int check_tags(const struct job *job, struct err *err)
@@ -396,8 +447,8 @@ int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct share
 	ProtobufCMessage *response cleanup_message = NULL;
 
 	if (check_tags(job, err) < 0 || check_placements(job, err) < 0 ||
-	    yarn_get_tokens(cluster, job, err) < 0 || yarn_check_staging(cluster, err) < 0 ||
-	    resolve_checkpoint_dir(cluster, job, err) < 0 ||
+	    check_logs(job, err) < 0 || yarn_get_tokens(cluster, job, err) < 0 ||
+	    yarn_check_staging(cluster, err) < 0 || resolve_checkpoint_dir(cluster, job, err) < 0 ||
 	    yarn_history_prepare(cluster, job, err) < 0 || describe(cluster, job, err) < 0 ||
 	    yarn_call(cluster, &RM_GET_NEW_APPLICATION, &request.base, &response, NULL, err) < 0)
 		return -1;

@@ -17,6 +17,15 @@
 #define AM_PRIORITY	  0
 #define COMMAND		  "exec ./tony-agent am 1><LOG_DIR>/am.stdout 2><LOG_DIR>/" YARN_AM_LOG
 
+/*
+ * A NodeManager deletes, by its name, a file that it has collected. While the job runs, that would
+ * take the journal from the AM and a log from its writer; and a rotated part may have another's
+ * name by then.
+ */
+#define OWN_LOGS                                                                                   \
+	"^(journal\\.jsonl|am\\.std(out|err)|executor\\.(stdout|log)|"                             \
+	"std(out|err)(-[0-9]+)?(\\.[0-9]+)?(\\.times)?)$"
+
 #define TIMEOUT_LIFETIME HADOOP__APPLICATION_TIMEOUT_TYPE_PROTO__APP_TIMEOUT_LIFETIME
 #define VIEW_APP	 HADOOP__APPLICATION_ACCESS_TYPE_PROTO__APPACCESS_VIEW_APP
 #define MODIFY_APP	 HADOOP__APPLICATION_ACCESS_TYPE_PROTO__APPACCESS_MODIFY_APP
@@ -34,6 +43,7 @@ struct submission {
 	Hadoop__PriorityProto priority, am_priority;
 	Hadoop__ResourceRequestProto request, *requests[1];
 	Hadoop__LogAggregationContextProto logs;
+	char *not_rolled; /* of them */
 	Hadoop__ApplicationTimeoutMapProto timeout, *timeouts[1];
 	Hadoop__ApplicationACLMapProto acls[2], *acl_list[2];
 	Hadoop__LocalResourceProto *agent; /* the one file that the AM needs */
@@ -214,25 +224,25 @@ static void fill_tags(struct submission *submission)
 static void fill_logs(struct submission *submission)
 {
 	Hadoop__LogAggregationContextProto *logs = &submission->logs;
-	const struct {
-		const char *key;
-		char **pattern;
-	} patterns[] = {
-		{"tony.yarn.log-include", &logs->include_pattern},
-		{"tony.yarn.log-exclude", &logs->exclude_pattern},
-		{"tony.yarn.rolled-log-include", &logs->rolled_logs_include_pattern},
-		{"tony.yarn.rolled-log-exclude", &logs->rolled_logs_exclude_pattern},
-	};
-	bool any = false;
+	const struct job *job = submission->job;
+	const char *include = job_config(job, "tony.yarn.log-include");
+	const char *exclude = job_config(job, "tony.yarn.log-exclude");
+	const char *rolled = job_config(job, "tony.yarn.rolled-log-include");
+	const char *not_rolled = job_config(job, "tony.yarn.rolled-log-exclude");
 
-	for (size_t i = 0; i < array_length(patterns); i++) {
-		const char *text = job_config(submission->job, patterns[i].key);
-		if (text)
-			*patterns[i].pattern = (char *)text;
-		any = any || text;
-	}
-	if (any)
-		submission->context.log_aggregation_context = logs;
+	if (!include && !exclude && !rolled)
+		return;
+	submission->context.log_aggregation_context = logs;
+	if (include)
+		logs->include_pattern = (char *)include;
+	if (exclude)
+		logs->exclude_pattern = (char *)exclude;
+	if (!rolled)
+		return;
+	submission->not_rolled =
+		not_rolled ? mem_printf(OWN_LOGS "|%s", not_rolled) : mem_strdup(OWN_LOGS);
+	logs->rolled_logs_include_pattern = (char *)rolled;
+	logs->rolled_logs_exclude_pattern = submission->not_rolled;
 }
 
 /* The AM ends the job in time by itself; this ends it when the AM cannot. YARN counts from the
@@ -308,6 +318,7 @@ static void submission_finish(struct submission *submission)
 	free(submission->variable_list);
 	str_list_finish(&submission->names);
 	str_list_finish(&submission->values);
+	free(submission->not_rolled);
 	message_free(submission->agent);
 	str_list_finish(&submission->tags);
 	str_finish_secret(&submission->credentials);

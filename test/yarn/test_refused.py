@@ -52,6 +52,11 @@ def test_opportunistic_container_with_a_placement_constraint(tony):
             "tony.worker.execution-type", "placement-spec")
 
 
+def test_a_pattern_of_logs_that_is_none(tony):
+    """NodeManagers would collect no log of the job, and delete all."""
+    refused(tony, CONFIG, {"tony.yarn.log-include": "*.log"}, 'tony.yarn.log-include: "*.log" is no regular expression', "write .*.log")
+
+
 def test_am_larger_than_the_largest_container(tony):
     refused(tony, CAPACITY, {"tony.am.memory": "10g"}, "tony.am", "10.0 GiB", "4.0 GiB")
 

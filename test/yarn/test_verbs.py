@@ -71,6 +71,24 @@ def test_a_search_finds_all_of_a_container_that_ends_meanwhile(tony):
     assert finish(tony, job) == 0
 
 
+def test_what_yarn_collects_while_the_job_runs_is_the_programs_own_alone(tony):
+    """A NodeManager deletes what it has collected: that must not be the journal, or a log that is still written."""
+    keys = {"tony.worker.instances": 1, "tony.yarn.rolled-log-include": ".*", "tony.yarn.rolled-log-exclude": "^kept"}
+    said = tony.run("check", "--conf", "tony.yarn.rolled-log-include=.*", "--type", "worker=1", "--memory", "64m", "--executes", "true")
+    assert 'tony.yarn.rolled-log-include: ".*" means stdout, too' in said.stderr, said.stdout + said.stderr
+    program = ("cd ${LOG_DIRS%%,*}; echo before; echo mine >mine.log; echo kept >kept.log; while [ -e mine.log ]; do sleep 0.1; done; "
+               "ls; echo after; echo trouble >&2")
+    answer, job = tony.job(keys, "--executes", program)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    names = job.logs("worker:0").splitlines()
+    assert (names[0], names[-1]) == ("before", "after")
+    assert {"stdout", "stderr", "stdout.times", "executor.log", "kept.log"} < set(names)
+    assert job.logs("worker:0", "stderr") == "trouble\n"
+    assert "registered with the ResourceManager" in tony.run("logs", "--am", job.id).stdout
+    status = job.status()
+    assert (status["message"], status["tasks"][0]["state"]) == ("the job succeeded", "succeeded")
+
+
 def test_logs_follow(tony):
     job = tony.submit({"tony.worker.instances": 1}, "--executes",
                       f"echo first; ./exit_after.sh {tony.directory}/go 0; echo last")

@@ -578,8 +578,7 @@ static void what_can_never_run_is_refused_with_the_numbers(void **state)
 				"constraint"},
 		{set_strange_tag,
 		 "tony.containers.placement-spec: \"or(notin,node,w:in,rack,db)\" names "
-		 "the tag \"db\", and no container of the job has it; write "
-		 "tony.worker.allocation-tags=db"},
+		 "the tag \"db\", and no container of the job has it"},
 		{set_foreign_checkpoints,
 		 "tony.application.checkpoint-dir: hdfs://elsewhere:8020/ck is not in the "
 		 "cluster's file system; write hdfs://"},
@@ -936,7 +935,7 @@ static void what_the_user_asks_for_is_passed_on(void **state)
 	job->priority = 5;
 	configure(job, "tony.application.acl.view", "*");
 	configure(job, "tony.application.acl.modify", "bob ops");
-	configure(job, "tony.yarn.rolled-log-include", "std.*");
+	configure(job, "tony.yarn.rolled-log-include", ".*");
 	configure(job, "tony.am.max-attempts", "3");
 	configure(job, "tony.am.memory", "1g");
 	configure(job, "tony.am.node-label", "fast");
@@ -954,7 +953,8 @@ static void what_the_user_asks_for_is_passed_on(void **state)
 	assert_int_equal(context->priority->priority, 5);
 	assert_int_equal(context->maxappattempts, 3);
 	assert_string_equal(context->applicationtags[2], "nightly");
-	assert_string_equal(context->log_aggregation_context->rolled_logs_include_pattern, "std.*");
+	const char *kept = context->log_aggregation_context->rolled_logs_exclude_pattern;
+	assert_true(str_starts_with(kept, "^(journal") && str_ends_with(kept, ")$"));
 	assert_int_equal(context->application_timeouts[0]->timeout, 120);
 	assert_int_equal(context->am_container_resource_request[0]->capability->memory, 1024);
 	assert_string_equal(context->am_container_resource_request[0]->node_label_expression,
