@@ -292,12 +292,47 @@ void rule_port_thief(struct advising *advising)
 		      type);
 }
 
+/* Where the cluster took what ran the next time may be better; what never came up, or met the same
+ * fault wherever it was, meets it once more. */
+static bool is_of_the_clusters_day(enum cause_kind kind)
+{
+	return kind == CAUSE_EXECUTOR_LOST || kind == CAUSE_NODE_LOST || kind == CAUSE_PREEMPTED ||
+	       kind == CAUSE_CONTAINER_STOPPED || kind == CAUSE_ALLOCATION_TIMEOUT;
+}
+
+static bool tell_the_same_of_the_cluster(struct advising *advising, int used, int limit)
+{
+	struct incidents incidents cleanup_incidents = {0};
+
+	advise_incidents(advising, &incidents);
+	size_t alike = incidents.count > 0 ? count_alike(advising, &incidents) : 0;
+	if (alike < ALIKE_MIN)
+		return false;
+	const struct incident *last = &incidents.items[incidents.count - 1];
+	const struct cause *cause = &last->attempt->cause;
+	const struct task_view *task = &advising->view->tasks[last->task];
+	if (is_of_the_clusters_day(cause->kind))
+		return false;
+	struct advice *advice = advice_begin(
+		advising, "the same failure of the cluster each time: more retries do not help");
+	advice_evidence(advice, "%zu failures in a row are alike, the last of %s:%d: %s", alike,
+			advising->job->types[task->type].name, task->index,
+			cause->text ? cause->text : cause_kind_name(cause->kind));
+	advice_evidence(advice, "used: %d of %d", used, limit);
+	advice_remedy(advice,
+		      "See what it says, and what the application master wrote: tony logs "
+		      "%s --am",
+		      advising->job->id);
+	return true;
+}
+
 void rule_retries_short(struct advising *advising)
 {
 	int used = advising->view->infrastructure_retries;
 	int limit = advising->job->infrastructure_retry_count;
 
-	if (used < ALIKE_MIN || 100 * used < BUDGET_PERCENT * limit)
+	if (used < ALIKE_MIN || 100 * used < BUDGET_PERCENT * limit ||
+	    tell_the_same_of_the_cluster(advising, used, limit))
 		return;
 	struct advice *advice = advice_begin(
 		advising, "the job has almost no retries left for failures of the cluster");

@@ -475,6 +475,33 @@ static void retries_that_run_out_are_told(void **state)
 	scene_finish(&scene);
 }
 
+static void more_retries_are_no_remedy_for_the_same_failure_each_time(void **state)
+{
+	struct scene scene = scene_begin("worker=2");
+	const char *names[] = {"worker:0", "worker:1", "worker:0", "worker:0"};
+
+	scene.view->infrastructure_retries = 8;
+	for (size_t i = 0; i < array_length(names); i++)
+		scene_failure(&scene, names[i], CAUSE_LAUNCH_FAILED, (int64_t)i * MINUTE,
+			      (int64_t)i * MINUTE + SECOND)
+			->cause.text = mem_strdup("could not be started by its node: no");
+	const struct advice *advice = scene_advice(&scene, "retries-short");
+	assert_non_null(strstr(advice->title, "more retries do not help"));
+	assert_evidence(advice, "4 failures in a row are alike, the last of worker:0: could not be "
+				"started by its node: no");
+	assert_int_equal(advice->setting_count, 0);
+	scene_finish(&scene);
+
+	scene = scene_begin("worker=2");
+	scene.view->infrastructure_retries = 8;
+	for (size_t i = 0; i < array_length(names); i++)
+		scene_failure(&scene, names[i], CAUSE_NODE_LOST, (int64_t)i * MINUTE,
+			      (int64_t)i * MINUTE + SECOND);
+	assert_setting(scene_advice(&scene, "retries-short"), "tony.am.infrastructure-retry-count",
+		       "10", "24");
+	scene_finish(&scene);
+}
+
 static void a_thief_of_ports_is_named(void **state)
 {
 	struct scene scene = scene_begin("worker=2");
@@ -594,6 +621,7 @@ int main(void)
 		cmocka_unit_test(preemption_is_told),
 		cmocka_unit_test(a_store_that_takes_nothing_is_told_while_it_lasts),
 		cmocka_unit_test(retries_that_run_out_are_told),
+		cmocka_unit_test(more_retries_are_no_remedy_for_the_same_failure_each_time),
 		cmocka_unit_test(a_thief_of_ports_is_named),
 		cmocka_unit_test(a_program_that_begins_anew_is_told),
 		cmocka_unit_test(checkpoints_too_far_apart_are_told),
