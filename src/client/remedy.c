@@ -1,6 +1,7 @@
 #include "client/remedy.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include "base/fs.h"
@@ -59,6 +60,8 @@ static const struct {
 	{"KeyError: 'LOCAL_RANK'", "pytorch", GIVES_RANKS},
 	{"KeyError: 'TF_CONFIG'", "tensorflow",
 	 "add --framework tensorflow (tony.application.framework)"},
+	{.says = "changed on src filesystem",
+	 .remedy = "submit the job again, and write new files under new names"},
 	{.says = "bdb.BdbQuit",
 	 .remedy = "take breakpoint() out: the program has no terminal; tony shell and tony stacks "
 		   "look "
@@ -71,8 +74,11 @@ static const struct {
 
 static const char *find_by_words(const struct job_view *view)
 {
-	for (size_t i = 0; view->cause.headline && i < array_length(by_words); i++)
-		if (strstr(view->cause.headline, by_words[i].says) &&
+	const struct cause *cause = &view->cause;
+	const char *said = cause->kind == CAUSE_LAUNCH_FAILED ? cause->text : cause->headline;
+
+	for (size_t i = 0; said && i < array_length(by_words); i++)
+		if (strstr(said, by_words[i].says) &&
 		    (!by_words[i].framework ||
 		     str_equal(view->job->framework, by_words[i].framework) ==
 			     by_words[i].is_named))
@@ -89,6 +95,9 @@ static const char *find_remedy(const struct job_view *view)
 	if (view->cause.kind == CAUSE_PORT_TAKEN && view->cause_task >= 0)
 		return port_remedy(&view->job->types[view->tasks[view->cause_task].type],
 				   &view->tasks[view->cause_task]);
+	if (cause_is_of_signal(&view->cause, SIGILL))
+		return "build the program for the processors of the machines, or name others by "
+		       "tony.{type}.node-label";
 	if (!remedies[view->cause.kind] && policy_errno_of_room(view->cause.headline) == ENOSPC)
 		return remedies[CAUSE_NO_SPACE];
 	return remedies[view->cause.kind];

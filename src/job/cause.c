@@ -77,6 +77,12 @@ void cause_set(struct cause *cause, enum cause_kind kind, char *text)
 	cause->text = text;
 }
 
+bool cause_is_of_signal(const struct cause *cause, int signal)
+{
+	return cause->signal == signal ||
+	       (cause->kind == CAUSE_EXIT && cause->exit_code == PROC_SHELL_SIGNAL + signal);
+}
+
 static const char *find_headline(const struct str_list *lines)
 {
 	for (size_t i = lines->count; i-- > 0;) {

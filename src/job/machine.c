@@ -388,6 +388,7 @@ void machine_destroy(struct machine *m)
 	for (size_t i = 0; i < m->task_count; i++) {
 		free(m->tasks[i].container);
 		free(m->tasks[i].host);
+		free(m->tasks[i].blamed);
 		cause_finish(&m->tasks[i].cause);
 	}
 	cause_finish(&m->cause);

@@ -112,6 +112,8 @@ struct cause {
 };
 void cause_copy(struct cause *to, const struct cause *from); /* frees what `to` held */
 void cause_finish(struct cause *cause);
+/* It ended the program, also one that a shell ran: exit code 128 + signal. */
+bool cause_is_of_signal(const struct cause *cause, int signal);
 /* Another kind and text, which it takes. */
 void cause_set(struct cause *cause, enum cause_kind kind, char *text);
 /* Takes the last lines of the log of one of tony's own programs that failed, and leaves `lines`
@@ -144,14 +146,16 @@ struct task {
 	bool rejoin;	     /* to be asked for again: its container gone, the back-off over */
 	bool restarting;     /* REGISTERED for an in-place restart: does not wait for the barrier */
 	int misses;	     /* of an elastic type: containers lost in a row */
-	int64_t ask_not_before;	  /* while rejoin: the end of its own back-off */
-	bool moved;		  /* it was tried on another machine, as its disk was full */
-	int ports_lost;		  /* to other users, or so it is presumed */
-	bool port_missed;	  /* once it could not bind a port that was held, or was to be */
-	bool port_open;		  /* nobody holds the port of the process that was started last */
-	bool unsure;		  /* LAUNCHING since an earlier AM, which may not have got to it */
-	bool unmet;		  /* REGISTERED with an AM before, and not yet with this one */
-	int64_t blames_since;	  /* while blames_peer */
+	int64_t ask_not_before; /* while rejoin: the end of its own back-off */
+	bool moved;		/* it was tried on another machine, as its disk was full */
+	char *blamed;		/* the machine that was to blame for its last end by which a second
+				   machine clears the first (policy.h, own_if_twice); NULL: none was */
+	int ports_lost;		/* to other users, or so it is presumed */
+	bool port_missed;	/* once it could not bind a port that was held, or was to be */
+	bool port_open;		/* nobody holds the port of the process that was started last */
+	bool unsure;		/* LAUNCHING since an earlier AM, which may not have got to it */
+	bool unmet;		/* REGISTERED with an AM before, and not yet with this one */
+	int64_t blames_since;	/* while blames_peer */
 	int64_t start_not_before; /* while restarting: the end of its back-off */
 	struct cause cause;	  /* of the last failure; kind CAUSE_NONE while all is well */
 	bool is_stuck; /* with CAUSE_OUT_OF_MEMORY: nor had it got further at the end before */

@@ -126,6 +126,31 @@ static void judge_stuck(struct policy *policy)
 	policy->why = "it met the same memory limit before, and has got no further since";
 }
 
+/* The other's cause may be forgotten by now; that machine is not. */
+static bool has_ended_elsewhere(const struct machine *m, size_t task)
+{
+	const struct task *t = &m->tasks[task];
+	const struct type_tally *tally = &m->types[t->type];
+	for (size_t i = tally->first; t->host && i < tally->first + tally->count; i++) {
+		const char *blamed = m->tasks[i].blamed;
+		if (blamed && !str_equal(blamed, t->host))
+			return true;
+	}
+	return false;
+}
+
+static void judge_twice(const struct machine *m, size_t task, struct policy *policy)
+{
+	if (!m->one_host && !has_ended_elsewhere(m, task))
+		return;
+	policy->blames_host = false;
+	policy->charge = m->one_host ? CHARGE_USER : CHARGE_NEVER;
+	policy->in_place = m->one_host;
+	if (!m->one_host)
+		policy->why = "processors of two machines lack an instruction of the program's: "
+			      "build it for these";
+}
+
 struct policy machine_judge(const struct machine *m, size_t task)
 {
 	const struct task *t = &m->tasks[task];
@@ -135,6 +160,8 @@ struct policy machine_judge(const struct machine *m, size_t task)
 		policy.charge = CHARGE_NEVER;
 		policy.blames_host = false;
 	}
+	if (policy.own_if_twice)
+		judge_twice(m, task, &policy);
 	if (!policy.by_rule && is_other_users_fault(m, task))
 		judge_theft(m, task, &policy);
 	if (!policy.by_rule && t->is_stuck && t->cause.kind == CAUSE_OUT_OF_MEMORY)
@@ -273,11 +300,14 @@ void machine_task_failed(struct machine *m, size_t task)
 {
 	const struct policy policy = machine_judge(m, task);
 	bool has_missed = missed_its_port(m, task);
+	char *host cleanup_free = policy.own_if_twice ? mem_strdup(m->tasks[task].host) : NULL;
 	follow_policy(m, task, &policy);
 	if (has_missed)
 		note_missed_port(m, task);
 	if (policy.elsewhere_once) /* which the next judgement takes into account */
 		m->tasks[task].moved = true;
+	if (host)
+		mem_replace(&m->tasks[task].blamed, mem_steal(&host));
 	if (lost_its_port(&m->tasks[task]) && m->tasks[task].ports_lost < PORTS_OF_JOB)
 		m->tasks[task].ports_lost++;
 }

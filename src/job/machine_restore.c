@@ -130,6 +130,7 @@ static void restore_task(struct machine *m, size_t task, const struct task_view 
 	t->restarts_used = count(row->restarts_used);
 	t->misses = count(row->misses);
 	t->moved = row->moved;
+	t->blamed = mem_strdup(row->blamed);
 	t->ports_lost = count(row->ports_lost);
 	t->port_open = row->port_open;
 	t->port_missed = row->port_missed;

@@ -94,7 +94,7 @@ static const struct policy_row general_rows[] = {
 		.why = "the command is not there: see PATH, and the files of the job"},
 	{CAUSE_EXIT, .exit_code = 124, AGAIN,
 		.why = "timeout(1) ended it"},
-	{.signal = SIGILL, MACHINES_FAULT,
+	{.signal = SIGILL, MACHINES_FAULT, .own_if_twice = true,
 		.why = "its machine's processor lacks an instruction"},
 	{.signal = SIGBUS, ELSEWHERE,
 		.why = "/dev/shm or a disk of its machine is full or faulty"},
@@ -134,6 +134,13 @@ static const struct policy_row general_rows[] = {
 	{CAUSE_CONTAINER_STOPPED, CLUSTERS_FAULT},
 	{CAUSE_NODE_LOST, MACHINES_FAULT},
 	{CAUSE_PREEMPTED, CLUSTERS_FAULT},
+	{CAUSE_LAUNCH_FAILED, SAYS("changed on src filesystem"), NEVER,
+		.why = "a file of the job was written anew after the submission, and each node wants the one of before"},
+	{CAUSE_LAUNCH_FAILED, SAYS("File does not exist: "), NEVER,
+		.why = "a file of the job was removed after the submission"},
+	{CAUSE_LAUNCH_FAILED, SAYS("pull access denied", "manifest unknown", "manifest for ", "repository does not exist",
+	      "invalid reference format", "docker image name"), NEVER,
+		.why = "its Docker image is not to be had"},
 	{CAUSE_LAUNCH_FAILED, MACHINES_FAULT},
 	{CAUSE_REGISTRATION_TIMEOUT, MACHINES_FAULT},
 	{CAUSE_ALLOCATION_TIMEOUT, CLUSTERS_FAULT},
@@ -168,15 +175,9 @@ static bool kind_fits(const struct policy_row *row, const struct cause *cause)
 	return row->cause == cause->kind;
 }
 
-static bool was_killed_by(const struct cause *cause, int signal)
-{
-	return cause->signal == signal ||
-	       (cause->kind == CAUSE_EXIT && cause->exit_code == PROC_SHELL_SIGNAL + signal);
-}
-
 static bool signal_fits(const struct policy_row *row, const struct cause *cause)
 {
-	return row->signal == 0 || was_killed_by(cause, row->signal);
+	return row->signal == 0 || cause_is_of_signal(cause, row->signal);
 }
 
 static bool says_one_of(const char *line, const char *const *words, size_t count)
@@ -196,16 +197,19 @@ int policy_errno_of_room(const char *line)
 	return says_one_of(line, quota, array_length(quota)) ? EDQUOT : 0;
 }
 
+/* Of a container that did not come up there are its node's words alone. */
 static bool words_fit(const struct policy_row *row, const struct cause *cause)
 {
-	return !row->says[0] || says_one_of(cause->headline, row->says, POLICY_SAYS_MAX);
+	const char *line = row->cause == CAUSE_LAUNCH_FAILED ? cause->text : cause->headline;
+
+	return !row->says[0] || says_one_of(line, row->says, POLICY_SAYS_MAX);
 }
 
 /* A process killed by SIGKILL did not fail because of a peer: it had survived the peer errors that
  * it logged. */
 static bool blame_fits(const struct policy_row *row, const struct cause *cause)
 {
-	return !row->blames_peer || !was_killed_by(cause, SIGKILL);
+	return !row->blames_peer || !cause_is_of_signal(cause, SIGKILL);
 }
 
 static bool row_fits(const struct policy_row *row, const struct cause *cause)
@@ -273,6 +277,7 @@ struct policy policy_judge(const struct job_type *type, const struct cause *caus
 		.in_place = row->in_place,
 		.blames_host = row->blames_host,
 		.elsewhere_once = row->elsewhere_once,
+		.own_if_twice = row->own_if_twice,
 		.blames_peer = row->blames_peer,
 		.why = row->why,
 	};
@@ -281,6 +286,7 @@ struct policy policy_judge(const struct job_type *type, const struct cause *caus
 	policy.by_rule = action != EXIT_DEFAULT;
 	policy.blames_peer = policy.blames_peer && !policy.by_rule;
 	policy.elsewhere_once = policy.elsewhere_once && !policy.by_rule;
+	policy.own_if_twice = policy.own_if_twice && !policy.by_rule;
 	if (action == EXIT_RETRY && row->charge == CHARGE_NEVER) {
 		policy.charge = CHARGE_USER;
 		policy.in_place = true;

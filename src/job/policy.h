@@ -25,7 +25,8 @@ struct policy_row {
 	enum cause_kind cause; /* CAUSE_NONE: CAUSE_EXIT or CAUSE_SIGNAL */
 	int exit_code;	       /* of CAUSE_EXIT */
 	int signal;	       /* also of a program that a shell ran: exit code 128 + signal */
-	const char *says[POLICY_SAYS_MAX]; /* the headline holds one of these */
+	const char *says[POLICY_SAYS_MAX]; /* the headline, or the text of CAUSE_LAUNCH_FAILED,
+					      holds one of these */
 
 	/* What follows. */
 	enum policy_charge charge;
@@ -34,6 +35,7 @@ struct policy_row {
 			     is elsewhere, if possible */
 	bool elsewhere_once; /* only another machine can help, and one that has failed as well says
 				that none does */
+	bool own_if_twice;   /* of two machines neither is to blame: it is the program's own */
 	bool blames_peer;    /* a peer is gone, it says: judged once the peers were heard of */
 	const char *why; /* a phrase for people that says more than the cause; NULL: none does */
 };
@@ -58,7 +60,7 @@ size_t policy_number(const struct policy_row *row);
 /* The same with the rules of the task's type: what the machine goes by. */
 struct policy {
 	enum policy_charge charge;
-	bool in_place, blames_host, elsewhere_once, blames_peer;
+	bool in_place, blames_host, elsewhere_once, own_if_twice, blames_peer;
 	bool ignore;	 /* it counts as success */
 	const char *why; /* NULL: nothing to be said; "tony.worker.on-exit" is said by `rule` */
 	bool by_rule;	 /* the type's on-exit decided */

@@ -131,6 +131,7 @@ json_t *record_task(const struct job *job, const struct task *task, enum task_st
 		json_set_bool(record, "blames_peer", true);
 	if (task->moved)
 		json_set_bool(record, "moved", true);
+	json_set_text(record, "blamed", task->blamed);
 	set_positive(record, "ports_lost", task->ports_lost);
 	if (task->port_missed)
 		json_set_bool(record, "port_missed", true);

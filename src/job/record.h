@@ -7,8 +7,8 @@
  *   job      from to epoch retries infrastructure_retries streak? pause? exempt? wanted? outcome?
  *            cause? cause_task?                  also when only counters, pause or cause changed
  *   task     task from to attempt epoch restart restarts_used up container? host? port? ui_port?
- *            door? log_dir? misses? blames_peer? moved? ports_lost? port_missed? port_open?
- *            rejoin? restarting? pause? used_ms? used_cpu_ms? used_rss_bytes? cause?
+ *            door? log_dir? misses? blames_peer? moved? blamed? ports_lost? port_missed?
+ *            port_open? rejoin? restarting? pause? used_ms? used_cpu_ms? used_rss_bytes? cause?
  *                                                also when only what follows restarts_used did
  *   avoid    host                                a machine to blame: no other container there, if
  *                                                it can be helped

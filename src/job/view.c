@@ -61,6 +61,7 @@ void job_view_destroy(struct job_view *view)
 		free(view->tasks[i].container);
 		free(view->tasks[i].host);
 		free(view->tasks[i].log_dir);
+		free(view->tasks[i].blamed);
 		free(view->tasks[i].lost.text);
 		free(view->tasks[i].checkpoint_trouble);
 		cause_finish(&view->tasks[i].cause);
@@ -280,6 +281,7 @@ static int read_task_members(struct task_view *task, const struct view_record *r
 	    view_record_read_int(record, "pause", 0, INT32_MAX, &pause, err) < 0 ||
 	    read_text(record, "container", &task->container, err) < 0 ||
 	    read_text(record, "host", &task->host, err) < 0 ||
+	    read_text(record, "blamed", &task->blamed, err) < 0 ||
 	    read_text(record, "log_dir", &task->log_dir, err) < 0)
 		return -1;
 	task->pause_ms = pause;

@@ -33,6 +33,7 @@ struct task_view {
 	int attempt, epoch, restart, restarts_used;
 	bool up;			  /* its process is confirmed to run */
 	char *container, *host, *log_dir; /* NULL: not known */
+	char *blamed;			  /* as in struct task */
 	int port;
 	int ui_port; /* where its process serves a web interface; 0: it does not (yet) */
 	int door;    /* where its executor hears of an AM that follows; 0: it has none */

@@ -53,6 +53,20 @@ static char *memory_text(const struct yarn_exit_status *row, const struct job_ty
 	return mem_printf("%s of %s (tony.%s.memory): %s", row->text, limit, type->name, said);
 }
 
+/* Docker's words about an image that it cannot get: YARN gives the exit code of its own program,
+ * and these among its lines. The container's own log stands behind them. NULL: there are none. */
+static const char *find_image_error(const struct str_list *lines)
+{
+	static const char *const words[] = {
+		"Error response from daemon: ", "invalid reference format", "docker image name"};
+
+	for (size_t i = 0; i < lines->count && !str_starts_with(lines->items[i], "Last "); i++)
+		for (size_t k = 0; k < array_length(words); k++)
+			if (strstr(lines->items[i], words[k]))
+				return lines->items[i];
+	return NULL;
+}
+
 void yarn_judge(struct cause *cause, const struct job_type *type,
 		const Hadoop__ContainerStatusProto *status, const char *node_state)
 {
@@ -63,6 +77,12 @@ void yarn_judge(struct cause *cause, const struct job_type *type,
 	const char *said = lines.count ? lines.items[0] : "no more is known";
 	cause_finish(cause);
 	keep_tail(cause, &lines);
+	const char *image = find_image_error(&lines);
+	if (image && (!row || row->kind == CAUSE_LAUNCH_FAILED)) {
+		cause_set(cause, CAUSE_LAUNCH_FAILED,
+			  mem_printf("could not be started by its node: %s", image));
+		return;
+	}
 	if (!row && status->exit_status >= 0) {
 		judge_code(cause, status->exit_status);
 		return;

@@ -115,6 +115,7 @@ static void compare_task(struct sim *sim, const struct side *before, const struc
 		differ_in(start_not_before);
 	differ_in_text(sim, "container", a->container, b->container);
 	differ_in_text(sim, "host", a->host, b->host);
+	differ_in_text(sim, "blamed", a->blamed, b->blamed);
 	differ_in_cause(sim, &a->cause, &b->cause);
 	if (a->has_container && (a->container || a->port > 0) && !b->has_container)
 		sim_break(sim, "the restored machine has lost sight of a container");

@@ -2,8 +2,10 @@
 
 import io
 import json
+import os
 import re
 import resource
+import signal
 import tarfile
 import zipfile
 from pathlib import Path
@@ -172,6 +174,31 @@ def test_hadoop_archive(tony, place):
                            "--executes", "cat mr/etc/version")
     assert answer.returncode == 0, answer.stderr
     assert job.logs("worker:0") == "3.9\n"
+
+
+def test_an_instruction_that_two_machines_lack_is_the_programs_fault(tony):
+    answer, job = tony.job({"tony.worker.instances": 2}, "--executes", "kill -ILL $$")
+    assert answer.returncode != 0
+    assert "is not tried again: processors of two machines lack an instruction of the program's" in answer.stdout
+    assert "try: build the program for the processors of the machines" in answer.stdout + answer.stderr
+    assert job.status()["infrastructure_retries"] < 10
+
+
+def test_a_file_that_was_changed_since_the_submission_is_not_tried_ten_times(tony, place):
+    """Each node wants the file that was there when the job was submitted."""
+    file = f"{place}/data.txt"
+    tony.cluster.put(file, b"first")
+    job = tony.submit({"tony.worker.instances": 1, "tony.containers.resources": f"hdfs://{file}"}, "--executes",
+                      f"cat data.txt; ./exit_after.sh {tony.directory}/go 0")
+    executor = job.wait_task("worker:0")["executor_pid"]
+    tony.cluster.put(file, b"another")
+    os.kill(executor, signal.SIGKILL)
+    assert job.wait() != 0
+    status = job.status()
+    assert "changed on src filesystem" in status["message"]
+    assert status["infrastructure_retries"] == 1
+    said = tony.run("status", job.id).stdout
+    assert "try: submit the job again, and write new files under new names" in said
 
 
 @pytest.mark.short

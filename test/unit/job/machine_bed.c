@@ -113,14 +113,14 @@ bool bed_allocate(struct bed *bed, const char *name)
 {
 	struct machine_event event = event_of(bed, EVENT_ALLOCATED, name);
 	event.container = "container";
-	event.host = "127.0.0.1";
+	event.host = bed->host ? bed->host : "127.0.0.1";
 	return feed(bed, &event);
 }
 
 bool bed_register_in(struct bed *bed, const char *name, int epoch, int process_epoch)
 {
 	struct machine_event event = event_of(bed, EVENT_REGISTERED, name);
-	event.host = "127.0.0.1";
+	event.host = bed->host ? bed->host : "127.0.0.1";
 	event.port = 4000;
 	event.epoch = epoch;
 	event.process_epoch = process_epoch;

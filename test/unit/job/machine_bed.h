@@ -12,6 +12,7 @@ struct bed {
 	struct machine *machine;
 	struct action_list actions; /* of the last event */
 	int64_t now;
+	const char *host; /* of what is allocated, or registers; NULL: 127.0.0.1 */
 };
 
 /* "worker=2 ps=1:untracked board=1:sidecar"; the defaults of a job: GANG, no retries. */

@@ -35,6 +35,7 @@ struct row {
 #define EXIT(code)   CAUSE_EXIT, code, 0
 #define SIGNAL(code) CAUSE_SIGNAL, 0, code
 #define KIND(kind)   kind, 0, 0, NULL
+#define LAUNCH(text) CAUSE_LAUNCH_FAILED, 0, 0, text /* in place of the headline */
 
 static const struct row table[] = {
 	{EXIT(1), "RuntimeError: CUDA error: device-side assert triggered", AGAIN, "assertion"},
@@ -135,7 +136,19 @@ static const struct row table[] = {
 	{KIND(CAUSE_CONTAINER_STOPPED), CLUSTERS_FAULT, NULL},
 	{KIND(CAUSE_NODE_LOST), MACHINES_FAULT, NULL},
 	{KIND(CAUSE_PREEMPTED), CLUSTERS_FAULT, NULL},
+	{LAUNCH("could not be started by its node: Resource hdfs://nn/a.zip changed on src "
+		"filesystem - expected: "
+		"2026-11-28, was: 2026-11-29"),
+	 NEVER, "written anew"},
+	{LAUNCH("could not be started by its node: File does not exist: hdfs://nn/a.zip"), NEVER,
+	 "removed after"},
+	{LAUNCH("could not be started by its node: docker: Error response from daemon: pull access "
+		"denied for x, "
+		"repository does not exist"),
+	 NEVER, "Docker image"},
 	{KIND(CAUSE_LAUNCH_FAILED), MACHINES_FAULT, NULL},
+	{LAUNCH("could not be started by its node: Call From nm to nn failed"), MACHINES_FAULT,
+	 NULL},
 	{KIND(CAUSE_REGISTRATION_TIMEOUT), MACHINES_FAULT, NULL},
 	{KIND(CAUSE_ALLOCATION_TIMEOUT), CLUSTERS_FAULT, NULL},
 	{KIND(CAUSE_ALLOCATION_REFUSED), NEVER, NULL},
@@ -154,6 +167,7 @@ static const struct policy_row *find(const struct row *row)
 	const struct cause cause = {.kind = row->kind,
 				    .exit_code = row->exit_code,
 				    .signal = row->signal,
+				    .text = row->headline,
 				    .headline = (char *)row->headline};
 
 	return policy_find(&cause, NULL);
@@ -309,6 +323,24 @@ static void a_read_only_file_system_of_the_only_machine_fails_the_job(void **sta
 	assert_int_equal(bed_status(bed).state, JOB_FINISHING);
 	assert_true(notes(bed, "worker:0 is not tried again: a file system of its machine is "
 			       "read-only, and there is no other machine"));
+	bed_destroy(bed);
+}
+
+static void an_elastic_job_goes_on_without_a_container_that_never_comes_up(void **state)
+{
+	struct bed *bed = bed_create_elastic("worker=3");
+	const struct cause changed = {.kind = CAUSE_LAUNCH_FAILED,
+				      .text = "Resource x changed on src filesystem"};
+
+	bed_submit(bed);
+	bed_allocate(bed, "worker:2");
+	const struct machine_event event = {.kind = EVENT_CONTAINER_ENDED,
+					    .task = bed_task(bed, "worker:2"),
+					    .attempt = bed_look(bed, "worker:2")->attempt,
+					    .cause = &changed};
+	machine_handle(bed->machine, &event, bed->now, &bed->actions);
+	assert_true(notes(bed, "changed on src filesystem; the job goes on without it"));
+	assert_int_equal(bed_status(bed).state, JOB_FORMING);
 	bed_destroy(bed);
 }
 
@@ -549,6 +581,62 @@ static void with_the_machine_that_is_to_blame_goes_the_container(void **state)
 	bed_destroy(bed);
 }
 
+/* One after the other, on these hosts; in between the cluster forms anew. */
+static struct bed *after_two_traps(const char *rule, const char *first, const char *second)
+{
+	struct bed *bed = running("worker=2", 0, 5);
+
+	bed->host = first;
+	bed->job->fail_fast = true;
+	if (rule)
+		str_list_add(&bed_type(bed, "worker")->on_exit, rule);
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	bed_exit(bed, "worker:0", 128 + SIGILL);
+	assert_int_equal(bed_status(bed).state, JOB_REFORMING);
+	bed_gone(bed, "worker:0");
+	bed->host = second;
+	bed_register(bed, "worker:1");
+	bed_pass(bed, 1000);
+	bed_come(bed, "worker:0");
+	assert_int_equal(bed_status(bed).state, JOB_RUNNING);
+	bed_exit(bed, "worker:1", 128 + SIGILL);
+	return bed;
+}
+
+/* promise: R3 */
+static void of_two_machines_neither_is_to_blame(void **state)
+{
+	struct bed *bed = after_two_traps(NULL, "a", "a");
+
+	assert_int_equal(bed_status(bed).state, JOB_REFORMING);
+	assert_int_equal(bed_status(bed).infrastructure_retries_used, 2);
+	bed_destroy(bed);
+	bed = after_two_traps(NULL, "a", "b");
+	assert_int_equal(bed_status(bed).state, JOB_FINISHING);
+	assert_int_equal(bed_status(bed).infrastructure_retries_used, 1);
+	assert_true(notes(bed, "worker:1 is not tried again: processors of two machines lack an "
+			       "instruction of the program's"));
+	bed_destroy(bed);
+	bed = after_two_traps("SIGILL->retry", "a", "b");
+	assert_int_equal(bed_status(bed).state, JOB_REFORMING);
+	bed_destroy(bed);
+}
+
+/* promise: R3 */
+static void the_only_machine_is_not_to_blame(void **state)
+{
+	struct bed *bed = running("worker=1", 0, 5);
+
+	bed_submit(bed);
+	machine_set_one_host(bed->machine);
+	bed_bring_up(bed, "worker");
+	bed_exit(bed, "worker:0", 128 + SIGILL);
+	assert_int_equal(bed_status(bed).infrastructure_retries_used, 0);
+	assert_int_equal(bed_status(bed).state, JOB_FINISHING);
+	bed_destroy(bed);
+}
+
 static void a_machine_is_blamed_on_the_last_try_as_well(void **state)
 {
 	struct bed *bed = running("worker=1", 0, 0);
@@ -758,6 +846,7 @@ int main(void)
 		cmocka_unit_test(a_full_disk_is_tried_on_another_machine_once),
 		cmocka_unit_test(a_full_disk_of_the_only_machine_fails_the_job),
 		cmocka_unit_test(a_read_only_file_system_of_the_only_machine_fails_the_job),
+		cmocka_unit_test(an_elastic_job_goes_on_without_a_container_that_never_comes_up),
 		cmocka_unit_test(an_elastic_job_goes_on_without_the_worker_of_a_full_disk),
 		cmocka_unit_test(
 			without_a_budget_the_others_of_an_fcfs_job_go_on_after_a_full_disk),
@@ -771,6 +860,8 @@ int main(void)
 		cmocka_unit_test(tasks_without_a_gang_get_another_container_for_a_stolen_port),
 		cmocka_unit_test(only_a_watched_port_can_have_been_stolen),
 		cmocka_unit_test(with_the_machine_that_is_to_blame_goes_the_container),
+		cmocka_unit_test(of_two_machines_neither_is_to_blame),
+		cmocka_unit_test(the_only_machine_is_not_to_blame),
 		cmocka_unit_test(a_machine_is_blamed_on_the_last_try_as_well),
 		cmocka_unit_test(the_same_memory_limit_is_met_again_only_where_a_step_was_gained),
 		cmocka_unit_test(a_program_that_tells_no_steps_may_have_gained_some_in_a_minute),

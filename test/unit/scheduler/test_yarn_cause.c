@@ -29,6 +29,18 @@ static void ends_are_told_in_words(void **state)
 		{28, CAUSE_NO_SPACE, "", "could not run: a disk of its machine is full"},
 		{122, CAUSE_STORE_FULL, "", "could not run: a quota on its machine is used up"},
 		{5, CAUSE_EXECUTOR_LOST, "", "it left with exit code 5"},
+		{7, CAUSE_LAUNCH_FAILED,
+		 "Exception from container-launch.\nContainer id: container_1\nExit code: "
+		 "7\nException "
+		 "message: Launch container failed\nShell error output: docker: Error response "
+		 "from "
+		 "daemon: manifest for debian:13x not found: manifest unknown.\n",
+		 "could not be started by its node: Shell error output: docker: Error response "
+		 "from "
+		 "daemon: manifest for debian:13x"},
+		{1, CAUSE_LAUNCH_FAILED,
+		 "Exit code: 1\nLast 4096 bytes of stderr :\nError response from daemon: hello\n",
+		 "its executor left with exit code 1"},
 		{-31000, CAUSE_EXECUTOR_LOST, "strange", "exit status -31000: strange"},
 	};
 	struct cause cause = {0};
