@@ -660,7 +660,10 @@ char *job_output_losses(const struct job_output *output)
 				  losses->logs > 0 ? "; " : "", losses->containers,
 				  losses->containers == 1 ? "" : "s");
 	str_append(&text, is_cleared ? ": the rest was removed for its age (tony.jobs.max-age)"
-				     : ": the history has no more of the job");
+			  : output->logs->has_ends || losses->containers > 0
+				  ? ": the history has no more of the job"
+				  : ": what stood before was rotated away "
+				    "(tony.task.log-rotate-size, tony.task.log-keep)");
 	return str_steal(&text);
 }
 

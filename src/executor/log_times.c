@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "logs/part.h"
 
 enum {
 	TURNS_MAX = 200, /* entries of a second that tell no more than an order */
@@ -20,15 +21,38 @@ static char *index_of(const char *log)
 	return mem_printf("%s.times", log);
 }
 
-void log_times_open(struct log_times *times, const char *log, int64_t log_size)
+static int64_t read_from(const char *path)
+{
+	char text[LOG_FROM_MAX];
+	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd >= 0 ? read(fd, text, sizeof(text)) : -1;
+
+	return got > 0 ? log_part_from(text, (size_t)got) : 0;
+}
+
+static void write_from(struct log_times *times)
+{
+	char line[LOG_FROM_MAX];
+	int length = snprintf(line, sizeof(line), "from %" PRId64 "\n", times->from);
+
+	if (write(times->fd, line, (size_t)length) == length)
+		times->size += length;
+	else if (ftruncate(times->fd, times->size) < 0)
+		log_times_close(times);
+}
+
+void log_times_open(struct log_times *times, const char *log, int64_t log_size, int64_t from)
 {
 	char *path cleanup_free = index_of(log);
 	int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (log_size == 0 ? O_TRUNC : 0);
 	struct stat info;
 
+	times->from = from >= 0 ? from : read_from(path);
 	times->fd = open(path, flags, 0600);
 	times->size = times->fd >= 0 && fstat(times->fd, &info) == 0 ? info.st_size : 0;
 	times->last_ms = 0;
+	if (times->fd >= 0 && times->size == 0 && times->from > 0)
+		write_from(times);
 }
 
 void log_times_close(struct log_times *times)

@@ -2,7 +2,8 @@
  * The index beside a log file, "<file>.times": a line "wall_ms offset" says that the bytes of the
  * log from that offset on were written then. `tony logs` merges and picks lines by it. It costs the
  * job nothing: an entry that cannot be written is left out, and the bytes then count to the entry
- * before.
+ * before. Where older parts were rotated away its first line is "from N": so many bytes of the log
+ * stood before this part.
  */
 #ifndef TONY_EXECUTOR_LOG_TIMES_H
 #define TONY_EXECUTOR_LOG_TIMES_H
@@ -25,10 +26,12 @@ struct log_times {
 	int fd;		       /* -1: there is none */
 	int64_t size;	       /* of the index: whole entries */
 	int64_t last_ms;
+	int64_t from; /* bytes that stood before the log's part */
 };
 
-/* Goes on where the index of the log ends; that of an empty log begins anew. */
-void log_times_open(struct log_times *times, const char *log, int64_t log_size);
+/* Goes on where the index of the log ends; that of an empty log begins anew. `from`: of a part that
+ * follows another one; -1: what its index says. */
+void log_times_open(struct log_times *times, const char *log, int64_t log_size, int64_t from);
 void log_times_close(struct log_times *times);
 
 /* Bytes are about to be appended to the log, which is `offset` bytes long. */

@@ -52,19 +52,22 @@ struct output {
 	struct output_loss marked; /* the loss that it tells */
 };
 
-static void open_file(struct output *output)
+/* `from`: as log_times_open() has it. */
+static void open_file(struct output *output, int64_t from)
 {
 	struct stat info;
 
 	output->file = open(output->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	output->size = output->file >= 0 && fstat(output->file, &info) == 0 ? info.st_size : 0;
 	if (output->file >= 0)
-		log_times_open(&output->times, output->path, output->size);
+		log_times_open(&output->times, output->path, output->size, from);
 }
 
 /* stdout.1 -> stdout.2, stdout -> stdout.1; the oldest is overwritten. */
 static void rotate(struct output *output)
 {
+	int64_t before = output->times.from + output->size;
+
 	close(mem_steal_fd(&output->file));
 	log_times_close(&output->times);
 	if (output->options.keep == 0)
@@ -77,7 +80,7 @@ static void rotate(struct output *output)
 		rename(from, to);
 	}
 	output->mark_begin = output->mark_end = 0;
-	open_file(output);
+	open_file(output, before);
 }
 
 /* How many bytes were written; all of them, or errno says why not. */
@@ -169,7 +172,7 @@ static bool catch_up(struct output *output)
 	struct backlog *backlog = &output->backlog;
 
 	if (output->file < 0)
-		open_file(output);
+		open_file(output, -1);
 	account(output);
 	log_times_mark(&output->times, output->size, clock_wall_ms());
 	if (output->file < 0 || !write_mark(output))
@@ -257,7 +260,7 @@ static void append(struct output *output, const char *bytes, size_t length)
 		return;
 	if (!is_behind(output)) {
 		if (output->file < 0)
-			open_file(output);
+			open_file(output, -1);
 		log_times_mark(&output->times, output->size, clock_wall_ms());
 		done = output->file < 0 ? 0 : write_bytes(output, bytes, length);
 		if (done < length)
@@ -362,7 +365,7 @@ struct output *output_open(struct event_base *base, int fd, const char *path,
 	output->retry = evtimer_new(base, on_retry, output);
 	tail_init(&output->tail, options->tail_lines);
 	output->restarts.restarts = options->restarts;
-	open_file(output);
+	open_file(output, -1);
 	evutil_make_socket_nonblocking(fd);
 	output->event = event_new(base, fd, EV_READ | EV_PERSIST, on_readable, output);
 	event_add(output->event, NULL);

@@ -7,9 +7,9 @@
  *
  *   {"task": "worker:0", "attempt": 2, "log": "stdout", "bytes": 1073741824, "from": 1073479680}
  *
- * and then has the log's bytes from `from` on, of the `bytes` that were left of it, rotated files
- * included. Beside it "<log>.times" is the index of times (executor/log_times.h), with the offsets
- * of the kept file behind its head.
+ * and then has the log's bytes from `from` on, of the `bytes` that were written, rotated files and
+ * what was rotated away included. Beside it "<log>.times" is the index of times
+ * (executor/log_times.h), with the offsets of the kept file behind its head.
  */
 #ifndef TONY_HISTORY_PACK_H
 #define TONY_HISTORY_PACK_H

@@ -27,7 +27,7 @@ struct log {
 	size_t task;
 	const char *name;
 	struct log_source *source;
-	int64_t bytes; /* of all of it */
+	int64_t bytes; /* of all that is there */
 	int64_t keep;  /* of these, the last ones */
 };
 
@@ -50,8 +50,8 @@ static int write_head(const struct packing *packing, const struct log *log, int 
 	json_set_text(object, "task", name);
 	json_set_int(object, "attempt", task->attempt);
 	json_set_text(object, "log", log->name);
-	json_set_int(object, "bytes", log->bytes);
-	json_set_int(object, "from", log->bytes - log->keep);
+	json_set_int(object, "bytes", log->source->cut + log->bytes);
+	json_set_int(object, "from", log->source->cut + log->bytes - log->keep);
 	char *text cleanup_free = json_text(object);
 	char *line cleanup_free = mem_printf("%s\n", text);
 	return fs_write_all(to, line, strlen(line), packing->err);

@@ -513,6 +513,22 @@ static void destroy(struct log_source *base)
 	free(file);
 }
 
+/* Of the oldest part there is. */
+static int64_t find_cut(const struct log_file *file)
+{
+	char text[LOG_FROM_MAX];
+	int oldest;
+
+	find_part(file, &oldest);
+	if (oldest < 0)
+		return 0;
+	char *path cleanup_free = part_path(file, oldest);
+	char *times cleanup_free = mem_printf("%s.times", path);
+	int fd cleanup_close = open_regular(times);
+	ssize_t got = fd >= 0 ? pread(fd, text, sizeof(text), 0) : -1;
+	return got > 0 ? log_part_from(text, (size_t)got) : 0;
+}
+
 struct log_source *log_file_open(const char *path)
 {
 	static const struct log_source_ops ops = {.grows = true,
@@ -531,5 +547,6 @@ struct log_source *log_file_open(const char *path)
 	file->part.read = read_bytes;
 	file->part.data = file;
 	file->is_wanted = true; /* the oldest part */
+	file->base.cut = find_cut(file);
 	return &file->base;
 }

@@ -9,6 +9,19 @@
 #define INDEX_STEP 16384 /* bytes of an index that are read one after the other */
 #define FIRST_SIZE 4096	 /* bytes of a part that are read at first: there may be thousands */
 
+int64_t log_part_from(const char *index, size_t length)
+{
+	static const char word[] = "from ";
+	const char *end = memchr(index, '\n', length < LOG_FROM_MAX ? length : LOG_FROM_MAX);
+	char *line cleanup_free = end ? mem_strndup(index, (size_t)(end - index)) : NULL;
+	int64_t from;
+
+	if (!line || !str_starts_with(line, word) ||
+	    str_parse_int(line + strlen(word), 0, INT64_MAX, &from) < 0)
+		return 0;
+	return from;
+}
+
 /* ---- times -------------------------------------------------------------------------------- */
 
 /* "time_ms offset" */

@@ -27,6 +27,11 @@ struct log_part {
 		bool may_grow;	 /* the part was read since the index's end was met */
 	} index;
 };
+#define LOG_FROM_MAX 32 /* bytes of a line "from N" */
+/* How many bytes stood before a part, as the beginning of its index says; 0: none, or they are
+ * there. */
+int64_t log_part_from(const char *index, size_t length);
+
 void log_part_finish(struct log_part *part);
 
 /* Goes on with another part, or elsewhere in this one. `part` has read, read_times and data. */

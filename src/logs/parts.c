@@ -31,6 +31,16 @@ static ssize_t read_times(void *data, int64_t offset, void *bytes, size_t length
 	return log->ops->read(log, log->number, true, offset, bytes, length, NULL);
 }
 
+void log_parts_find_cut(struct log_parts *log)
+{
+	char text[LOG_FROM_MAX];
+	ssize_t got = log->count > 0 && log->items[0].has_times
+			      ? log->ops->read(log, 0, true, 0, text, sizeof(text), NULL)
+			      : -1;
+
+	log->base.cut = got > 0 ? log_part_from(text, (size_t)got) : 0;
+}
+
 static void begin_part(struct log_parts *log, size_t number, int64_t offset)
 {
 	log->has_begun = true;

@@ -39,6 +39,9 @@ struct log_parts_ops {
 /* Makes a source of what has `ops` and {0} else; `items` and `count` may be set later. */
 void log_parts_init(struct log_parts *log);
 
+/* Sets its `cut`, as the index of the oldest part says. */
+void log_parts_find_cut(struct log_parts *log);
+
 /* A log that consists of this text, which is copied. The caller destroys it. */
 struct log_source *log_of_text(const char *text);
 

@@ -102,6 +102,8 @@ struct log_source *log_of_aggregated(const struct aggregated_container *containe
 	log_parts_init(&kept->base);
 	for (size_t i = 0; i < container->count; i++)
 		add_upload(kept, &container->uploads[i], name);
+	if (kept->base.count > 1) /* of one alone nothing was rotated: nothing is read for it */
+		log_parts_find_cut(&kept->base);
 	if (kept->base.count > 0)
 		return &kept->base.base;
 	log_source_destroy(&kept->base.base);

@@ -110,8 +110,10 @@ struct log_source *log_of_node(const struct node_log_question *question, const c
 	log->base.ops = &ops;
 	log->spool = spool;
 	log_parts_init(&log->base);
-	if (add_parts(log, question, name, err) == 0)
+	if (add_parts(log, question, name, err) == 0) {
+		log_parts_find_cut(&log->base);
 		return &log->base.base;
+	}
 	log_source_destroy(&log->base.base);
 	return NULL;
 }

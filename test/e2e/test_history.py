@@ -3,6 +3,7 @@ of it."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -141,6 +142,21 @@ def test_of_long_logs_the_end_is_kept(tony):
     assert "only" not in tony.run("logs", job.id).stderr
     forget(job)
     assert "of stdout of worker:0 only the last 256 KiB of 976 KiB are left" in tony.run("logs", job.id).stderr
+
+
+def test_a_beginning_that_was_rotated_away_is_told(tony):
+    keys = {"tony.worker.instances": 1, "tony.task.log-rotate-size": "1m", "tony.task.log-keep": 1}
+    _, job = tony.job(keys, "--executes", "seq 1000000 1400000")
+
+    def check(told):
+        answer = tony.run("logs", job.id)
+        assert re.fullmatch(rf"tony: of stdout of worker:0 only the last .* of 3\.1 MiB are left: {told}\n", answer.stderr), answer
+        assert answer.stdout.endswith("1400000\n")
+
+    check(r"what stood before was rotated away \(tony\.task\.log-rotate-size, tony\.task\.log-keep\)")
+    kept(tony, job)
+    forget(job)
+    check("the history has no more of the job")
 
 
 def test_of_several_logs_and_containers_one_line_says_what_is_not_kept(tony):

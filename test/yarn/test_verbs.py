@@ -89,6 +89,14 @@ def test_what_yarn_collects_while_the_job_runs_is_the_programs_own_alone(tony):
     assert (status["message"], status["tasks"][0]["state"]) == ("the job succeeded", "succeeded")
 
 
+def test_a_beginning_that_was_rotated_away_is_told(tony):
+    _, job = tony.job({"tony.worker.instances": 1, "tony.task.log-rotate-size": "1m", "tony.task.log-keep": 1}, "--executes",
+                      "seq 1000000 1400000")
+    answer = tony.run("logs", job.id)
+    assert re.match(r"tony: of stdout of worker:0 only the last .* of 3\.1 MiB are left: .* rotated away", answer.stderr), answer.stderr
+    assert answer.stdout.endswith("1400000\n")
+
+
 def test_logs_follow(tony):
     job = tony.submit({"tony.worker.instances": 1}, "--executes",
                       f"echo first; ./exit_after.sh {tony.directory}/go 0; echo last")

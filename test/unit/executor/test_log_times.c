@@ -17,7 +17,7 @@ static void entries_are_a_step_apart(void **state)
 {
 	struct log_times times = {0};
 
-	log_times_open(&times, scratch_path(state, "stdout"), 0);
+	log_times_open(&times, scratch_path(state, "stdout"), 0, -1);
 	log_times_mark(&times, 0, 5000);
 	log_times_mark(&times, 10, 5099);
 	log_times_mark(&times, 20, 5100);
@@ -27,6 +27,22 @@ static void entries_are_a_step_apart(void **state)
 	assert_file(state, "stdout.times", "5000 0\n5100 20\n6000 40\n");
 }
 
+static void a_part_tells_what_stood_before_it(void **state)
+{
+	struct log_times times = {0};
+
+	log_times_open(&times, scratch_path(state, "stdout"), 0, 70);
+	log_times_mark(&times, 0, 5000);
+	log_times_close(&times);
+	assert_file(state, "stdout.times", "from 70\n5000 0\n");
+	log_times_open(&times, scratch_path(state, "stdout"), 12, -1);
+	assert_int_equal(times.from, 70);
+	log_times_close(&times);
+	log_times_open(&times, scratch_path(state, "stdout"), 0, -1);
+	log_times_close(&times);
+	assert_file(state, "stdout.times", "from 70\n");
+}
+
 /* Lines of one stream between two lines of the other stand between them, also where the clock
  * tells no difference. */
 static void a_turn_has_an_entry_of_its_own(void **state)
@@ -34,8 +50,8 @@ static void a_turn_has_an_entry_of_its_own(void **state)
 	struct log_turn turn = {0};
 	struct log_times out = {.turn = &turn}, err = {.turn = &turn};
 
-	log_times_open(&out, scratch_path(state, "stdout"), 0);
-	log_times_open(&err, scratch_path(state, "stderr"), 0);
+	log_times_open(&out, scratch_path(state, "stdout"), 0, -1);
+	log_times_open(&err, scratch_path(state, "stderr"), 0, -1);
 	log_times_mark(&out, 0, 5000);
 	log_times_mark(&out, 2, 5000);
 	log_times_mark(&err, 0, 5000);
@@ -55,8 +71,8 @@ static void many_turns_have_few_entries(void **state)
 	struct log_turn turn = {0};
 	struct log_times out = {.turn = &turn}, err = {.turn = &turn};
 
-	log_times_open(&out, scratch_path(state, "stdout"), 0);
-	log_times_open(&err, scratch_path(state, "stderr"), 0);
+	log_times_open(&out, scratch_path(state, "stdout"), 0, -1);
+	log_times_open(&err, scratch_path(state, "stderr"), 0, -1);
 	for (int64_t i = 0; i < 20000; i++) {
 		log_times_mark(&out, i, 5000 + i / 10);
 		log_times_mark(&err, i, 5000 + i / 10);
@@ -70,7 +86,7 @@ static void a_clock_set_back_is_told(void **state)
 {
 	struct log_times times = {0};
 
-	log_times_open(&times, scratch_path(state, "stdout"), 0);
+	log_times_open(&times, scratch_path(state, "stdout"), 0, -1);
 	log_times_mark(&times, 0, 5000);
 	log_times_mark(&times, 7, 3000);
 	log_times_mark(&times, 9, 3050);
@@ -83,15 +99,15 @@ static void the_index_goes_on_with_its_log_and_begins_anew_with_it(void **state)
 	struct log_times times = {0};
 
 	scratch_write(state, "stdout.times", "1 0\n", 0600);
-	log_times_open(&times, scratch_path(state, "stdout"), 12);
+	log_times_open(&times, scratch_path(state, "stdout"), 12, -1);
 	log_times_mark(&times, 12, 2);
 	log_times_close(&times);
 	assert_file(state, "stdout.times", "1 0\n");
-	log_times_open(&times, scratch_path(state, "stdout"), 12);
+	log_times_open(&times, scratch_path(state, "stdout"), 12, -1);
 	log_times_mark(&times, 12, 200);
 	log_times_close(&times);
 	assert_file(state, "stdout.times", "1 0\n200 12\n");
-	log_times_open(&times, scratch_path(state, "stdout"), 0);
+	log_times_open(&times, scratch_path(state, "stdout"), 0, -1);
 	log_times_mark(&times, 0, 300);
 	log_times_close(&times);
 	assert_file(state, "stdout.times", "300 0\n");
@@ -115,11 +131,11 @@ static void what_cannot_be_written_is_left_out(void **state)
 {
 	struct log_times times = {0};
 
-	log_times_open(&times, scratch_path(state, "missing/stdout"), 0);
+	log_times_open(&times, scratch_path(state, "missing/stdout"), 0, -1);
 	log_times_mark(&times, 0, 5000);
 	log_times_close(&times);
 	assert_int_equal(symlink("/dev/full", scratch_path(state, "stdout.times")), 0);
-	log_times_open(&times, scratch_path(state, "stdout"), 0);
+	log_times_open(&times, scratch_path(state, "stdout"), 0, -1);
 	log_times_mark(&times, 0, 5000);
 	log_times_mark(&times, 1, 5001);
 	log_times_close(&times);
@@ -130,9 +146,10 @@ static void what_cannot_be_written_is_left_out(void **state)
 static void assert_entry(void **state, const char *name, int64_t since_ms, int64_t offset)
 {
 	char *text cleanup_free = scratch_read(state, name);
+	const char *entry = strncmp(text, "from ", 5) == 0 ? strchr(text, '\n') + 1 : text;
 	int64_t time_ms, found;
 
-	assert_int_equal(sscanf(text, "%" SCNd64 " %" SCNd64, &time_ms, &found), 2);
+	assert_int_equal(sscanf(entry, "%" SCNd64 " %" SCNd64, &time_ms, &found), 2);
 	assert_in_range(time_ms, since_ms, clock_wall_ms());
 	assert_int_equal(found, offset);
 }
@@ -191,6 +208,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(entries_are_a_step_apart),
+		scratch_test(a_part_tells_what_stood_before_it),
 		scratch_test(a_turn_has_an_entry_of_its_own),
 		scratch_test(many_turns_have_few_entries),
 		scratch_test(a_clock_set_back_is_told),

@@ -86,6 +86,15 @@ static void secrets_are_masked_in_the_file_and_the_tail(void **state)
 	mask_words_destroy(words);
 }
 
+static void assert_begins(void **state, const char *file, const char *beginning)
+{
+	char *text cleanup_free = fs_read_file(scratch_path(state, file), 1000, NULL, NULL);
+
+	assert_non_null(text);
+	text[strlen(beginning)] = '\0';
+	assert_string_equal(text, beginning);
+}
+
 static void files_are_rotated_between_lines(void **state)
 {
 	struct output_options options = {.rotate_bytes = 10, .keep = 2};
@@ -102,6 +111,9 @@ static void files_are_rotated_between_lines(void **state)
 	assert_file(state, "stdout.1", "fgggggggggggg\n");
 	assert_file(state, "stdout.2", "ddeeeeeeee\n");
 	assert_false(fs_exists(scratch_path(state, "stdout.3")));
+	assert_begins(state, "stdout.2.times", "from 11\n");
+	assert_begins(state, "stdout.1.times", "from 22\n");
+	assert_begins(state, "stdout.times", "from 36\n");
 	close_bed(&bed);
 }
 
@@ -115,6 +127,7 @@ static void without_kept_files_it_starts_over(void **state)
 	put(&bed, "ef");
 	assert_file(state, "stdout", "ef");
 	assert_false(fs_exists(scratch_path(state, "stdout.1")));
+	assert_begins(state, "stdout.times", "from 5\n");
 	close_bed(&bed);
 }
 

@@ -30,6 +30,29 @@ static void assert_read(void **state, const char *position, const char *expected
 	log_source_destroy(reader);
 }
 
+/* In the index of the oldest part that is there. */
+static void what_stood_before_the_oldest_part_is_told(void **state)
+{
+	scratch_write(state, "stdout.1", "c\n", 0600);
+	scratch_write(state, "stdout.1.times", "from 4\n5000 0\n", 0600);
+	scratch_write(state, "stdout", "d\n", 0600);
+	scratch_write(state, "stdout.times", "from 6\n6000 0\n", 0600);
+	struct log_source *reader = log_file_open(scratch_path(state, "stdout"));
+	struct log_span span;
+	assert_int_equal(reader->cut, 4);
+	assert_true(log_source_next(reader, 100, &span));
+	assert_int_equal(span.time_ms, 5000);
+	log_source_destroy(reader);
+	unlink(scratch_path(state, "stdout.1"));
+	reader = log_file_open(scratch_path(state, "stdout"));
+	assert_int_equal(reader->cut, 6);
+	log_source_destroy(reader);
+	scratch_write(state, "stdout.times", "6000 0\n", 0600);
+	reader = log_file_open(scratch_path(state, "stdout"));
+	assert_int_equal(reader->cut, 0);
+	log_source_destroy(reader);
+}
+
 static void positions_are_found(void **state)
 {
 	scratch_write(state, "stdout.2", "a\nb\n", 0600);
@@ -210,6 +233,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(positions_are_found),
+		scratch_test(what_stood_before_the_oldest_part_is_told),
 		scratch_test(no_positions_are_refused),
 		scratch_test(another_reader_goes_on_where_one_was),
 		scratch_test(what_is_not_there_yet_is_waited_for),
