@@ -97,6 +97,8 @@ static const char *charge_name(const struct policy_row *row)
 		return "user";
 	case CHARGE_INFRASTRUCTURE:
 		return "infrastructure";
+	case CHARGE_PREEMPTION:
+		return "nothing";
 	case CHARGE_PORT:
 	case CHARGE_NEVER:
 		break;

@@ -458,6 +458,7 @@ void machine_status(const struct machine *m, struct machine_status *status)
 		.epoch = m->epoch,
 		.retries_used = m->retries_used,
 		.infrastructure_retries_used = m->infrastructure_retries_used,
+		.preemptions = m->preemptions,
 		.streak = m->streak,
 		.pause_ms = m->hold_until > m->now ? m->hold_until - m->now : 0,
 		.state_since = m->state_since,

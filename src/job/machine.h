@@ -280,6 +280,7 @@ struct machine_status {
 	enum job_state outcome; /* JOB_SUCCEEDED, _FAILED or _KILLED once FINISHING */
 	int epoch;
 	int retries_used, infrastructure_retries_used;
+	int preemptions;  /* for which it asked for containers again, at no cost */
 	int streak;	  /* re-formations in quick succession: what the next back-off depends on */
 	int64_t pause_ms; /* of the present back-off, left after the last event; 0: none */
 	int64_t state_since;

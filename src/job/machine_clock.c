@@ -8,7 +8,14 @@
 /* An executor that has not obeyed a stop order this long after its grace is given up. */
 #define STOP_MARGIN_MS 30000
 
-enum { TASKS_NAMED = 5 };
+enum {
+	TASKS_NAMED = 5,
+	/* A gang that was preempted waits so long for replacements with what it still holds ... */
+	PREEMPTED_PATIENCE_MS = 10000,
+	/* ... and then asks for nothing, twice as long each time. */
+	FIRST_YIELD_MS = 5000,
+	LONGEST_YIELD_MS = 300000,
+};
 
 /* ---- one task ----------------------------------------------------------------------------- */
 
@@ -213,10 +220,6 @@ static size_t count_needed(const struct machine *m)
 /* Gives back what a gang holds while it waits for the rest, so that another gang can form. */
 static void give_gang_back(struct machine *m)
 {
-	machine_charge(m, CHARGE_INFRASTRUCTURE);
-	machine_note(m, 0,
-		     "the gang was not complete in time: its containers are given back, "
-		     "and asked for again after a pause");
 	for (size_t task = 0; task < m->task_count; task++) {
 		enum task_state state = m->tasks[task].state;
 		if (state == TASK_REQUESTED)
@@ -263,11 +266,80 @@ static void check_allocation_timeout(struct machine *m)
 	bool holds_some =
 		m->in[TASK_ALLOCATED] + m->in[TASK_LAUNCHING] + m->in[TASK_REGISTERED] > 0;
 	if (holds_some && machine_can_charge(m, CHARGE_INFRASTRUCTURE)) {
+		machine_charge(m, CHARGE_INFRASTRUCTURE);
+		machine_note(m, 0,
+			     "the gang was not complete in time: its containers are given back, "
+			     "and asked for again after a pause");
 		give_gang_back(m);
 		machine_due(m, m->formation_since + timeout);
 		return;
 	}
 	fail_for_lack(m);
+}
+
+/* ---- a gang that was preempted -------------------------------------------------------------- */
+
+/*
+ * YARN preempts by sums: it takes from a queue what another one lacks, whether or not the pieces
+ * are on nodes where the other's containers fit. A gang that lost two of six containers and holds
+ * the other four may so keep the claimant from its last one, while neither runs. So it waits for
+ * replacements for a moment only, and then gives back all that it holds idle. That costs it
+ * nothing, since no program of it runs, and it asks for all again together.
+ */
+
+static bool lacks_preempted(const struct machine *m)
+{
+	for (size_t task = 0; task < m->task_count; task++)
+		if (m->tasks[task].state == TASK_REQUESTED &&
+		    m->tasks[task].cause.kind == CAUSE_PREEMPTED &&
+		    machine_missing(m, m->tasks[task].type) > 0)
+			return true;
+	return false;
+}
+
+/* Those at the barrier, and those on their way to it. */
+static size_t count_idle(const struct machine *m)
+{
+	size_t idle = 0;
+
+	for (size_t i = 0; i < m->job->type_count; i++)
+		if (machine_role(m, i) != JOB_ROLE_SIDECAR)
+			idle += m->types[i].in[TASK_REGISTERED] + m->types[i].in[TASK_LAUNCHING];
+	return idle;
+}
+
+static void yield(struct machine *m, size_t idle)
+{
+	int64_t pause = machine_pause(m, FIRST_YIELD_MS, LONGEST_YIELD_MS, m->streak);
+	machine_charge(m, CHARGE_PREEMPTION);
+	char *length cleanup_free = str_format_duration(pause);
+	machine_note(m, 0,
+		     "no other containers came for those that were preempted: the job gives back "
+		     "%zu that it holds idle, and asks for all again in %s",
+		     idle, length);
+	m->has_yielded = true;
+	m->hold_until = m->now + pause;
+	m->unrecorded = true;
+	machine_formation_begins(m);
+	machine_due(m, m->hold_until);
+	give_gang_back(m);
+}
+
+static void check_preempted(struct machine *m)
+{
+	if (m->state != JOB_REFORMING || m->job->mode != JOB_MODE_GANG || m->has_yielded)
+		return;
+	int64_t since = later(m->formation_since, m->restored_at);
+	size_t idle = count_idle(m);
+	if (!lacks_preempted(m))
+		return;
+	if (m->now < since + PREEMPTED_PATIENCE_MS)
+		machine_due(m, since + PREEMPTED_PATIENCE_MS);
+	else if (m->in[TASK_STOPPING] > 0)
+		machine_due(m,
+			    m->now + PREEMPTED_PATIENCE_MS / 10); /* the others are not idle yet */
+	else if (idle > 0)
+		yield(m, idle);
 }
 
 /* False: one of the group's members still lives (or has yet to). */
@@ -368,6 +440,8 @@ void machine_tick(struct machine *m)
 	check_application_timeout(m);
 	if (m->state < JOB_FINISHING)
 		check_allocation_timeout(m);
+	if (m->state < JOB_FINISHING)
+		check_preempted(m);
 	if (m->state < JOB_FINISHING)
 		check_tasks(m);
 	if (m->state < JOB_FINISHING)

@@ -147,7 +147,7 @@ bool machine_can_spare(const struct machine *m, size_t task, enum policy_charge 
 	const struct task *t = &m->tasks[task];
 	bool is_of_infrastructure = t->cause.kind == CAUSE_ALLOCATION_REFUSED ||
 				    t->cause.kind == CAUSE_LAUNCH_FAILED ||
-				    charge == CHARGE_INFRASTRUCTURE || charge == CHARGE_PORT;
+				    policy_is_others_fault(charge);
 	if (!is_elastic(m, t->type) || t->state != TASK_LOST || !is_of_infrastructure)
 		return false;
 	if (count_ended(m) > 1) /* it is one of them */

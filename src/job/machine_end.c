@@ -213,6 +213,8 @@ static char *word_price(const struct machine *m, enum policy_charge charge)
 {
 	if (charge == CHARGE_PORT)
 		return mem_strdup("with other ports; no retry is spent");
+	if (charge == CHARGE_PREEMPTION)
+		return mem_strdup("no retry is spent");
 	bool user = charge == CHARGE_USER;
 	return mem_printf("%s %d of %d", user ? "retry" : "infrastructure retry",
 			  (user ? m->retries_used : m->infrastructure_retries_used) + 1,
@@ -268,8 +270,8 @@ static void follow_policy(struct machine *m, size_t task, const struct policy *p
 		return;
 	}
 	bool lost = t->state == TASK_LOST;
-	if (lost && (charge == CHARGE_INFRASTRUCTURE || charge == CHARGE_PORT) &&
-	    can_be_replaced_alone(m, task) && machine_can_charge(m, charge)) {
+	if (lost && policy_is_others_fault(charge) && can_be_replaced_alone(m, task) &&
+	    machine_can_charge(m, charge)) {
 		replace_charged(m, task, charge);
 		return;
 	}

@@ -241,6 +241,7 @@ bool machine_can_charge(const struct machine *m, enum policy_charge charge)
 	case CHARGE_INFRASTRUCTURE:
 		return m->infrastructure_retries_used < m->job->infrastructure_retry_count;
 	case CHARGE_PORT:
+	case CHARGE_PREEMPTION:
 		return true;
 	default:
 		return false;
@@ -253,12 +254,15 @@ void machine_charge(struct machine *m, enum policy_charge charge)
 		m->retries_used++;
 	else if (charge == CHARGE_INFRASTRUCTURE)
 		m->infrastructure_retries_used++;
+	else if (charge == CHARGE_PREEMPTION)
+		m->preemptions++;
 	/* A thief who lets the job run for a while gains nothing by it. */
 	if (charge != CHARGE_PORT && m->state == JOB_RUNNING &&
 	    m->now - m->state_since > GOOD_FORMATION_MS)
 		m->streak = 0;
-	/* The first retry of a program starts at once; a machine that failed gets a moment. */
-	int times = m->streak++ + (charge == CHARGE_INFRASTRUCTURE ? 1 : 0);
+	/* The first retry of a program starts at once; the cluster gets a moment. */
+	bool is_programs = charge == CHARGE_USER || charge == CHARGE_PORT;
+	int times = m->streak++ + (is_programs ? 0 : 1);
 	m->hold_until = m->now + machine_backoff(m, times);
 	machine_due(m, m->hold_until);
 	machine_formation_begins(m);
@@ -319,6 +323,7 @@ bool machine_is_finished_stage(const struct machine *m, size_t type)
 static void begin_epoch(struct machine *m)
 {
 	m->epoch++;
+	m->has_yielded = false;
 	for (size_t i = 0; i < m->job->type_count; i++)
 		m->types[i].started = 0;
 	machine_set_job(m, JOB_REFORMING);

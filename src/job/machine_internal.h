@@ -57,8 +57,10 @@ struct machine {
 	int64_t look_at; /* all tasks: one of them may have been silent for too long by then */
 	int epoch;
 	int retries_used, infrastructure_retries_used;
-	int streak;		     /* re-formations in quick succession */
-	bool one_host;		     /* machine_set_one_host() */
+	int preemptions;  /* charges of CHARGE_PREEMPTION */
+	int streak;	  /* re-formations in quick succession */
+	bool has_yielded; /* in this epoch: what it held idle, when others of it were preempted */
+	bool one_host;	  /* machine_set_one_host() */
 	struct policy_row *failures; /* machine_set_failures() */
 	char *waiting;		     /* machine_set_waiting() */
 	bool unrecorded; /* counters, back-off or cause changed in the event in hand ... */

@@ -157,6 +157,7 @@ static void restore_job(struct machine *m, const struct job_view *view, const st
 	m->epoch = view->epoch > 0 ? count(view->epoch) : 1;
 	m->retries_used = count(view->retries);
 	m->infrastructure_retries_used = count(view->infrastructure_retries);
+	m->preemptions = count(view->preemptions);
 	m->streak = count(view->streak);
 	m->state_since = past(clocks, view->state_since_ms);
 	m->submitted_at = past(clocks, view->forming_ms > 0 ? view->forming_ms : view->begun_ms);

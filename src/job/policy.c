@@ -133,7 +133,7 @@ static const struct policy_row general_rows[] = {
 	{CAUSE_EXECUTOR_LOST, MACHINES_FAULT},
 	{CAUSE_CONTAINER_STOPPED, CLUSTERS_FAULT},
 	{CAUSE_NODE_LOST, MACHINES_FAULT},
-	{CAUSE_PREEMPTED, CLUSTERS_FAULT},
+	{CAUSE_PREEMPTED, OTHERS_NEED},
 	{CAUSE_LAUNCH_FAILED, SAYS("changed on src filesystem"), NEVER,
 		.why = "a file of the job was written anew after the submission, and each node wants the one of before"},
 	{CAUSE_LAUNCH_FAILED, SAYS("File does not exist: "), NEVER,
@@ -155,6 +155,12 @@ static const struct policy_row general_rows[] = {
 	{CAUSE_KIND_COUNT, NEVER}, /* no cause at all */
 };
 /* clang-format on */
+
+bool policy_is_others_fault(enum policy_charge charge)
+{
+	return charge == CHARGE_INFRASTRUCTURE || charge == CHARGE_PORT ||
+	       charge == CHARGE_PREEMPTION;
+}
 
 size_t policy_count(void)
 {

@@ -15,6 +15,7 @@ enum policy_charge {
 	CHARGE_USER,	       /* tony.am.retry-count */
 	CHARGE_INFRASTRUCTURE, /* tony.am.infrastructure-retry-count */
 	CHARGE_PORT,	       /* nothing: machine_end.c says how often */
+	CHARGE_PREEMPTION,     /* nothing: the job is innocent; pauses grow all the same */
 	CHARGE_NEVER,	       /* trying again cannot help: the job fails */
 };
 
@@ -52,6 +53,9 @@ void policy_rows_cleanup(struct policy_row **rows);
 
 /* ENOSPC, EDQUOT: what the table takes this line of a program's for; 0: neither. */
 int policy_errno_of_room(const char *line);
+
+/* Neither the program's nor its user's: what is lost may be replaced alone. */
+bool policy_is_others_fault(enum policy_charge charge);
 
 /* For tests: every row but a framework's is of use. The last fits everything. */
 size_t policy_count(void);

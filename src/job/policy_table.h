@@ -13,6 +13,7 @@
 #define ELSEWHERE      .charge = CHARGE_USER, .blames_host = true
 #define NEVER	       .charge = CHARGE_NEVER
 #define CLUSTERS_FAULT .charge = CHARGE_INFRASTRUCTURE
+#define OTHERS_NEED    .charge = CHARGE_PREEMPTION
 #define MACHINES_FAULT .charge = CHARGE_INFRASTRUCTURE, .blames_host = true
 #define ELSEWHERE_ONCE MACHINES_FAULT, .elsewhere_once = true
 

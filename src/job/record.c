@@ -97,6 +97,7 @@ json_t *record_job(const struct job *job, const struct machine *machine, enum jo
 	json_set_int(record, "epoch", status.epoch);
 	json_set_int(record, "retries", status.retries_used);
 	json_set_int(record, "infrastructure_retries", status.infrastructure_retries_used);
+	set_positive(record, "preemptions", status.preemptions);
 	set_positive(record, "streak", status.streak);
 	set_positive(record, "pause", status.pause_ms);
 	set_exempt(record, job, machine);

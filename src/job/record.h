@@ -4,8 +4,9 @@
  *
  *   am       attempt pid address container? version
  *                                                an AM has begun
- *   job      from to epoch retries infrastructure_retries streak? pause? exempt? wanted? outcome?
- *            cause? cause_task?                  also when only counters, pause or cause changed
+ *   job      from to epoch retries infrastructure_retries preemptions? streak? pause? exempt?
+ *            wanted? outcome? cause? cause_task?
+ *                                                also when only counters, pause or cause changed
  *   task     task from to attempt epoch restart restarts_used up container? host? port? ui_port?
  *            door? log_dir? misses? blames_peer? moved? blamed? ports_lost? port_missed?
  *            port_open? rejoin? restarting? pause? used_ms? used_cpu_ms? used_rss_bytes? cause?

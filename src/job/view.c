@@ -190,17 +190,23 @@ static int read_wanted(struct job_view *view, const struct view_record *record, 
 	return 0;
 }
 
+static int64_t count_charges(const struct job_view *view)
+{
+	return (int64_t)view->retries + view->infrastructure_retries + view->preemptions;
+}
+
 static int read_budgets(struct job_view *view, const struct view_record *record, int64_t time_ms,
 			struct err *err)
 {
 	int64_t pause = 0;
-	int64_t charges = (int64_t)view->retries + view->infrastructure_retries;
+	int64_t charges = count_charges(view);
 	int epoch = view->epoch, streak = view->streak;
 
 	view->streak = 0;
 	if (read_number(record, "epoch", &view->epoch, err) < 0 ||
 	    read_number(record, "retries", &view->retries, err) < 0 ||
 	    read_number(record, "infrastructure_retries", &view->infrastructure_retries, err) < 0 ||
+	    read_number(record, "preemptions", &view->preemptions, err) < 0 ||
 	    read_number(record, "streak", &view->streak, err) < 0 ||
 	    view_record_read_int(record, "pause", 0, INT32_MAX, &pause, err) < 0)
 		return -1;
@@ -209,8 +215,8 @@ static int read_budgets(struct job_view *view, const struct view_record *record,
 	bool scaled = false;
 	if (read_exempt(view, record, err) < 0 || read_wanted(view, record, &scaled, err) < 0)
 		return -1;
-	if ((int64_t)view->retries + view->infrastructure_retries != charges ||
-	    view->epoch != epoch || view->streak > streak || scaled)
+	if (count_charges(view) != charges || view->epoch != epoch || view->streak > streak ||
+	    scaled)
 		view->formation_ms = time_ms + pause;
 	return 0;
 }

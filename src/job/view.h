@@ -67,7 +67,8 @@ struct job_view {
 	enum job_state state;
 	enum job_state outcome; /* valid from JOB_FINISHING on */
 	int epoch, retries, infrastructure_retries;
-	int streak;			/* as in struct machine_status */
+	int preemptions; /* as in struct machine_status, and so is the next */
+	int streak;
 	int64_t paused_at_ms, pause_ms; /* the last back-off: from when, how long; 0: none */
 	int am_attempt;
 	int64_t am_pid;

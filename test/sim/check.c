@@ -24,6 +24,7 @@ uint64_t check_digest(const struct sim *sim)
 	digest = mix(digest, status.epoch);
 	digest = mix(digest, status.retries_used);
 	digest = mix(digest, status.infrastructure_retries_used);
+	digest = mix(digest, status.preemptions);
 	digest = mix(digest, status.cause_task);
 	for (size_t i = 0; i < machine_task_count(sim->machine); i++) {
 		const struct task *task = machine_task(sim->machine, i);
@@ -96,13 +97,13 @@ static void check_request(struct sim *sim, const struct action *action)
 		sim_break(sim, "a container is asked for while the task holds another");
 }
 
-/* Re-formations are paid with these: retries, and ports that others had. */
+/* Re-formations are paid with these: retries, preemptions, and ports that others had. */
 int check_charges(const struct sim *sim)
 {
 	struct machine_status status;
 
 	machine_status(sim->machine, &status);
-	int charges = status.retries_used + status.infrastructure_retries_used;
+	int charges = status.retries_used + status.infrastructure_retries_used + status.preemptions;
 	for (size_t i = 0; i < machine_task_count(sim->machine); i++)
 		charges += machine_task(sim->machine, i)->ports_lost;
 	return charges;

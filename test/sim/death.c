@@ -157,6 +157,7 @@ static void compare(struct sim *sim, const struct side *before, const struct sid
 	differ_in(epoch);
 	differ_in(retries_used);
 	differ_in(infrastructure_retries_used);
+	differ_in(preemptions);
 	differ_in(streak);
 	differ_in(cause_task);
 	if (a->cause.kind != CAUSE_NONE)

@@ -85,7 +85,7 @@ void mirror_check(struct sim *sim)
 	if (view->state != status.state || view->epoch != status.epoch ||
 	    view->retries != status.retries_used ||
 	    view->infrastructure_retries != status.infrastructure_retries_used ||
-	    view->cause.kind != status.cause->kind ||
+	    view->preemptions != status.preemptions || view->cause.kind != status.cause->kind ||
 	    (status.cause->kind != CAUSE_NONE && view->cause_task != status.cause_task))
 		sim_break(sim, "the journal tells of another job");
 	for (size_t i = 0; i < sim->job->type_count; i++)

@@ -168,6 +168,97 @@ static void a_preempted_task_is_stopped_and_replaced(void **state)
 	bed_destroy(bed);
 }
 
+static void preempt(struct bed *bed, const char *name)
+{
+	struct machine_event notice = {.kind = EVENT_PREEMPTED,
+				       .task = bed_task(bed, name),
+				       .attempt = bed_look(bed, name)->attempt};
+
+	assert_true(machine_handle(bed->machine, &notice, bed->now, &bed->actions));
+	bed_gone(bed, name);
+}
+
+/* However often, and without a single retry. */
+/* promise: R4 */
+static void preemptions_never_end_a_job(void **state)
+{
+	struct bed *bed = bed_create("worker=2");
+
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	for (int i = 0; i < 100; i++) {
+		preempt(bed, "worker:1");
+		assert_int_equal(bed_status(bed).state, JOB_REFORMING);
+		while (bed_look(bed, "worker:1")->state != TASK_REQUESTED)
+			bed_pass(bed, 100);
+		bed_come(bed, "worker:1");
+		bed_register(bed, "worker:0");
+		assert_int_equal(bed_status(bed).state, JOB_RUNNING);
+		bed_start(bed, "worker:0");
+		bed_start(bed, "worker:1");
+	}
+	assert_int_equal(bed_status(bed).infrastructure_retries_used, 0);
+	assert_int_equal(bed_status(bed).retries_used, 0);
+	bed_destroy(bed);
+}
+
+/* YARN counts sums, and not where the pieces are: what the gang holds may be just what the claimant
+ * lacks, so that neither runs. */
+/* promise: R4 */
+static void a_preempted_gang_does_not_hold_idle_what_others_want(void **state)
+{
+	struct bed *bed = bed_create("worker=3 ps=1:untracked");
+
+	bed_submit(bed);
+	bed_bring_up(bed, "ps");
+	bed_bring_up(bed, "worker");
+	preempt(bed, "worker:2");
+	bed_register(bed, "worker:0");
+	bed_register(bed, "worker:1");
+	bed_pass(bed, 15000); /* ps:0 has not stopped yet */
+	assert_int_equal(bed_look(bed, "worker:0")->attempt, 1);
+	assert_false(bed_acted(bed, ACTION_RELEASE, "worker:0"));
+	bed_register(bed, "ps:0");
+	while (!bed_acted(bed, ACTION_RELEASE, "worker:0"))
+		bed_pass(bed, 100);
+	assert_true(bed_acted(bed, ACTION_RELEASE, "worker:1"));
+	assert_true(bed_acted(bed, ACTION_RELEASE, "ps:0"));
+	assert_true(bed_acted(bed, ACTION_CANCEL, "worker:2"));
+	bed_drain(bed);
+	assert_false(bed_acted(bed, ACTION_REQUEST, "worker:0"));
+	while (bed_look(bed, "worker:0")->state != TASK_REQUESTED)
+		bed_pass(bed, 100);
+	assert_true(bed_acted(bed, ACTION_REQUEST, "worker:2")); /* all of the gang together */
+	assert_true(bed_acted(bed, ACTION_REQUEST, "ps:0"));
+	bed_come(bed, "ps:0");
+	bed_pass(bed, 15000); /* that is its scheduler's to give back */
+	assert_int_equal(bed_look(bed, "ps:0")->state, TASK_REGISTERED);
+	bed_come(bed, "worker:0");
+	bed_come(bed, "worker:1");
+	bed_come(bed, "worker:2");
+	assert_int_equal(bed_status(bed).state, JOB_RUNNING);
+	assert_int_equal(bed_status(bed).infrastructure_retries_used, 0);
+	bed_destroy(bed);
+}
+
+static void a_gang_whose_container_was_lost_keeps_the_others(void **state)
+{
+	struct bed *bed = bed_create("worker=2");
+
+	bed->job->infrastructure_retry_count = 1;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	bed_lose(bed, "worker:1", CAUSE_NODE_LOST);
+	bed_register(bed, "worker:0");
+	for (int i = 0; i < 60; i++) {
+		bed_beat(bed, "worker:0");
+		bed_pass(bed, 1000);
+	}
+	assert_int_equal(bed_look(bed, "worker:0")->state, TASK_REGISTERED);
+	assert_int_equal(bed_look(bed, "worker:0")->attempt, 1);
+	bed_destroy(bed);
+}
+
 /* promise: R15 */
 static void a_machine_where_a_launch_failed_is_avoided(void **state)
 {
@@ -266,6 +357,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_preempted_task_is_stopped_and_replaced),
+		cmocka_unit_test(preemptions_never_end_a_job),
+		cmocka_unit_test(a_preempted_gang_does_not_hold_idle_what_others_want),
+		cmocka_unit_test(a_gang_whose_container_was_lost_keeps_the_others),
 		cmocka_unit_test(a_machine_where_a_launch_failed_is_avoided),
 		cmocka_unit_test(a_container_that_comes_after_the_end_is_given_back),
 		cmocka_unit_test(a_long_grace_is_no_lost_executor),

@@ -20,6 +20,7 @@ enum verdict {
 	ELSEWHERE,
 	NEVER,
 	CLUSTERS_FAULT,
+	OTHERS_NEED,
 	MACHINES_FAULT,
 	ELSEWHERE_ONCE,
 };
@@ -135,7 +136,7 @@ static const struct row table[] = {
 	{KIND(CAUSE_EXECUTOR_LOST), MACHINES_FAULT, NULL},
 	{KIND(CAUSE_CONTAINER_STOPPED), CLUSTERS_FAULT, NULL},
 	{KIND(CAUSE_NODE_LOST), MACHINES_FAULT, NULL},
-	{KIND(CAUSE_PREEMPTED), CLUSTERS_FAULT, NULL},
+	{KIND(CAUSE_PREEMPTED), OTHERS_NEED, NULL},
 	{LAUNCH("could not be started by its node: Resource hdfs://nn/a.zip changed on src "
 		"filesystem - expected: "
 		"2026-11-28, was: 2026-11-29"),
@@ -178,6 +179,8 @@ static enum verdict verdict_of(const struct policy_row *row)
 	switch (row->charge) {
 	case CHARGE_NEVER:
 		return NEVER;
+	case CHARGE_PREEMPTION:
+		return OTHERS_NEED;
 	case CHARGE_INFRASTRUCTURE:
 		if (row->elsewhere_once)
 			return ELSEWHERE_ONCE;
@@ -811,7 +814,8 @@ static struct bed *told_to_end(struct cause *why)
 	action_list_clear(&bed->actions);
 	assert_true(machine_handle(bed->machine, &end, bed->now, &bed->actions));
 	assert_int_equal(bed_status(bed).state, JOB_REFORMING);
-	assert_int_equal(bed_status(bed).infrastructure_retries_used, 1);
+	assert_int_equal(bed_status(bed).infrastructure_retries_used,
+			 why->kind == CAUSE_PREEMPTED ? 0 : 1);
 	return bed;
 }
 
