@@ -538,8 +538,8 @@ static const struct key am_keys[] = {
 	 .doc = "How often the job forms its cluster anew after failures of the user's own. "
 		"Tasks keep their containers; the program goes on from its checkpoint."},
 	{"tony.am.infrastructure-retry-count", KEY_INT, "10", .max = 1000000, .since = OURS,
-	 .doc = "How often it does so for lost nodes, preemption and failed launches, which never "
-		"count against tony.am.retry-count."},
+	 .doc = "How often it does so for lost nodes and failed launches, which never count "
+		"against tony.am.retry-count. Preemptions cost nothing."},
 	{"tony.am.retry-delay", KEY_DURATION, "200ms", .bare_ms = 1, .max = 3600000, .since = OURS,
 	 .doc = "Pause before a retry. A program's first one has none, that for a lost node has; "
 		"each further one doubles it, up to 64 times, unless the job has run for a minute "

@@ -149,8 +149,7 @@ struct job {
 	bool fail_fast; /* a tracked task's final failure fails (or re-forms) the job at once */
 	bool stop_after_chief;		/* the chief's success ends the job */
 	int retry_count;		/* re-formations paid by the user's own failures */
-	int infrastructure_retry_count; /* re-formations for lost nodes, preemption, failed launches
-					 */
+	int infrastructure_retry_count; /* re-formations for lost nodes, failed launches */
 	int64_t retry_delay_ms; /* first back-off; doubles up to 64 times that; with jitter */
 
 	/* What elastic types lose and gain is no reason to stop a process: the program lives

@@ -35,6 +35,24 @@ def test_a_queue_gets_what_it_is_entitled_to(own_tony):
     assert status["retries"] == 0
 
 
+def test_a_claimant_runs_where_memory_is_in_pieces(own_tony):
+    """Each node has room for two workers and some more that is of no use. YARN takes two of the large job's containers, and counts
+    what the small one has reserved as if it had it: neither would run. The large job gives back what it holds idle."""
+    tony = own_tony
+    command = TRAPS.format(stopped=tony.directory / "stopped", go=tony.directory / "go")
+    large = tony.submit(gang(6, "default") | {"tony.worker.memory": "1400m", "tony.am.infrastructure-retry-count": 0},
+                        "--executes", command)
+    for index in range(6):
+        large.wait_task(f"worker:{index}")
+    small = tony.submit(gang(3, "ml") | {"tony.worker.memory": "1400m", "tony.am.memory": "256m"}, "--executes", "true")
+    assert small.wait() == 0
+    assert large.status()["state"] in ("running", "reforming")
+    (tony.directory / "go").touch()
+    assert large.wait() == 0
+    status = large.status()
+    assert (status["retries"], status["infrastructure_retries"]) == (0, 0)
+
+
 def latest_am(job):
     return [event["attempt"] for event in job.events() if event["ev"] == "am"][-1]
 
