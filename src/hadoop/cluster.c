@@ -27,6 +27,7 @@ static const struct field fields[] = {
 	{MEMBER(nodes), FIELD_LIST},
 	{MEMBER(racks), FIELD_LIST},
 	{MEMBER(queue), FIELD_OPTIONAL},
+	{MEMBER(is_within_guarantee), FIELD_BOOL},
 	{MEMBER(node_label), FIELD_OPTIONAL},
 	{MEMBER(placement), FIELD_OPTIONAL},
 	{MEMBER(require_sasl), FIELD_BOOL},

@@ -85,6 +85,9 @@ struct hadoop_cluster {
 	/* Hosts of its NodeManagers and their racks; empty: they are many, or not known. */
 	struct str_list nodes, racks;
 	char *queue;
+	/* All that the job needs at the same time is no more than what is guaranteed to the queue.
+	 */
+	bool is_within_guarantee;
 	char *node_label; /* the application's node label expression; NULL: the queue's own */
 	char *placement;  /* the application's placement constraint; NULL: none */
 

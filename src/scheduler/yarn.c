@@ -29,8 +29,11 @@
 #define MASTER_PATIENCE_MS 900000
 #define MASTER_PAUSE_MS	   1000 /* between two tries, at most */
 
+/* A gang that claims what is guaranteed to its queue gets it as YARN preempts others, which have 15
+ * s for each round unless set otherwise. */
 #define GANG_PATIENCE_MS 10000
-#define GANG_PAUSE_MS	 2000
+#define GANG_CLAIM_MS	 120000
+#define GANG_PAUSE_MS	 5000
 
 static struct yarn *yarn_of(struct scheduler *scheduler)
 {
@@ -245,6 +248,8 @@ static void on_answered(void *data, const Hadoop__AllocateResponseProto *respons
 	if (response->has_num_cluster_nodes)
 		yarn->node_count = response->num_cluster_nodes;
 	yarn_avoid_fewer(yarn);
+	yarn_avoid_forgive(yarn);
+	yarn_room_ask(yarn);
 	if (response->limit)
 		yarn_waiting_take_headroom(yarn, response->limit);
 	yarn_waiting_tell(yarn);
@@ -328,6 +333,7 @@ static void close_yarn(struct scheduler *scheduler)
 	map_destroy(yarn->bad_nodes);
 	map_destroy(yarn->leaving);
 	message_free(yarn->limits);
+	message_free(yarn->room);
 	credentials_finish(&yarn->credentials);
 	str_finish_secret(&yarn->task_tokens);
 	str_list_finish(&yarn->avoided);
@@ -532,6 +538,8 @@ static struct scheduler *open_yarn(const struct scheduler_setup *setup, struct e
 		close_yarn(&yarn->scheduler);
 		return NULL;
 	}
+	if (yarn->cluster->is_within_guarantee)
+		yarn->gang_patience_ms = GANG_CLAIM_MS;
 	yarn->rm = find_clients_service(yarn);
 	open_nodes(yarn);
 	yarn_open_copies(yarn, setup->place);

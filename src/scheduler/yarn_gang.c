@@ -10,9 +10,9 @@
 enum {
 	/* How long an incomplete gang may hold containers without another coming, and how long it
 	 * pauses then, both doubling from what struct yarn says. They are random within a half, so
-	 * that of two gangs one gives way first. */
-	LONGEST_PATIENCE_MS = 60000,
-	LONGEST_PAUSE_MS = 30000,
+	 * that of two gangs one gives way first. A pause ends early when there is room for all. */
+	LONGEST_PATIENCE_MS = 120000,
+	LONGEST_PAUSE_MS = 60000,
 };
 
 /* ---- asking ------------------------------------------------------------------------------- */
@@ -89,6 +89,7 @@ static void give_all_back(struct yarn_gang *gang)
 	}
 	gang->held = 0;
 	gang->pausing = true;
+	gang->is_woken = false;
 	plan(gang, gang->pause);
 	gang->pause.tries++;
 	gang->patience.tries++;

@@ -8,6 +8,7 @@
  *   yarn_cause.c      why a container ended, in words
  *   yarn_adopt.c      containers of the AM before
  *   yarn_avoid.c      machines that no further container should be on
+ *   yarn_room.c       where the cluster has room, node by node
  *   yarn_leaving.c    machines that are being decommissioned
  *   yarn_other.c      other jobs, which this one waits for
  *   yarn_place.c      what the AM finds in its own container
@@ -81,6 +82,7 @@ struct yarn_gang {
 	size_t count, held;
 	struct event *timer; /* how long it may stand still; then how long it pauses */
 	bool pausing;
+	bool is_woken;	  /* its pause ends early: there is room for all of it */
 	char *pause_text; /* why it pauses, or did last; NULL: it never did */
 	struct backoff patience, pause;
 };
@@ -133,10 +135,16 @@ struct yarn {
 		*unheard; /* when what was adopted must have been heard of; NULL: not yet set */
 
 	struct str_list avoided; /* hosts, the longest avoided first */
-	int32_t node_count;	 /* of the cluster, as last told; 0: not yet */
-	struct map *bad_nodes;	 /* "host:port": what is wrong with it, in words */
-	struct map *leaving;	 /* "host:port" of those that are being decommissioned */
-	bool follows;		 /* another AM */
+	int64_t forgiven_at;	 /* when one was forgiven, as too little came */
+	int64_t forgive_ms;	 /* how long the next one is not; doubles */
+	int64_t waits_since;	 /* for containers; 0: it does not */
+	ProtobufCMessage *room;	 /* getClusterNodes' answer; NULL: none of late */
+	int64_t room_at;	 /* when that came, or failed; 0: never asked */
+	bool room_is_asked;
+	int32_t node_count;    /* of the cluster, as last told; 0: not yet */
+	struct map *bad_nodes; /* "host:port": what is wrong with it, in words */
+	struct map *leaving;   /* "host:port" of those that are being decommissioned */
+	bool follows;	       /* another AM */
 	bool leaving_is_asked;
 	struct rpc_client *rm; /* its service for clients; NULL: it cannot be asked, for want of a
 				  token */
@@ -173,6 +181,9 @@ void yarn_gang_destroy(struct yarn_gang *gang);
 void yarn_waiting_tell(struct yarn *yarn);
 /* `headroom`: so much the queue can still give this user, as the ResourceManager says. */
 void yarn_waiting_take_headroom(struct yarn *yarn, const Hadoop__ResourceProto *headroom);
+/* MiB that a container of the kind takes, rounded as those that came. */
+int64_t yarn_memory_of_one(const struct yarn *yarn, size_t kind);
+bool yarn_counts_cores(const struct yarn *yarn); /* the ResourceManager does */
 /* Why the gang is given back, before it is; the caller frees. */
 char *yarn_waiting_pause(const struct yarn_gang *gang);
 
@@ -217,7 +228,23 @@ void yarn_judge(struct cause *cause, const struct job_type *type,
 
 /* ---- yarn_avoid.c ---- */
 void yarn_avoid(struct scheduler *scheduler, const char *host);
-void yarn_avoid_fewer(struct yarn *yarn); /* as the cluster's size allows */
+void yarn_avoid_fewer(struct yarn *yarn);   /* as allows the number of nodes that asks can use */
+void yarn_avoid_forgive(struct yarn *yarn); /* one, when too little came for long */
+
+/* ---- yarn_room.c ---- */
+struct yarn_room {
+	int64_t usable;	 /* nodes that run and could hold one of the kind if they were empty */
+	int64_t avoided; /* of these */
+	/* Of those that are not avoided: */
+	int64_t free;	 /* MiB, in all */
+	int64_t fitting; /* so many of the kind find room now */
+};
+/* Asks the ResourceManager while something is waited for, now and then. */
+void yarn_room_ask(struct yarn *yarn);
+/* False: not known, or none is usable. */
+bool yarn_room_count(const struct yarn *yarn, size_t kind, struct yarn_room *room);
+/* Of the hosts that the kind could use; NULL: none is avoided. */
+const char *yarn_room_oldest_avoided(const struct yarn *yarn, size_t kind);
 
 /* ---- yarn_leaving.c ---- */
 /* `name`: "host:port". The node is being decommissioned, or is not any more, since it stays or has

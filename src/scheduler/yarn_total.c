@@ -414,6 +414,25 @@ static int check_partition(const struct yarn_queue_found *found,
 	return check_user(found, partition, with_vcores, err);
 }
 
+/* Of a scheduler that does not tell what is guaranteed (before Hadoop 3.1, fair): false. */
+static bool is_guaranteed(const struct yarn_queue_found *found,
+			  const struct yarn_partition *partition, bool with_vcores)
+{
+	const Hadoop__QueueConfigurationsProto *limits =
+		limits_of(found->queue->info, partition->label);
+	const Hadoop__ResourceProto *guaranteed = limits ? limits->effectivemincapacity : NULL;
+
+	if (found->is_new || !guaranteed)
+		return false;
+	for (size_t i = 0; i < partition->amount_count; i++) {
+		const struct yarn_amount *amount = &partition->amounts[i];
+		if ((with_vcores || !str_equal(amount->name, YARN_VCORES)) &&
+		    amount->need > yarn_resource_value(guaranteed, amount->name))
+			return false;
+	}
+	return true;
+}
+
 int yarn_check_total(struct hadoop_cluster *cluster, const struct job *job,
 		     const struct yarn_queue_found *found, const Hadoop__ResourceProto *largest,
 		     struct err *err)
@@ -423,6 +442,11 @@ int yarn_check_total(struct hadoop_cluster *cluster, const struct job *job,
 
 	if (yarn_demand_find(cluster, job, found, largest, &demand, err) < 0)
 		return -1;
+	cluster->is_within_guarantee = demand.count > 0;
+	for (size_t i = 0; i < demand.count; i++)
+		cluster->is_within_guarantee =
+			cluster->is_within_guarantee &&
+			is_guaranteed(found, &demand.partitions[i], with_vcores);
 	for (size_t i = 0; i < demand.count; i++)
 		if (check_partition(found, &demand.partitions[i], with_vcores, err) < 0)
 			return -1;

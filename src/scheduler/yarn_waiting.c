@@ -56,14 +56,14 @@ static char *list_asked(const struct yarn *yarn, bool optional, int64_t *sum)
 
 /* ---- what the queue can give -------------------------------------------------------------- */
 
-static int64_t memory_of_one(const struct yarn *yarn, size_t type)
+int64_t yarn_memory_of_one(const struct yarn *yarn, size_t kind)
 {
-	int64_t given = yarn->given[type], asked = yarn->kinds[type].memory;
+	int64_t given = yarn->given[kind], asked = yarn->kinds[kind].memory;
 
 	return given > asked ? given : asked;
 }
 
-static bool counts_cores(const struct yarn *yarn)
+bool yarn_counts_cores(const struct yarn *yarn)
 {
 	const Hadoop__RegisterApplicationMasterResponseProto *limits = yarn->limits;
 
@@ -92,7 +92,7 @@ static char *shortage_of(const struct yarn *yarn, size_t type,
 {
 	const struct container_kind *kind = &yarn->kinds[type];
 	const char *name = yarn->job->types[type].name;
-	int64_t memory = memory_of_one(yarn, type);
+	int64_t memory = yarn_memory_of_one(yarn, type);
 
 	if (headroom->memory < memory) {
 		int64_t free = at_least_0(headroom->memory);
@@ -100,7 +100,7 @@ static char *shortage_of(const struct yarn *yarn, size_t type,
 		char *takes cleanup_free = str_format_mib_beside(memory, free);
 		return mem_printf("%s more, and a %s takes %s", left, name, takes);
 	}
-	if (counts_cores(yarn) && headroom->virtual_cores < kind->vcores)
+	if (yarn_counts_cores(yarn) && headroom->virtual_cores < kind->vcores)
 		return mem_printf("%" PRId64 " vcores more, and a %s takes %d",
 				  at_least_0(headroom->virtual_cores), name, kind->vcores);
 	for (size_t i = 0; i < kind->amount_count; i++) {
@@ -172,10 +172,37 @@ static void add_placement(const struct yarn *yarn, size_t type, struct str_list 
 	if (all.count == 0)
 		return;
 	char *placement cleanup_free = str_list_join(&all, ", ");
-	char *nodes cleanup_free =
-		mem_printf(" on %d node%s", yarn->node_count, str_plural(yarn->node_count));
+	struct yarn_room room;
+	int64_t count = yarn_room_count(yarn, type, &room)
+				? room.usable - room.avoided
+				: yarn->node_count - (int64_t)yarn->avoided.count;
+	char *nodes cleanup_free = mem_printf(" on %" PRId64 " node%s", count, str_plural(count));
 	str_list_add_format(reasons, "%s: %s%s", yarn->job->types[type].name, placement,
 			    yarn->node_count > 0 ? nodes : "");
+}
+
+/* "no node has 1.5 GiB free in one piece": enough is free, and not where one container could use
+ * it. */
+static bool add_pieces(const struct yarn *yarn, size_t type, struct str_list *reasons)
+{
+	int64_t memory = yarn_memory_of_one(yarn, type);
+	struct yarn_room room;
+
+	if (!yarn_room_count(yarn, type, &room) || room.fitting > 0 || room.free < memory)
+		return false;
+	char *size cleanup_free = str_format_mib((double)memory);
+	str_list_add_format(reasons, "no node has %s free in one piece", size);
+	return true;
+}
+
+/* "127.0.0.4 is avoided, as it failed" */
+static void add_avoided(const struct yarn *yarn, struct str_list *reasons)
+{
+	char *hosts cleanup_free = str_list_join(&yarn->avoided, ", ");
+
+	if (yarn->avoided.count > 0)
+		str_list_add_format(reasons, "%s %s avoided, since tasks were lost there", hosts,
+				    yarn->avoided.count == 1 ? "is" : "are");
 }
 
 /* The known reasons why those that are needed, or the optional ones, do not come, ": ...; ...", or
@@ -184,6 +211,7 @@ static char *list_reasons(const struct yarn *yarn, bool optional)
 {
 	struct str_list reasons cleanup_str_list = {0};
 	int32_t guaranteed = 0;
+	bool in_pieces = false;
 
 	for (size_t i = 0; i < yarn->job->type_count; i++) {
 		int32_t opportunistic = optional ? count_opportunistic(yarn, i) : 0;
@@ -198,9 +226,13 @@ static char *list_reasons(const struct yarn *yarn, bool optional)
 			continue;
 		add_rounding(yarn, i, &reasons);
 		add_placement(yarn, i, &reasons);
+		in_pieces = add_pieces(yarn, i, &reasons) || in_pieces;
 	}
-	if (yarn->headroom && guaranteed > 0)
+	/* The headroom is short of what is free on nodes, too: it would blame the user's limit. */
+	if (yarn->headroom && guaranteed > 0 && !in_pieces)
 		str_list_add(&reasons, yarn->headroom);
+	if (guaranteed > 0)
+		add_avoided(yarn, &reasons);
 	char *text cleanup_free = str_list_join(&reasons, "; ");
 	return mem_printf("%s%s", reasons.count > 0 ? ": " : "", text);
 }

@@ -307,8 +307,8 @@ static void on_nodes(struct fake_connection *connection, const struct fake_call 
 		HADOOP__GET_CLUSTER_NODES_RESPONSE_PROTO__INIT;
 
 	str_append(&rm->log, "nodes\n");
-	response.n_nodereports = rm->leaving != NULL;
-	response.nodereports = &rm->leaving;
+	response.n_nodereports = rm->node_count;
+	response.nodereports = rm->nodes;
 	fake_answer_message(connection, call, &response.base);
 }
 
@@ -498,8 +498,36 @@ void rm_node_leaves(struct fake_rm *rm, const char *host, int port, int32_t time
 
 void rm_node_is_leaving(struct fake_rm *rm, const char *host, int port, int32_t timeout)
 {
-	rm->leaving = make_node(host, port, HADOOP__NODE_STATE_PROTO__NS_DECOMMISSIONING);
-	leave(rm->leaving, timeout);
+	rm->nodes[rm->node_count++] =
+		make_node(host, port, HADOOP__NODE_STATE_PROTO__NS_DECOMMISSIONING);
+	leave(rm->nodes[rm->node_count - 1], timeout);
+}
+
+static Hadoop__ResourceProto *make_memory(int64_t memory)
+{
+	Hadoop__ResourceProto *resource = mem_alloc(sizeof(*resource));
+
+	hadoop__resource_proto__init(resource);
+	resource->has_memory = resource->has_virtual_cores = true;
+	resource->memory = memory;
+	return resource;
+}
+
+void rm_has_node(struct fake_rm *rm, const char *host, const char *label, int64_t memory,
+		 int64_t used)
+{
+	Hadoop__NodeReportProto *node = make_node(host, 1, HADOOP__NODE_STATE_PROTO__NS_RUNNING);
+
+	node->capability = make_memory(memory);
+	node->used = make_memory(used);
+	if (label)
+		append(node->node_labels, node->n_node_labels, mem_strdup(label));
+	rm->nodes[rm->node_count++] = node;
+}
+
+void rm_use_node(struct fake_rm *rm, size_t number, int64_t used)
+{
+	rm->nodes[number]->used->memory = used;
 }
 
 void rm_command(struct fake_rm *rm, Hadoop__AMCommandProto command)
@@ -546,6 +574,7 @@ void rm_close(struct fake_rm *rm)
 {
 	fake_server_close(&rm->server);
 	message_free(rm->next);
-	message_free(rm->leaving);
+	for (size_t i = 0; i < rm->node_count; i++)
+		message_free(rm->nodes[i]);
 	str_finish(&rm->log);
 }

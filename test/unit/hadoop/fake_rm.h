@@ -24,8 +24,8 @@ struct fake_rm {
 	Hadoop__RegisterApplicationMasterResponseProto limits;
 	const char *error, *error_text; /* the next call gets this exception; NULL: none */
 
-	Hadoop__NodeReportProto
-		*leaving; /* as the service for clients: the only node that it has */
+	Hadoop__NodeReportProto *nodes[8]; /* as the service for clients: those that it has */
+	size_t node_count;
 	int64_t headroom; /* MiB, told with each answer to allocate; 0: not told */
 	int32_t response_id;
 	int allocates, finishes; /* calls */
@@ -60,6 +60,10 @@ void rm_node(struct fake_rm *rm, const char *host, int port, Hadoop__NodeStatePr
 void rm_node_leaves(struct fake_rm *rm, const char *host, int port, int32_t timeout);
 /* The same, to those who ask. */
 void rm_node_is_leaving(struct fake_rm *rm, const char *host, int port, int32_t timeout);
+/* A node that runs, to those who ask: MiB that it has and that are taken. `label` NULL: none. */
+void rm_has_node(struct fake_rm *rm, const char *host, const char *label, int64_t memory,
+		 int64_t used);
+void rm_use_node(struct fake_rm *rm, size_t number, int64_t used);
 void rm_command(struct fake_rm *rm, Hadoop__AMCommandProto command);
 
 #endif

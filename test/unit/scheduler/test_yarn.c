@@ -495,6 +495,48 @@ static void a_gang_that_stands_still_is_given_back(void **state)
 	close_bed(bed);
 }
 
+/* 200 MiB are free, and no container of 128 MiB fits anywhere. The headroom is small for that
+ * reason alone. */
+static void memory_that_is_free_in_pieces_is_told(void **state)
+{
+	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
+	struct yarn *yarn = (struct yarn *)bed->scheduler;
+
+	rm_has_node(&bed->clients, "h1", NULL, 1024, 924);
+	rm_has_node(&bed->clients, "h2", NULL, 1024, 924);
+	rm_has_node(&bed->clients, "h3", "fast", 1024, 0); /* others' alone */
+	bed->rm.headroom = 100;
+	request(bed, 0, 2);
+	while (yarn->short_since == 0)
+		event_base_loop(bed->base, EVLOOP_ONCE);
+	yarn->short_since = 1;
+	wait_told(bed, "waits for 2 of 2 containers (worker x 2) of queue ml: no node has 128 MiB "
+		       "free in one piece\n");
+	close_bed(bed);
+}
+
+/* It would wait for an hour otherwise. */
+static void a_pause_ends_when_there_is_room_for_the_gang(void **state)
+{
+	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
+	struct yarn *yarn = (struct yarn *)bed->scheduler;
+
+	yarn->gang_patience_ms = 100;
+	rm_has_node(&bed->clients, "h1", NULL, 1024, 1024 - 2 * 128);
+	request(bed, 0, 3);
+	TAILQ_FIRST(&yarn->gangs)->pause =
+		(struct backoff){.first_ms = AN_HOUR_MS, .cap_ms = AN_HOUR_MS};
+	give(bed, 2);
+	rm_wait(&bed->rm, "ask p1 n0 128m 1c; release 2; ");
+	rm_wait(&bed->clients, "nodes\n");
+	rm_beat(&bed->rm);
+	assert_false(TAILQ_FIRST(&yarn->gangs)->is_woken); /* for two there is */
+	rm_use_node(&bed->clients, 0, 0);
+	yarn->room_at = 1; /* long ago */
+	rm_wait(&bed->rm, "ask p1 n3");
+	close_bed(bed);
+}
+
 static void what_a_container_costs_after_rounding_is_told(void **state)
 {
 	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
@@ -879,6 +921,52 @@ static void a_machine_is_avoided_from_the_first_request(void **state)
 	close_bed(bed);
 }
 
+/* Of the four nodes one has the label: without it nothing could ever come. */
+/* promise: R16 */
+static void the_last_node_that_an_ask_can_use_is_forgiven(void **state)
+{
+	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
+	struct yarn *yarn = (struct yarn *)bed->scheduler;
+
+	yarn->kinds[WORKER].node_label = "fast";
+	for (int i = 1; i <= 3; i++)
+		rm_has_node(&bed->clients, "h1", NULL, 4096, 0);
+	rm_has_node(&bed->clients, "h4", "fast", 4096, 0);
+	yarn->node_count = 4;
+	yarn_scheduler.avoid(bed->scheduler, "h4");
+	rm_wait(&bed->rm, "avoid h4; ");
+	request(bed, 0, 2);
+	wait_told(bed, "waits for 2 of 2 containers (worker x 2) of queue ml: h4 is avoided, since "
+		       "tasks were lost there\n");
+	rm_wait(&bed->clients, "nodes\n");
+	rm_wait(&bed->rm, "forgive h4; ");
+	assert_true(is_told(bed, "noted: h4 is no longer avoided\n"));
+	close_bed(bed);
+}
+
+/* Which nodes a constraint leaves the scheduler alone knows. */
+/* promise: R16 */
+static void what_waits_in_vain_gets_avoided_machines_back(void **state)
+{
+	struct bed *bed = open_with(state, JOB_MODE_GANG, 0, "notin,node,worker", false);
+	struct yarn *yarn = (struct yarn *)bed->scheduler;
+
+	for (int i = 1; i <= 4; i++) {
+		char *host cleanup_free = mem_printf("h%d", i);
+		rm_has_node(&bed->clients, host, NULL, 4096, 0);
+	}
+	yarn->node_count = 4;
+	yarn_scheduler.avoid(bed->scheduler, "h4");
+	request(bed, 0, 3);
+	rm_wait(&bed->clients, "nodes\n");
+	wait_told(bed, "worker: notin,node,worker on 3 nodes; h4 is avoided");
+	rm_beat(&bed->rm);
+	assert_false(rm_said(&bed->rm, "forgive"));
+	yarn->waits_since = 1;
+	rm_wait(&bed->rm, "forgive h4; ");
+	close_bed(bed);
+}
+
 static void an_attempt_that_is_not_wanted_is_dismissed(void **state)
 {
 	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
@@ -925,6 +1013,10 @@ int main(void)
 		scratch_test(a_task_stays_as_long_as_its_machine_does),
 		scratch_test(a_suspect_machine_is_avoided_where_there_are_others),
 		scratch_test(a_machine_is_avoided_from_the_first_request),
+		scratch_test(the_last_node_that_an_ask_can_use_is_forgiven),
+		scratch_test(what_waits_in_vain_gets_avoided_machines_back),
+		scratch_test(memory_that_is_free_in_pieces_is_told),
+		scratch_test(a_pause_ends_when_there_is_room_for_the_gang),
 		scratch_test(an_attempt_that_is_not_wanted_is_dismissed),
 	};
 
