@@ -16,6 +16,7 @@
 #include "hadoop/token_file.h"
 #include "hadoop/webhdfs.h"
 #include "scheduler/gang.h"
+#include "scheduler/gang_pace.h"
 #include "scheduler/yarn_end.h"
 #include "scheduler/yarn_internal.h"
 #include "store/store.h"
@@ -28,12 +29,6 @@
  * site often shortens for the sake of people at a terminal. */
 #define MASTER_PATIENCE_MS 900000
 #define MASTER_PAUSE_MS	   1000 /* between two tries, at most */
-
-/* A gang that claims what is guaranteed to its queue gets it as YARN preempts others, which have 15
- * s for each round unless set otherwise. */
-#define GANG_PATIENCE_MS 10000
-#define GANG_CLAIM_MS	 120000
-#define GANG_PAUSE_MS	 5000
 
 static struct yarn *yarn_of(struct scheduler *scheduler)
 {

@@ -5,15 +5,8 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/timer.h"
+#include "scheduler/gang_pace.h"
 #include "scheduler/yarn_internal.h"
-
-enum {
-	/* How long an incomplete gang may hold containers without another coming, and how long it
-	 * pauses then, both doubling from what struct yarn says. They are random within a half, so
-	 * that of two gangs one gives way first. A pause ends early when there is room for all. */
-	LONGEST_PATIENCE_MS = 120000,
-	LONGEST_PAUSE_MS = 60000,
-};
 
 /* ---- asking ------------------------------------------------------------------------------- */
 
@@ -124,9 +117,13 @@ static struct yarn_gang *create(struct yarn *yarn)
 
 	gang->yarn = yarn;
 	gang->timer = evtimer_new(yarn->base, on_timer, gang);
-	gang->patience =
-		(struct backoff){.first_ms = yarn->gang_patience_ms, .cap_ms = LONGEST_PATIENCE_MS};
-	gang->pause = (struct backoff){.first_ms = yarn->gang_pause_ms, .cap_ms = LONGEST_PAUSE_MS};
+	int64_t patience = yarn->gang_patience_ms;
+	gang->patience = (struct backoff){.first_ms = patience,
+					  .cap_ms = patience > GANG_LONGEST_PATIENCE_MS
+							    ? patience
+							    : GANG_LONGEST_PATIENCE_MS};
+	gang->pause =
+		(struct backoff){.first_ms = yarn->gang_pause_ms, .cap_ms = GANG_LONGEST_PAUSE_MS};
 	TAILQ_INIT(&gang->members);
 	TAILQ_INSERT_TAIL(&yarn->gangs, gang, link);
 	return gang;

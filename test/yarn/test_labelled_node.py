@@ -2,6 +2,7 @@
 label only and offers 4096 MB, so that this file alone decides how full it is."""
 
 import json
+import os
 import signal
 
 import kit
@@ -34,6 +35,17 @@ def test_label_of_the_application_and_of_the_am(tony):
                        "tony.worker.instances": 1}, "--executes", go_command(tony))
     assert job.wait_task("worker:0")["host"] == HOST
     assert job.application()["amHostHttpAddress"].split(":")[0] == HOST
+    (tony.directory / "go").touch()
+    assert job.wait() == 0
+
+
+def test_an_executor_is_lost_on_the_only_node_of_its_label(tony):
+    """No other node has the label: if this one were avoided, the job would wait for ever."""
+    job = tony.submit({"tony.worker.instances": 2, "tony.worker.node-label": "fast"}, "--executes", go_command(tony))
+    job.wait_task("worker:0")
+    job.wait_task("worker:1")
+    os.kill(wait_until(lambda: job.task("worker:1").get("executor_pid"), "the AM to be found"), signal.SIGKILL)
+    assert job.wait_task("worker:1", attempt=2)["host"] == HOST
     (tony.directory / "go").touch()
     assert job.wait() == 0
 
