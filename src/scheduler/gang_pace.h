@@ -1,6 +1,6 @@
-/* How long a gang that is not complete holds what came, and pauses once it has given that back: both
- * double, and are random within a half, so that of two gangs one gives way first. In ms. A header
- * of its own for the simulator (test/sim/test_gangs.c). */
+/* How long a gang that is not complete holds what came, and pauses once it has given that back.
+ * Both double, and are random within a half, so that of two gangs one gives way first. In ms. A
+ * header of its own for the simulator (test/sim/test_gangs.c). */
 #ifndef TONY_SCHEDULER_GANG_PACE_H
 #define TONY_SCHEDULER_GANG_PACE_H
 

@@ -11,11 +11,11 @@
 #define AVOIDED_SHARE 3
 
 enum {
-	/* What waits for so long in vain is given the machines that were avoided, one at a time and
-	 * more and more rarely: which nodes a placement constraint or the queue's label leaves is
-	 * not known here. Where the nodes were counted, they are likelier busy. */
+	/* A job that waits for so long in vain gets an avoided machine back, one at a time and more
+	 * and more rarely: a placement constraint, or the queue's label, may leave no other node.
+	 * Where the nodes were counted, they are likelier busy. */
 	FORGIVE_MS = 30000,
-	FORGIVE_COUNTED_MS = 300000,
+	FORGIVE_COUNTED = 10, /* times as long */
 	FORGIVE_MOST_MS = 3600000,
 };
 
@@ -73,7 +73,7 @@ void yarn_avoid_forgive(struct yarn *yarn)
 	int64_t now = clock_monotonic_ms();
 	int64_t since =
 		yarn->forgiven_at > yarn->waits_since ? yarn->forgiven_at : yarn->waits_since;
-	int64_t patience = are_counted(yarn) ? FORGIVE_COUNTED_MS : yarn->forgive_ms;
+	int64_t patience = yarn->forgive_ms * (are_counted(yarn) ? FORGIVE_COUNTED : 1);
 
 	if (yarn->waits_since == 0 || yarn->avoided.count == 0 || now < since + patience)
 		return;

@@ -181,9 +181,6 @@ void yarn_gang_destroy(struct yarn_gang *gang);
 void yarn_waiting_tell(struct yarn *yarn);
 /* `headroom`: so much the queue can still give this user, as the ResourceManager says. */
 void yarn_waiting_take_headroom(struct yarn *yarn, const Hadoop__ResourceProto *headroom);
-/* MiB that a container of the kind takes, rounded as those that came. */
-int64_t yarn_memory_of_one(const struct yarn *yarn, size_t kind);
-bool yarn_counts_cores(const struct yarn *yarn); /* the ResourceManager does */
 /* Why the gang is given back, before it is; the caller frees. */
 char *yarn_waiting_pause(const struct yarn_gang *gang);
 
@@ -239,6 +236,9 @@ struct yarn_room {
 	int64_t free;	 /* MiB, in all */
 	int64_t fitting; /* so many of the kind find room now */
 };
+/* MiB that a container of the kind takes, rounded as those that came. */
+int64_t yarn_memory_of_one(const struct yarn *yarn, size_t kind);
+bool yarn_counts_cores(const struct yarn *yarn); /* the ResourceManager does */
 /* Asks the ResourceManager while something is waited for, now and then. */
 void yarn_room_ask(struct yarn *yarn);
 /* False: not known, or none is usable. */

@@ -1,7 +1,7 @@
 /*
- * Where the cluster has room, node by node, while something is waited for. What a beat tells is a
- * sum; whether one more container fits anywhere says only the service for clients, which an AM
- * reaches unless the cluster uses Kerberos (find_clients_service() in yarn.c).
+ * Where the cluster has room, node by node, while something is waited for. A beat tells a sum. The
+ * service for clients tells whether one more container fits anywhere; an AM reaches it unless the
+ * cluster uses Kerberos (find_clients_service() in yarn.c).
  */
 #include <stdlib.h>
 
@@ -31,6 +31,25 @@ static const Hadoop__GetClusterNodesResponseProto *room_of(const struct yarn *ya
 	return (const Hadoop__GetClusterNodesResponseProto *)yarn->room;
 }
 
+/* ---- what one takes ----------------------------------------------------------------------- */
+
+int64_t yarn_memory_of_one(const struct yarn *yarn, size_t kind)
+{
+	int64_t given = yarn->given[kind], asked = yarn->kinds[kind].memory;
+
+	return given > asked ? given : asked;
+}
+
+bool yarn_counts_cores(const struct yarn *yarn)
+{
+	const Hadoop__RegisterApplicationMasterResponseProto *limits = yarn->limits;
+
+	for (size_t i = 0; limits && i < limits->n_scheduler_resource_types; i++)
+		if (limits->scheduler_resource_types[i] == HADOOP__SCHEDULER_RESOURCE_TYPES__CPU)
+			return true;
+	return false;
+}
+
 /* ---- nodes -------------------------------------------------------------------------------- */
 
 /* Of the expression of the kind's own, or the application's. That of the queue is not known here.
@@ -51,7 +70,7 @@ static int64_t amount_of(const Hadoop__ResourceProto *resource, const char *name
 	return 0;
 }
 
-/* What is left of `all`, or all of it where `used` is NULL, holds so many of the kind. */
+/* So many of the kind fit into `all` less `used`, which may be NULL. */
 static int64_t count_fitting(const struct yarn *yarn, size_t kind, const Hadoop__ResourceProto *all,
 			     const Hadoop__ResourceProto *used)
 {
@@ -166,7 +185,6 @@ static void on_nodes(void *data, const ProtobufCMessage *message, const struct r
 		log_debug("where the cluster has room is not known: %s", error->text);
 		return;
 	}
-	yarn_avoid_fewer(yarn);
 	wake_gangs(yarn);
 	yarn_pump_soon(yarn);
 }

@@ -56,23 +56,6 @@ static char *list_asked(const struct yarn *yarn, bool optional, int64_t *sum)
 
 /* ---- what the queue can give -------------------------------------------------------------- */
 
-int64_t yarn_memory_of_one(const struct yarn *yarn, size_t kind)
-{
-	int64_t given = yarn->given[kind], asked = yarn->kinds[kind].memory;
-
-	return given > asked ? given : asked;
-}
-
-bool yarn_counts_cores(const struct yarn *yarn)
-{
-	const Hadoop__RegisterApplicationMasterResponseProto *limits = yarn->limits;
-
-	for (size_t i = 0; limits && i < limits->n_scheduler_resource_types; i++)
-		if (limits->scheduler_resource_types[i] == HADOOP__SCHEDULER_RESOURCE_TYPES__CPU)
-			return true;
-	return false;
-}
-
 static int64_t amount_in(const Hadoop__ResourceProto *headroom, const char *name)
 {
 	for (size_t i = 0; i < headroom->n_resource_value_map; i++)

@@ -46,6 +46,8 @@ def test_a_claimant_runs_where_memory_is_in_pieces(own_tony):
         large.wait_task(f"worker:{index}")
     small = tony.submit(gang(3, "ml") | {"tony.worker.memory": "1400m", "tony.am.memory": "256m"}, "--executes", "true")
     assert small.wait() == 0
+    assert any("no node has 1.4 GiB free in one piece" in (event.get("text") or "") for event in small.events()
+               if event["ev"] == "waiting")
     assert large.status()["state"] in ("running", "reforming")
     (tony.directory / "go").touch()
     assert large.wait() == 0
