@@ -338,7 +338,7 @@ class World:
             broken.append(f"{retries} retries of {keys['tony.am.retry-count']}")
         if infrastructure > keys["tony.am.infrastructure-retry-count"]:
             broken.append(f"{infrastructure} infrastructure retries")
-        formations = 1 + retries + infrastructure
+        formations = 1 + retries + infrastructure + jobs[-1].get("preemptions", 0)
         if self.schedule.is_elastic():  # of which only some are charged
             formations = max(line.get("epoch", 0) for line in lines)
         for task in self.schedule.tasks():

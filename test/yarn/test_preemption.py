@@ -3,6 +3,7 @@
 import os
 
 from program import wait_until
+from test_am_restart import kill_am
 
 # Each of the two queues has a right to half of the 12 GB while the others are empty, and "mine" to a tenth. Two workers fill a
 # node.
@@ -49,6 +50,26 @@ def test_a_claimant_runs_where_memory_is_in_pieces(own_tony):
     assert any("no node has 1.4 GiB free in one piece" in (event.get("text") or "") for event in small.events()
                if event["ev"] == "waiting")
     assert large.status()["state"] in ("running", "reforming")
+    (tony.directory / "go").touch()
+    assert large.wait() == 0
+    status = large.status()
+    assert (status["retries"], status["infrastructure_retries"]) == (0, 0)
+
+
+def test_two_gangs_whose_ams_are_killed(own_tony):
+    """The claimant's while it holds two containers of three, the other one's while its job re-forms."""
+    tony = own_tony
+    command = TRAPS.format(stopped=tony.directory / "stopped", go=tony.directory / "go")
+    large = tony.submit(gang(6, "default") | {"tony.worker.memory": "1400m", "tony.am.infrastructure-retry-count": 0},
+                        "--executes", command)
+    for index in range(6):
+        large.wait_task(f"worker:{index}")
+    small = tony.submit(gang(3, "ml") | {"tony.worker.memory": "1400m", "tony.am.memory": "256m"}, "--executes", "true")
+    wait_until(lambda: (small.status().get("waiting") or "").startswith("waits for 1 of 3 containers"), "two of three to come")
+    kill_am(small)
+    wait_until(lambda: large.status()["state"] == "reforming", "it to be preempted")
+    kill_am(large)
+    assert small.wait() == 0
     (tony.directory / "go").touch()
     assert large.wait() == 0
     status = large.status()
