@@ -157,6 +157,22 @@ def test_a_job_with_placement_constraints_pauses_and_asks_again(tony):
     assert tony.run("kill", job.id).returncode == 0
 
 
+@pytest.mark.slow
+def test_an_executor_is_lost_where_a_constraint_needs_every_node(tony):
+    """Three workers, no two on a node, and three nodes without a label: the avoided one is the only one left."""
+    job = tony.submit({"tony.worker.instances": 3, "tony.worker.allocation-tags": "w",
+                       "tony.worker.placement-spec": "notin,node,w"}, "--executes", go_command(tony))
+    for index in range(3):
+        job.wait_task(f"worker:{index}")
+    host = job.task("worker:1")["host"]
+    os.kill(wait_until(lambda: job.task("worker:1").get("executor_pid"), "the AM to be found"), signal.SIGKILL)
+    wait_until(lambda: f"{host} is avoided, since tasks were lost there" in (job.status().get("waiting") or ""),
+               "it to be told")
+    assert job.wait_task("worker:1", attempt=2)["host"] == host
+    (tony.directory / "go").touch()
+    assert job.wait() == 0
+
+
 def test_constraint_of_the_application(tony):
     """tony.application.placement-spec, with tags of a type: at most one of them on a node."""
     job = tony.submit({"tony.worker.instances": 2, "tony.worker.allocation-tags": "w",
