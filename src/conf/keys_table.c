@@ -610,7 +610,8 @@ static const struct key companion_keys[] = {
 	{"tony.local.memory", KEY_SIZE, .min = 1, .since = OURS, .schedulers = LOCAL,
 	 .note = NO_LOCAL,
 	 .doc = "How much memory the local scheduler gives out to all jobs of this user together. "
-		"The holdings of other users' jobs do not count. Unset: the machine's."},
+		"The holdings of other users' jobs do not count. Unset: the machine's, and an "
+		"eighth more (1 GiB at most), since the kernel tells of less than was built in."},
 	{"tony.local.vcores", KEY_INT, .min = 1, .max = 100000, .since = OURS, .schedulers = LOCAL,
 	 .note = NO_LOCAL,
 	 .doc = "How many cores, likewise. Unset: tasks share the machine's cores, however many "

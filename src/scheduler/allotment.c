@@ -181,7 +181,7 @@ static struct lack find_lack(const struct allotment *allotment, const struct sha
 	const struct capacity *capacity = allotment->capacity;
 	struct share left = allotment_free(allotment);
 
-	return (struct lack){.memory = need->memory > left.memory + capacity->slack,
+	return (struct lack){.memory = need->memory > left.memory,
 			     .vcores = capacity->vcores > 0 && need->vcores > left.vcores,
 			     .gpus = need->gpus > left.gpus,
 			     .allowance = need->gpus > gpus_allowed(allotment)};

@@ -37,8 +37,7 @@ const struct ledger_entry *allotment_before(const struct allotment *allotment);
 bool allotment_awaited(const struct allotment *allotment);
 
 /* The share that no job holds: of other users' jobs only the GPUs count (shared_ledger.h). Memory
- * and vcores may be negative where jobs were started with different limits. The capacity's slack is
- * not in it. */
+ * and vcores may be negative where jobs were started with different limits. */
 struct share allotment_free(const struct allotment *allotment);
 
 /* How many GPUs this user's jobs hold. */

@@ -55,8 +55,7 @@ static int find_memory(const char *root, pid_t process, const json_t *config,
 		capacity->memory = allowed;
 		return 0;
 	}
-	capacity->memory = total;
-	capacity->slack = total / 8 < SLACK_LIMIT_MIB ? total / 8 : SLACK_LIMIT_MIB;
+	capacity->memory = total + (total / 8 < SLACK_LIMIT_MIB ? total / 8 : SLACK_LIMIT_MIB);
 	return 0;
 }
 
@@ -126,7 +125,7 @@ char *capacity_refusal(const struct capacity *capacity, const struct share *need
 		       const char **resource)
 {
 	*resource = "memory";
-	if (need->memory > capacity->memory + capacity->slack) {
+	if (need->memory > capacity->memory) {
 		char *needed cleanup_free = str_format_mib_beside(need->memory, capacity->memory);
 		char *there cleanup_free = str_format_mib_beside(capacity->memory, need->memory);
 		return mem_printf("%s; this machine has %s (tony.local.memory)", needed, there);

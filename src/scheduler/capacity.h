@@ -8,7 +8,8 @@
  *
  * A machine sold with 8 GiB tells of some 7.5 GiB, and a job of four tasks at the default 2 GiB is
  * meant to run there. So, where neither tony.local.memory nor a cgroup says how much it is exactly,
- * an eighth more is given than the kernel tells of, 1 GiB at most.
+ * an eighth more is given than the kernel tells of, 1 GiB at most. That sum is the machine's memory
+ * wherever tony tells it.
  */
 #ifndef TONY_SCHEDULER_CAPACITY_H
 #define TONY_SCHEDULER_CAPACITY_H
@@ -17,7 +18,6 @@
 
 struct capacity {
 	int64_t memory; /* MiB: tony.local.memory, else the machine's or what cgroups leave of it */
-	int64_t slack;	/* MiB that may be given above that */
 	int64_t vcores; /* tony.local.vcores; 0: unlimited */
 	int64_t cores;	/* that the process may run on */
 	struct str_list gpus; /* names for CUDA_VISIBLE_DEVICES, in order */
@@ -35,7 +35,7 @@ int capacity_find(const char *root, pid_t process, const json_t *config, struct 
 void capacity_finish(struct capacity *capacity);
 #define cleanup_capacity __attribute__((cleanup(capacity_finish)))
 
-/* NULL when the machine, if empty, can give `need`; else "64.0 GiB; this machine has 23.5 GiB
+/* NULL when the machine, if empty, can give `need`; else "64.0 GiB; this machine has 24.5 GiB
  * (tony.local.memory)", and in *resource the word of the keys that ask for it: "memory", "vcores"
  * or "gpus". The caller frees. */
 char *capacity_refusal(const struct capacity *capacity, const struct share *need,

@@ -161,7 +161,6 @@ static int64_t less(int64_t there, int64_t held)
 
 static void take_away(struct capacity *capacity, const struct share *held)
 {
-	capacity->slack = less(capacity->slack, less(held->memory, capacity->memory));
 	capacity->memory = less(capacity->memory, held->memory);
 	capacity->vcores = less(capacity->vcores, held->vcores);
 	for (int64_t i = 0; i < held->gpus && capacity->gpus.count > 0; i++)

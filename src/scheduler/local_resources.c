@@ -109,7 +109,7 @@ static void count_shares(struct machine *machine)
 	bool is_limited = capacity->vcores > 0;
 	int64_t gpus = (int64_t)capacity->gpus.count;
 
-	machine->total = (struct share){.memory = capacity->memory + capacity->slack,
+	machine->total = (struct share){.memory = capacity->memory,
 					.vcores = is_limited ? capacity->vcores : capacity->cores,
 					.gpus = gpus};
 	machine->used = (struct share){.memory = capacity->memory - left.memory,

@@ -160,6 +160,26 @@ def test_a_task_that_asks_for_more_cores_than_there_are(tony):
     assert answer.returncode == 0, "tasks take turns"
 
 
+def test_the_memory_of_the_machine_is_one_number(tony):
+    node, = told(tony, "nodes")
+    queue, = told(tony, "queues")
+    total = node["total"]["memory_mib"]
+    assert queue["parts"][0]["maximum"]["memory_mib"] == queue["largest_container"]["memory_mib"] == total
+    assert tony.run("check", "--memory", f"{total}m", "--", "true").returncode == 0
+    for verb in ("check", "submit"):
+        answer = tony.run(verb, "--memory", f"{total + 1}m", "--", "true")
+        assert answer.returncode != 0
+        words = re.search(r"this machine has (\S+ \S+) ", answer.stdout + answer.stderr)[1]
+        assert f"of {words} " in tony.run("nodes").stdout and f" {words}," in tony.run("queues").stdout, words
+    holder = tony.submit({"tony.worker.instances": 1, "tony.worker.memory": "1g"}, "--executes", "sleep 1000")
+    holder.wait_task("worker:0")
+    waiter = tony.submit({"tony.worker.instances": 1, "tony.worker.memory": f"{total}m"}, "--executes", "true")
+    waiting = wait_until(lambda: waiter.status().get("waiting"), "the second job to wait")
+    free = re.search(r": (\S+ \S+) free", waiting)[1]
+    assert re.search(rf"ready +{re.escape(free)} of ", tony.run("nodes").stdout), waiting
+    tony.run("kill", waiter.id, holder.id)
+
+
 def test_a_task_without_gpus_sees_none(tony, gpus):
     answer, job = tony.job({"tony.worker.instances": 1}, *gpus, "--executes",
                            'test -z "$CUDA_VISIBLE_DEVICES" && test "${CUDA_VISIBLE_DEVICES+set}"')
