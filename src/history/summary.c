@@ -116,7 +116,7 @@ void history_summary_of(const struct job_view *view, struct history_summary *sum
 		.infrastructure_retries = view->infrastructure_retries,
 		.am_attempt = view->am_attempt,
 		.message = mem_strdup(view->message),
-		.task_count = (int64_t)view->task_count,
+		.task_count = job_view_wanted(view),
 		.view_acl = mem_strdup(job_view_acl(job)),
 	};
 	str_list_copy(&summary->tags, &job->tags);

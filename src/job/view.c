@@ -499,6 +499,15 @@ void job_view_end(struct job_view *view, enum job_state state, const char *messa
 	mem_replace(&view->message, mem_strdup(message));
 }
 
+int64_t job_view_wanted(const struct job_view *view)
+{
+	int64_t count = 0;
+
+	for (size_t i = 0; i < view->job->type_count; i++)
+		count += view->types[i].wanted;
+	return count;
+}
+
 static int read_notices(struct job_view *view, const struct view_record *record, struct err *err)
 {
 	const json_t *notices = view_record_get(record, "notices"), *notice;

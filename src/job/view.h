@@ -118,6 +118,10 @@ int job_view_add(struct job_view *view, const struct journal_line *line, struct 
 /* Folds in what a journal holds beyond what was folded in already. */
 int job_view_read(struct job_view *view, const char *path, struct err *err);
 
+/* How many tasks the job wants, or wanted at its end: its number of tasks wherever tony tells one.
+ */
+int64_t job_view_wanted(const struct job_view *view);
+
 /* As GET /v1/job and GET /v1/tasks/{task} show it (docs/rest.md). */
 json_t *job_view_to_json(const struct job_view *view);
 json_t *task_view_to_json(const struct job_view *view, size_t task);

@@ -42,15 +42,6 @@ static void set_elastic(json_t *object, const struct job_type *type, int wanted)
 	json_set_int(object, "wanted", wanted);
 }
 
-static int64_t count_wanted(const struct job_view *view)
-{
-	int64_t count = 0;
-
-	for (size_t i = 0; i < view->job->type_count; i++)
-		count += view->types[i].wanted;
-	return count;
-}
-
 static json_t *types_to_json(const struct job_view *view)
 {
 	const struct job *job = view->job;
@@ -108,7 +99,7 @@ json_t *job_view_to_json(const struct job_view *view)
 	json_set_int(object, "retries", view->retries);
 	json_set_int(object, "infrastructure_retries", view->infrastructure_retries);
 	json_set_int(object, "am_attempt", view->am_attempt);
-	json_set_int(object, "task_count", count_wanted(view));
+	json_set_int(object, "task_count", job_view_wanted(view));
 	json_object_set_new(object, "progress", progress(view));
 	set_time(object, "state_since_ms", view->state_since_ms);
 	set_time(object, "submitted_ms", job->submitted_ms);

@@ -459,10 +459,30 @@ static int insert_job(struct portal_index *index, const struct history_summary *
 	return run(index, insert, err);
 }
 
+/* A scheduler's list of jobs that go on has fewer members than a history. */
+static void leave_out_unknown(json_t *json)
+{
+	static const char *const members[] = {"begun_ms",
+					      "forming_ms",
+					      "running_ms",
+					      "ended_ms",
+					      "epoch",
+					      "retries",
+					      "infrastructure_retries",
+					      "am_attempt",
+					      "bytes"};
+
+	for (size_t i = 0; i < array_length(members); i++)
+		if (json_integer_value(json_object_get(json, members[i])) == 0)
+			json_object_del(json, members[i]);
+}
+
 static int insert_summary(struct portal_index *index, const struct history_summary *summary,
 			  const char *state, struct err *err)
 {
 	json_t *json cleanup_json = history_summary_to_json(summary);
+	if (!job_state_is_final(summary->state))
+		leave_out_unknown(json);
 	json_set_text(json, "state", state);
 	char *text cleanup_free = json_text(json);
 	sqlite3_stmt *insert cleanup_statement = index_prepare(

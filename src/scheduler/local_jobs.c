@@ -154,6 +154,27 @@ static int read_settled(const struct local_engine *engine, const char *job_dir, 
 
 /* ---- list --------------------------------------------------------------------------------- */
 
+static bool is_elastic(const struct job *job)
+{
+	for (size_t i = 0; i < job->type_count; i++)
+		if (job_type_is_elastic(&job->types[i]))
+			return true;
+	return false;
+}
+
+/* From the last line alone, which does not say how many tasks of an elastic type were wanted. With
+ * a door something may be left to do. */
+static int read_end(const char *job_dir, struct job **job, struct job_view **view)
+{
+	if (local_job_has_door(job_dir) || local_job_read_end(job_dir, job, view) < 0)
+		return -1;
+	if (!is_elastic(*job))
+		return 0;
+	job_view_destroy(*view);
+	job_destroy(*job);
+	return -1;
+}
+
 /* False: there is no such job (any more), or it is passed over. */
 static bool read_job(const struct local_engine *engine, const struct place *place,
 		     struct job_summary *summary)
@@ -162,8 +183,7 @@ static bool read_job(const struct local_engine *engine, const struct place *plac
 	struct job_view *view;
 	struct job *job;
 
-	/* With a door something may be left to do. */
-	if ((local_job_has_door(place->dir) || local_job_read_end(place->dir, &job, &view) < 0) &&
+	if (read_end(place->dir, &job, &view) < 0 &&
 	    read_settled(engine, place->dir, &job, &view, &flaw) < 0) {
 		if (local_job_is_there(place->dir))
 			log_warning("%s is passed over: %s%s%s", place->id, err_message(&flaw),

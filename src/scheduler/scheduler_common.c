@@ -16,7 +16,7 @@ void scheduler_summarize(const struct scheduler_traits *engine, const struct job
 		.framework = mem_strdup(job->framework),
 		.scheduler = mem_strdup(engine->name),
 		.queue = mem_strdup(job->queue),
-		.task_count = (int64_t)view->task_count,
+		.task_count = job_view_wanted(view),
 		.state = view->state,
 		.submitted_ms = job->submitted_ms,
 		.ended_ms = view->ended_ms,

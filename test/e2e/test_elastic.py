@@ -6,6 +6,7 @@ import os
 import signal
 
 from conftest import wait_until
+from portal import Portal
 
 LOCAL = {"tony.local.memory": "1536m"}  # room for three
 ELASTIC = {"tony.application.framework": "pytorch", "tony.application.elastic-settle-time": "100ms",
@@ -96,6 +97,32 @@ def test_a_job_starts_with_the_least_grows_and_goes_on_without_who_is_lost(tony)
     assert formation(job, "worker:0", "worker:1", "worker:2") > second
     assert job.task("worker:1")["attempt"] > 1
     assert finish(tony, job)["epoch"] == 4
+
+
+def test_the_number_of_tasks_is_what_is_wanted(tony):
+    """The same in list, status, portal and history, whatever the type may grow to."""
+    portal = Portal(tony)
+    go = tony.directory / "go"
+    job = tony.submit({"tony.worker.instances": 3, "tony.worker.min-instances": 1, "tony.worker.max-instances": 4,
+                       "tony.worker.memory": "64m"}, "--executes", f"./exit_after.sh {go} 0")
+
+    def told():
+        listed, = json.loads(tony.run("list", "--all", "--json").stdout)
+        in_portal = portal.jobs().get(job.id, {})
+        assert not {key: 0 for key in ("epoch", "running_ms") if in_portal.get(key) == 0}, "0 is not what it is"
+        return {"list": listed["task_count"], "status": job.status()["task_count"], "portal": in_portal.get("task_count")}
+    for index in range(3):
+        job.wait_task(f"worker:{index}")
+    wait_until(lambda: set(told().values()) == {3}, f"3 tasks to be told: {told()}")
+    assert tony.run("scale", job.id, "worker=2").returncode == 0
+    wait_until(lambda: set(told().values()) == {2}, f"2 tasks to be told: {told()}")
+    go.touch()
+    assert job.wait() == 0
+    kept = portal.wait_kept(job, "succeeded")
+    assert kept["task_count"] == 2 and set(told().values()) == {2}, told()
+    rows = portal.get(f"v1/compare?jobs={job.id},{job.id}")["rows"]
+    assert [row["values"] for row in rows if row["key"] == "worker: tasks"] == [[2, 2]]
+    portal.stop()
 
 
 def test_a_job_is_scaled_while_it_runs_also_by_another_am(tony):
