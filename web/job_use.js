@@ -53,7 +53,7 @@ export function sumUsed(tasks) {
 		sum.tasks++;
 		sum.cpuMs += used.cpu_ms ?? 0;
 		sum.ms = Math.max(sum.ms, used.ms ?? 0);
-		sum.bytes += used.max_rss_bytes ?? 0;
+		sum.bytes += used.max_pss_bytes ?? used.max_rss_bytes ?? 0;
 	}
 	return sum;
 }

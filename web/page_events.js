@@ -61,8 +61,8 @@ function jobWords({from, to, epoch, retries, infrastructure_retries: infrastruct
 }
 
 /* Of a program that was stopped. */
-function usedWords({used_cpu_ms: cpu, used_rss_bytes: memory}) {
-	return `used ${formatDuration(cpu)} of CPU and ${formatBytes(memory)} of memory`;
+function usedWords({used_cpu_ms: cpu, used_pss_bytes: memory, used_rss_bytes: resident}) {
+	return `used ${formatDuration(cpu)} of CPU and ${formatBytes(memory ?? resident)} of memory`;
 }
 
 function taskWords(record) {

@@ -27,10 +27,14 @@ export function ranFor(task, now) {
 
 /** The newest values of one series, by task. */
 class SeriesCache {
-	/** @param {import('./api.js').JobApi} api @param {string} name @param {() => void} onNews */
-	constructor(api, name, onNews) {
+	/**
+	 * @param {import('./api.js').JobApi} api
+	 * @param {string[]} names a second one of what TonY has kept of a job, which has no first
+	 * @param {() => void} onNews
+	 */
+	constructor(api, names, onNews) {
 		this.api = api;
-		this.name = name;
+		this.names = names;
 		this.onNews = onNews;
 		this.values = new Map();
 		this.read = new Map(); /* page -> when */
@@ -42,7 +46,7 @@ class SeriesCache {
 		return this.values.get(task.task);
 	}
 
-	/** @param {number[]} pages */
+	/** @param {number[]} pages @param {number} now 0: the job has ended */
 	async want(pages, now) {
 		const due = pages.filter((page) => now - (this.read.get(page) ?? -Infinity) >= SERIES_MS);
 		if (this.busy || !this.isThere || due.length === 0)
@@ -57,10 +61,12 @@ class SeriesCache {
 	async readPage(page, now) {
 		this.read.set(page, now);
 		try {
-			const answer = await this.api.get('series', {all: 1, name: this.name,
-				offset: page * SERIES_PAGE, limit: SERIES_PAGE});
-			for (const [task, value] of Object.entries(answer.tasks ?? {}))
-				this.values.set(task, value);
+			for (const name of now > 0 ? this.names.slice(0, 1) : this.names) {
+				const {tasks = {}} = await this.api.get('series', {all: 1, name, offset: page * SERIES_PAGE, limit: SERIES_PAGE});
+				Object.entries(tasks).forEach(([task, value]) => this.values.set(task, value));
+				if (Object.keys(tasks).length > 0)
+					break;
+			}
 		} catch (error) {
 			this.isThere = error.status !== 404;
 		}
@@ -89,8 +95,8 @@ export class TaskTable {
 		this.route = route;
 		this.filter = {text: route.query.get('q') ?? '', state: route.query.get('state') ?? '',
 			type: route.query.get('type') ?? ''};
-		this.cpu = new SeriesCache(store.api, 'cpu_percent', () => this.grid.schedule());
-		this.memory = new SeriesCache(store.api, 'rss_bytes', () => this.grid.schedule());
+		this.cpu = new SeriesCache(store.api, ['cpu_percent'], () => this.grid.schedule());
+		this.memory = new SeriesCache(store.api, ['pss_bytes', 'rss_bytes'], () => this.grid.schedule());
 		this.visible = [];
 		this.pause = RESORT_MS;
 		this.grid = new DataGrid({label: 'Tasks', columns: this.columns(), sort: {key: 'task', descending: false},

@@ -56,7 +56,7 @@ def _memory(size: Optional[int]) -> str:
 def _use(task: Task) -> str:
     """Of cores and memory: now, or over all."""
     now, over = task.raw.get("use") or {}, task.raw.get("used") or {}
-    cpu, memory = now.get("cpu_percent"), now.get("memory_bytes", over.get("max_rss_bytes"))
+    cpu, memory = now.get("cpu_percent"), now.get("memory_bytes", over.get("max_pss_bytes", over.get("max_rss_bytes")))
     return ", ".join(filter(None, ["" if cpu is None else f"{cpu:.0f}% CPU", _memory(memory)]))
 
 

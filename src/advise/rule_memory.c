@@ -16,10 +16,14 @@ enum {
 
 static const struct advise_enough enough = {.samples = 10, .least_ms = 1800000, .whole_ms = 0};
 
-/* The most that any container of the type used, in MiB. */
+/* The most that any container of the type used, in MiB. Clusters hold the resident set against
+ * their limits, so what is advised is about that; what tony tells elsewhere is the proportional
+ * one. */
 struct peak {
 	int64_t mib, past_mib; /* of this run, of past ones */
-	int64_t spread_mib;    /* between the median container of this run and the largest */
+	int64_t shared_mib,
+		past_shared_mib; /* the same with shared pages counted once; 0: not known */
+	int64_t spread_mib;	 /* between the median container of this run and the largest */
 	size_t uses, past;
 	struct advise_numbers all;
 };
@@ -34,6 +38,11 @@ static int64_t to_mib(int64_t bytes)
 	return (bytes + MIB - 1) / MIB;
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 static void look_back(const struct advising *advising, size_t type, struct peak *peak)
 {
 	for (size_t i = 0; i < advising->input->past_count; i++) {
@@ -42,8 +51,8 @@ static void look_back(const struct advising *advising, size_t type, struct peak 
 		if (!past || past->max_rss_bytes <= 0)
 			continue;
 		peak->past++;
-		if (to_mib(past->max_rss_bytes) > peak->past_mib)
-			peak->past_mib = to_mib(past->max_rss_bytes);
+		peak->past_mib = larger(to_mib(past->max_rss_bytes), peak->past_mib);
+		peak->past_shared_mib = larger(to_mib(past->max_pss_bytes), peak->past_shared_mib);
 	}
 }
 
@@ -56,8 +65,8 @@ static struct peak peak_of(const struct advising *advising, size_t type)
 			continue;
 		int64_t mib = to_mib(use->max_rss_bytes);
 		peak.uses++;
-		if (mib > peak.mib)
-			peak.mib = mib;
+		peak.mib = larger(mib, peak.mib);
+		peak.shared_mib = larger(to_mib(use->max_pss_bytes), peak.shared_mib);
 		advise_numbers_add(&peak.all, (double)mib);
 	}
 	if (peak.uses > 0)
@@ -98,10 +107,21 @@ static void suggest(struct advice *advice, const struct advising *advising, size
 			advise_mib(advising->job->types[type].memory), advise_mib(mib));
 }
 
+/* The caller frees. */
+static char *describe_most(int64_t mib, int64_t shared_mib)
+{
+	char *resident cleanup_free = str_format_mib((double)mib);
+	char *shared cleanup_free = str_format_mib((double)shared_mib);
+
+	if (shared_mib <= 0 || str_equal(resident, shared))
+		return mem_steal(&resident);
+	return mem_printf("%s, or %s with shared pages counted for each process", shared, resident);
+}
+
 static void tell_peak(struct advice *advice, const struct peak *peak)
 {
-	char *most cleanup_free = str_format_mib((double)peak->mib);
-	char *past cleanup_free = str_format_mib((double)peak->past_mib);
+	char *most cleanup_free = describe_most(peak->mib, peak->shared_mib);
+	char *past cleanup_free = describe_most(peak->past_mib, peak->past_shared_mib);
 
 	if (peak->uses > 0)
 		advice_evidence(advice, "the most that any of %zu container%s used: %s", peak->uses,
@@ -145,12 +165,10 @@ void rule_memory_exceeded(struct advising *advising)
 /* Pages that its processes share count once against the limit. */
 static int64_t most_in_proportion(const struct advising *advising, size_t type)
 {
-	int64_t most = 0;
+	struct peak peak = peak_of(advising, type);
 
-	for (const struct advise_use *use = NULL; (use = advise_next_use(advising, type, use));)
-		if (use->max_pss_bytes > most)
-			most = use->max_pss_bytes;
-	return to_mib(most);
+	finish(&peak);
+	return peak.shared_mib;
 }
 
 static void look_for_tightness(struct advising *advising, size_t type)

@@ -133,6 +133,8 @@ static void add_task(struct history_measure *type, const struct usage *usage)
 	add_rss(type, usage);
 	if (total->max_rss_bytes > type->max_rss_bytes)
 		type->max_rss_bytes = total->max_rss_bytes;
+	if (total->max_pss_bytes > type->max_pss_bytes)
+		type->max_pss_bytes = total->max_pss_bytes;
 	type->cpu_ms += total->cpu_ms;
 	type->cpu_time_ms += total->cpu_time_ms;
 	type->gpu_sum += total->gpu_sum;

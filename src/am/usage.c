@@ -304,7 +304,8 @@ static void add_life(struct usage *usage, const struct program_identity *of,
 	metrics_finish(&usage->last);
 	usage->last = unknown;
 	struct metrics life = unknown;
-	life.rss_bytes = life.pss_bytes = use->max_rss_bytes;
+	life.rss_bytes = use->max_rss_bytes;
+	life.pss_bytes = use->max_pss_bytes > 0 ? use->max_pss_bytes : use->max_rss_bytes;
 	life.cpu_ms = use->cpu_ms;
 	add_sample(usage, &life, use->ms, now_ms);
 	add_total(&usage->total, &life);
@@ -326,6 +327,8 @@ static void add_rest(struct usage *usage, const struct program_use *use)
 		add_cpu(usage, cpu_ms, time_ms);
 	if (use->max_rss_bytes > usage->total.max_rss_bytes)
 		usage->total.max_rss_bytes = use->max_rss_bytes;
+	if (use->max_pss_bytes > usage->total.max_pss_bytes)
+		usage->total.max_pss_bytes = use->max_pss_bytes;
 }
 
 void usage_add_end(struct usage *usage, const struct program_identity *of,

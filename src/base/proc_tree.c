@@ -378,6 +378,12 @@ uint64_t proc_tree_proportional_set(struct proc_tree *tree)
 	return sum_pss(tree);
 }
 
+uint64_t proc_tree_proportional_estimate(struct proc_tree *tree)
+{
+	read_due_pss(tree);
+	return sum_pss(tree);
+}
+
 /* ---- all ---------------------------------------------------------------------------------- */
 
 static void add_io(struct proc_usage *usage, pid_t pid, struct str *text)
@@ -420,7 +426,6 @@ void proc_tree_measure_own(struct proc_tree *tree, proc_tree_outsider *is_outsid
 
 	*usage = (struct proc_usage){0};
 	look(tree);
-	read_due_pss(tree);
 	for (size_t i = 0; i < tree->count; i++) {
 		const struct proc_entry *entry = &tree->members[i].entry;
 		if (is_outsider && is_below_outsider(tree, &tree->members[i], is_outsider, data))
@@ -431,5 +436,5 @@ void proc_tree_measure_own(struct proc_tree *tree, proc_tree_outsider *is_outsid
 		usage->cpu_ms += entry->cpu_ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
 		add_io(usage, entry->id.pid, &text);
 	}
-	usage->pss_bytes = sum_pss(tree);
+	usage->pss_bytes = proc_tree_proportional_estimate(tree);
 }

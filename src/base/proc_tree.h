@@ -39,6 +39,8 @@ void proc_tree_measure_own(struct proc_tree *tree, proc_tree_outsider *is_outsid
 			   const void *data, struct proc_usage *usage);
 uint64_t proc_tree_resident_set(struct proc_tree *tree);     /* bytes */
 uint64_t proc_tree_proportional_set(struct proc_tree *tree); /* bytes, of each as it is now */
+/* The same of the last look, as proc_tree_measure() tells it. */
+uint64_t proc_tree_proportional_estimate(struct proc_tree *tree);
 
 /* Likewise: those that a signal such as SIGSTOP has stopped. */
 void proc_tree_list_stopped(struct proc_tree *tree, struct proc_list *list);

@@ -31,7 +31,9 @@ static void describe_job(const json_t *record, struct str *out)
 static void describe_use(const json_t *record, struct str *out)
 {
 	char *cpu cleanup_free = str_format_duration(number_of(record, "used_cpu_ms"));
-	char *memory cleanup_free = str_format_bytes(number_of(record, "used_rss_bytes"));
+	int64_t bytes = number_of(record, "used_pss_bytes");
+	char *memory cleanup_free =
+		str_format_bytes(bytes > 0 ? bytes : number_of(record, "used_rss_bytes"));
 
 	str_append_format(out, "%s used %s of CPU and %s of memory", text_of(record, "task"), cpu,
 			  memory);

@@ -85,8 +85,10 @@ static char *cpu_time_of(const struct task_view *task, const json_t *task_json)
 
 static char *peak_of(const struct task_view *task, const json_t *task_json)
 {
-	int64_t bytes = used_by(task, task_json, "max_rss_bytes");
+	int64_t bytes = used_by(task, task_json, "max_pss_bytes");
 
+	if (bytes <= 0) /* an older version's */
+		bytes = used_by(task, task_json, "max_rss_bytes");
 	return bytes > 0 ? str_format_mib((double)bytes / MIB) : NULL;
 }
 

@@ -40,29 +40,32 @@ static int64_t count_machine_kills(void)
 
 void memory_begin(struct memory *memory)
 {
-	memory->used = memory->peak = 0;
+	memory->used = memory->peak = memory->resident_peak = 0;
 	memory->machine_kills = count_machine_kills();
 	memory->kills = memory->cgroup ? cgroup_oom_kills(memory->cgroup) : 0;
 }
 
-void memory_note(struct memory *memory, uint64_t used)
+void memory_note(struct memory *memory, uint64_t used, uint64_t resident)
 {
 	memory->used = used;
 	if (used > memory->peak)
 		memory->peak = used;
+	if (resident > memory->resident_peak)
+		memory->resident_peak = resident;
 }
 
 bool memory_look(struct memory *memory)
 {
 	int64_t begin = clock_monotonic_ms();
-	uint64_t used = proc_tree_resident_set(memory->tree);
+	uint64_t resident = proc_tree_resident_set(memory->tree);
 
 	/* The resident set counts what processes share once for each. The true share costs a walk
 	 * over all their pages: only when it decides. */
-	if (memory->limit > 0 && used > memory->limit)
-		used = proc_tree_proportional_set(memory->tree);
+	uint64_t used = memory->limit > 0 && resident > memory->limit
+				? proc_tree_proportional_set(memory->tree)
+				: proc_tree_proportional_estimate(memory->tree);
 	memory->cost_ms = clock_monotonic_ms() - begin;
-	memory_note(memory, used);
+	memory_note(memory, used, resident);
 	return memory->enforce && used > memory->limit;
 }
 

@@ -1,5 +1,6 @@
 /*
- * How much memory the task uses, against its limit. Where the kernel enforces the limit (a control
+ * How much memory the task uses, against its limit: its proportional set, in which a page that
+ * several processes share counts once. Where the kernel enforces the limit (a control
  * group) it is asked what it killed; where nobody does, this watch does.
  */
 #ifndef TONY_EXECUTOR_MEMORY_H
@@ -19,6 +20,7 @@ struct memory {
 	int64_t machine_kills;	/* likewise of the machine; INT64_MAX: not known */
 	uint64_t used;		/* bytes, at the last look */
 	uint64_t peak;		/* the most seen since the program began */
+	uint64_t resident_peak; /* likewise, shared pages counted for each process */
 	int64_t cost_ms;	/* of the last look */
 };
 
@@ -28,8 +30,8 @@ void memory_init(struct memory *memory, struct proc_tree *tree, int64_t limit_mi
 		 const char *cgroup, bool enforce);
 void memory_begin(struct memory *memory); /* a new program starts */
 
-/* A measurement made for other reasons: for the peak. */
-void memory_note(struct memory *memory, uint64_t used);
+/* A measurement made for other reasons: for the peaks. */
+void memory_note(struct memory *memory, uint64_t used, uint64_t resident);
 
 /* Measures. True: they are over a limit that this watch enforces. */
 bool memory_look(struct memory *memory);

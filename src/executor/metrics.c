@@ -23,7 +23,7 @@ bool metrics_take(struct memory *memory, struct network *network, const struct g
 	if (usage.rss_bytes == 0)
 		return false;
 	proc_tree_list(memory->tree, &processes);
-	memory_note(memory, usage.pss_bytes);
+	memory_note(memory, usage.pss_bytes, usage.rss_bytes);
 	metrics_finish(metrics);
 	*metrics = (struct metrics){
 		.sampled_ms = clock_wall_ms(),

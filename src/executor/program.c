@@ -171,7 +171,7 @@ static void tell(struct program *program)
 static void finish(struct program *program)
 {
 	program->phase = PHASE_OVER;
-	tally_end(&program->tally, (int64_t)program->options.memory->peak, &program->use);
+	tally_end(&program->tally, program->options.memory, &program->use);
 	event_del(program->child);
 	evtimer_del(program->phase_timer);
 	evtimer_del(program->timeout);

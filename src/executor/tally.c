@@ -35,15 +35,23 @@ void tally_add(struct tally *tally, const struct rusage *used)
 	tally->max_rss_bytes += (int64_t)used->ru_maxrss * KIB;
 }
 
-void tally_end(const struct tally *tally, int64_t peak_bytes, struct program_use *use)
+static int64_t larger(int64_t a, int64_t b)
 {
+	return a > b ? a : b;
+}
+
+void tally_end(const struct tally *tally, const struct memory *memory, struct program_use *use)
+{
+	int64_t peak = (int64_t)memory->peak, resident = (int64_t)memory->resident_peak;
+	int64_t shared = larger(resident - peak, 0);
 	int64_t ms = clock_monotonic_ms() - tally->begun_ms;
 	int64_t cpu = children_cpu_ms() - tally->cpu_ms;
 
 	*use = (struct program_use){
 		.ms = ms > 0 ? ms : 1,
 		.cpu_ms = cpu > 0 ? cpu : 0,
-		.max_rss_bytes =
-			tally->max_rss_bytes > peak_bytes ? tally->max_rss_bytes : peak_bytes,
+		.max_rss_bytes = larger(tally->max_rss_bytes, resident),
+		/* What no look has seen may be more than what the looks have. */
+		.max_pss_bytes = larger(tally->max_rss_bytes - shared, peak),
 	};
 }

@@ -5,6 +5,7 @@
 
 #include <sys/resource.h>
 
+#include "executor/memory.h"
 #include "job/record.h"
 
 struct tally {
@@ -19,8 +20,8 @@ void tally_begin(struct tally *tally);
 void tally_leave_out(struct tally *tally, const struct rusage *used);
 /* One of the program's own processes, which run side by side, has ended. */
 void tally_add(struct tally *tally, const struct rusage *used);
-/* The program has ended. `peak_bytes`: the most memory that was seen of it, since the kernel tells
- * only of single processes. */
-void tally_end(const struct tally *tally, int64_t peak_bytes, struct program_use *use);
+/* The program has ended. `memory`: what was seen of it, since the kernel tells only of single
+ * processes, with shared pages in full. */
+void tally_end(const struct tally *tally, const struct memory *memory, struct program_use *use);
 
 #endif

@@ -55,6 +55,7 @@ static int64_t percent(double sum, double count)
 void history_measure_finish(struct history_measure *measure, struct history_type *type)
 {
 	type->max_rss_bytes = measure->max_rss_bytes;
+	type->max_pss_bytes = measure->max_pss_bytes;
 	type->p95_rss_bytes = p95(measure);
 	type->average_cpu_percent = percent(100 * measure->cpu_ms, measure->cpu_time_ms);
 	type->average_gpu_percent = percent(measure->gpu_sum, measure->gpu_samples);
@@ -175,6 +176,8 @@ static void take_line(const struct job *job, const json_t *line, struct history_
 	/* The most of one measurement, which the means do not show. */
 	if (read_figure(json_object_get(line, "max_rss_bytes"), BYTES_MAX, &most))
 		types[row].max_rss_bytes = (int64_t)fmax(most, (double)types[row].max_rss_bytes);
+	if (read_figure(json_object_get(line, "max_pss_bytes"), BYTES_MAX, &most))
+		types[row].max_pss_bytes = (int64_t)fmax(most, (double)types[row].max_pss_bytes);
 }
 
 int history_measure_file(const struct job *job, const char *path, struct history_summary *summary,

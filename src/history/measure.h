@@ -7,7 +7,7 @@
 
 /* Zero-initialised: nothing was measured. */
 struct history_measure {
-	int64_t max_rss_bytes;
+	int64_t max_rss_bytes, max_pss_bytes;
 	double *rss; /* of all tasks, each at all times, in any order */
 	size_t rss_count, rss_capacity;
 	double cpu_ms, cpu_time_ms;  /* used, in so much time */

@@ -49,6 +49,7 @@ static const struct job_field type_fields[] = {
 	{TYPE(gpus), .kind = FIELD_INT, .max = COUNT_CAP},
 	/* Figures: 0 in a summary of a version that did not have them. */
 	{TYPE(max_rss_bytes), .kind = FIELD_KNOWN_INT64, .max = INT64_MAX},
+	{TYPE(max_pss_bytes), .kind = FIELD_KNOWN_INT64, .max = INT64_MAX},
 	{TYPE(p95_rss_bytes), .kind = FIELD_KNOWN_INT64, .max = INT64_MAX},
 	{TYPE(longest_silence_ms), .kind = FIELD_KNOWN_INT64, .max = INT64_MAX},
 	{TYPE(late_beats), .kind = FIELD_KNOWN_INT64, .max = INT64_MAX},

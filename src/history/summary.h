@@ -7,7 +7,7 @@
  *    "epoch", "retries", "infrastructure_retries", "am_attempt", "message",
  *    "cause": {...} (job/cause_json.h), "cause_task": "worker:0", "task_count": N, "bytes": N,
  *    "types": [{"name", "instances", "memory_mib", "vcores", "gpus", "max_rss_bytes",
- *               "p95_rss_bytes", "average_cpu_percent", "average_gpu_percent",
+ *               "max_pss_bytes", "p95_rss_bytes", "average_cpu_percent", "average_gpu_percent",
  *               "longest_silence_ms", "late_beats"}],
  *    "view_acl": "..."}
  *
@@ -35,7 +35,7 @@ struct history_type {
 	int64_t memory; /* MiB, asked for by each task */
 	int vcores, gpus;
 	/* Over all attempts of all tasks; 0: not known. */
-	int64_t max_rss_bytes;
+	int64_t max_rss_bytes, max_pss_bytes;
 	int64_t p95_rss_bytes;
 	/* Whole percents; -1: not known. */
 	int64_t average_cpu_percent; /* 100: one core */

@@ -33,6 +33,7 @@ json_t *program_use_to_json(const struct program_use *use)
 	json_set_int(object, "ms", use->ms);
 	json_set_int(object, "cpu_ms", use->cpu_ms);
 	json_set_int(object, "max_rss_bytes", use->max_rss_bytes);
+	set_positive(object, "max_pss_bytes", use->max_pss_bytes);
 	return object;
 }
 
@@ -156,6 +157,7 @@ void record_add_use(json_t *record, const struct program_use *use)
 	json_set_int(record, "used_ms", use->ms);
 	json_set_int(record, "used_cpu_ms", use->cpu_ms);
 	json_set_int(record, "used_rss_bytes", use->max_rss_bytes);
+	set_positive(record, "used_pss_bytes", use->max_pss_bytes);
 }
 
 json_t *record_avoid(const char *host)

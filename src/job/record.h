@@ -9,7 +9,8 @@
  *                                                also when only counters, pause or cause changed
  *   task     task from to attempt epoch restart restarts_used up container? host? port? ui_port?
  *            door? log_dir? misses? blames_peer? moved? blamed? ports_lost? port_missed?
- *            port_open? rejoin? restarting? pause? used_ms? used_cpu_ms? used_rss_bytes? cause?
+ *            port_open? rejoin? restarting? pause? used_ms? used_cpu_ms? used_rss_bytes?
+ *            used_pss_bytes? cause?
  *                                                also when only what follows restarts_used did
  *   avoid    host                                a machine to blame: no other container there, if
  *                                                it can be helped
@@ -49,9 +50,12 @@ struct lost_output {
 
 /* The use of the machine by one run of a program, with all processes that it had started. */
 struct program_use {
-	int64_t ms;	       /* from its start to its end; 0: not known, nor is the rest */
-	int64_t cpu_ms;	       /* user and system */
-	int64_t max_rss_bytes; /* at most, as far as it was seen; 0: not known */
+	int64_t ms;	/* from its start to its end; 0: not known, nor is the rest */
+	int64_t cpu_ms; /* user and system */
+	/* At most, as far as it was seen; 0: not known. Of pages that its processes share the
+	 * first counts one for each. The second is the memory that tony tells, and that limits
+	 * are about. */
+	int64_t max_rss_bytes, max_pss_bytes;
 };
 
 json_t *program_use_to_json(const struct program_use *use);

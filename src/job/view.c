@@ -251,7 +251,10 @@ static int read_use(const struct view_record *record, struct program_use *use, s
 	    view_record_read_int(record, "used_cpu_ms", 0, INT64_MAX, &use->cpu_ms, err) < 0)
 		return -1;
 	return view_record_read_int(record, "used_rss_bytes", 0, INT64_MAX, &use->max_rss_bytes,
-				    err);
+				    err) < 0
+		       ? -1
+		       : view_record_read_int(record, "used_pss_bytes", 0, INT64_MAX,
+					      &use->max_pss_bytes, err);
 }
 
 static int read_task_members(struct task_view *task, const struct view_record *record,

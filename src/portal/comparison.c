@@ -89,10 +89,15 @@ static void put_types(struct table *table, size_t run, const json_t *types)
 	static const struct {
 		const char *key, *member, *unit;
 	} rows[] = {
-		{"tasks", "wanted", NULL},	 {"tasks", "instances", NULL},
-		{"memory", "memory_mib", "mib"}, {"largest memory", "max_rss_bytes", "bytes"},
-		{"vcores", "vcores", NULL},	 {"mean CPU", "average_cpu_percent", "percent"},
-		{"GPUs", "gpus", NULL},		 {"mean GPU", "average_gpu_percent", "percent"},
+		{"tasks", "wanted", NULL},
+		{"tasks", "instances", NULL},
+		{"memory", "memory_mib", "mib"},
+		{"largest memory", "max_pss_bytes", "bytes"},
+		{"largest memory", "max_rss_bytes", "bytes"}, /* of an older version */
+		{"vcores", "vcores", NULL},
+		{"mean CPU", "average_cpu_percent", "percent"},
+		{"GPUs", "gpus", NULL},
+		{"mean GPU", "average_gpu_percent", "percent"},
 	};
 	const json_t *type;
 	size_t i;

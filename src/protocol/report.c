@@ -34,6 +34,8 @@ static const struct job_field use_fields[] = {
 	MESSAGE_FIELD(program_use, "cpu_ms", cpu_ms, FIELD_INT64, MESSAGE_AMOUNT_MAX),
 	MESSAGE_FIELD(program_use, "max_rss_bytes", max_rss_bytes, FIELD_KNOWN_INT64,
 		      MESSAGE_AMOUNT_MAX),
+	MESSAGE_FIELD(program_use, "max_pss_bytes", max_pss_bytes, FIELD_KNOWN_INT64,
+		      MESSAGE_AMOUNT_MAX),
 };
 enum { USE_FIELDS = array_length(use_fields) };
 

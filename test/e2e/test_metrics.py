@@ -128,6 +128,45 @@ def test_a_program_that_ends_before_it_is_measured_has_cpu_and_memory(tony):
     assert re.search(r"CPU TIME +MEMORY +PEAK", heading) and " MiB " in row, table
 
 
+SHARING = f"""exec {PYTHON} -c '
+import os, sys, time
+ballast = b"x" * (60 << 20)
+for _ in range(3):
+    if os.fork() == 0:
+        time.sleep(1000)
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.05)
+' """
+
+
+def test_memory_is_one_number_wherever_it_is_told(tony):
+    """Four processes that share 60 MiB: their resident sets are 240, and no number without a name says so."""
+    def is_it(size):
+        return 60 << 20 < size < 120 << 20
+
+    def mebibytes(column):
+        cells = dict(zip(*(re.split(r"  +", line) for line in tony.run("status", job.id).stdout.splitlines()[-2:])))
+        return float(cells[column].split()[0]) * (1 << 20)
+    go = tony.directory / "go"
+    job = tony.submit({"tony.worker.instances": 1, "tony.worker.memory": "500m", **OFTEN}, "--executes", SHARING + str(go))
+    wait_until(lambda: job.task("worker:0").get("metrics", {}).get("rss_bytes", 0) > 240 << 20, "all to be measured")
+    top = json.loads(tony.run("top", "--json", job.id).stdout)
+    now = [top["tasks"][0]["use"]["memory_bytes"], job.task("worker:0")["use"]["memory_bytes"], mebibytes("MEMORY"),
+           json.loads(job.rest("GET", "/v1/use")[1])["tasks"]["worker:0"]["memory_bytes"],
+           json.loads(job.rest("GET", "/v1/series?all=1&name=pss_bytes")[1])["tasks"]["worker:0"]["last"]]
+    assert all(map(is_it, now)), now
+    go.touch()
+    assert job.wait() == 0
+    lines, summary = kept(tony, job)
+    used = json.loads(tony.run("status", "--json", job.id).stdout)["tasks"][0]["used"]
+    _, other = tony.job({"tony.worker.instances": 1}, "--executes", "true")
+    rows = json.loads(tony.run("compare", "--json", job.id, other.id).stdout)["rows"]
+    peaks = [used["max_pss_bytes"], mebibytes("PEAK"), summary["types"][0]["max_pss_bytes"], lines[0]["max_pss_bytes"],
+             *[row["values"][0] for row in rows if row["key"] == "worker: largest memory"]]
+    assert len(peaks) == 5 and all(map(is_it, peaks)), peaks
+    assert used["max_rss_bytes"] > 240 << 20 and summary["types"][0]["max_rss_bytes"] > 240 << 20, "it is known by its name"
+
+
 @pytest.mark.parametrize("end", ["kill", "end of the job"])
 def test_a_program_that_tony_stopped_has_cpu_and_memory(tony, end):
     """Also one that ended itself upon SIGTERM, and one that took SIGKILL."""

@@ -69,7 +69,7 @@ test('what the job uses of what was asked', () => {
 	assert.deepEqual(asked, {cores: 6, bytes: 3 * 2 ** 30, gpus: 3});
 	const sum = sumUse({'w:0': {cpu_percent: 150, memory_bytes: 2 ** 30}, 'w:1': {cpu_percent: 150}});
 	assert.deepEqual(useRows(sum, asked).map(({words}) => words), ['3 of 6 cores, 50 %', '1 GiB of 3 GiB, 33 %']);
-	const used = sumUsed([{used: {ms: 1000, cpu_ms: 3000, max_rss_bytes: 2 ** 30}}, {}]);
+	const used = sumUsed([{used: {ms: 1000, cpu_ms: 3000, max_pss_bytes: 2 ** 30, max_rss_bytes: 2 ** 31}}, {}]);
 	assert.deepEqual(usedRows(used, asked).map(({share}) => share), [0.5, 1 / 3]);
 	assert.deepEqual(usedRows(sumUsed([{}]), asked), []);
 });

@@ -323,7 +323,7 @@ test('lines of the journal in words', () => {
 	assert.equal(recordWords({ev: 'task', from: 'running', to: 'failed', attempt: 2, restart: 1, run: 3, host: 'n1',
 		cause: {kind: 'signal', signal: 9}}), 'running → failed, run 3 on n1: killed by SIGKILL');
 	assert.equal(recordWords({ev: 'task', from: 'stopped', to: 'stopped', attempt: 1, host: 'n1', used_ms: 2000,
-		used_cpu_ms: 1500, used_rss_bytes: 3 << 20}), 'used 1.5 s of CPU and 3 MiB of memory on n1');
+		used_cpu_ms: 1500, used_rss_bytes: 4 << 20, used_pss_bytes: 3 << 20}), 'used 1.5 s of CPU and 3 MiB of memory on n1');
 	for (const ev of ['output', 'checkpoints', 'store'])
 		assert.equal(recordWords({ev, task: 'worker:0', text: 'no room'}), 'no room');
 	assert.equal(recordWords({ev: 'tracking', page: 'https://mlflow'}), 'Tracked: https://mlflow');

@@ -21,7 +21,8 @@ static void unused_memory_is_advised_to_be_given_back(void **state)
 	/* A quarter on top of the most that any of them used. */
 	assert_setting(advice, "tony.worker.memory", "8g", "2560m");
 	assert_int_equal(advice->setting_count, 1);
-	assert_evidence(advice, "any of 2 containers used: 2.0 GiB");
+	assert_evidence(advice, "any of 2 containers used: 1000 MiB, or 2.0 GiB with shared pages "
+				"counted for each process");
 	assert_string_equal(advice->types.items[0], "worker");
 	char *xml cleanup_free = advice_xml(advice);
 	assert_string_equal(xml, "<property>\n  <name>tony.worker.memory</name>\n"

@@ -248,7 +248,8 @@ static void test_gpus(void **state)
 	usage_destroy(usage);
 }
 
-static const struct program_use whole = {.ms = 2000, .cpu_ms = 1500, .max_rss_bytes = 900};
+static const struct program_use whole = {
+	.ms = 2000, .cpu_ms = 1500, .max_rss_bytes = 900, .max_pss_bytes = 700};
 
 static void test_program_that_was_never_measured_counts_with_what_it_used(void **state)
 {
@@ -264,8 +265,12 @@ static void test_program_that_was_never_measured_counts_with_what_it_used(void *
 	expect(usage, "rss_bytes",
 	       "{\"name\":\"rss_bytes\",\"unit\":\"bytes\",\"kind\":\"gauge\",\"gpu\":null,"
 	       "\"t\":[1001000,1005000],\"v\":[50,900]}");
+	expect(usage, "pss_bytes",
+	       "{\"name\":\"pss_bytes\",\"unit\":\"bytes\",\"kind\":\"gauge\",\"gpu\":null,"
+	       "\"t\":[1001000,1005000],\"v\":[0,700]}");
 	expect(usage, "read_bytes_per_s", "");
 	assert_int_equal(total->max_rss_bytes, 900);
+	assert_int_equal(total->max_pss_bytes, 700);
 	assert_int_equal(total->samples, 2);
 	assert_float_equal((float)total->cpu_ms, 1500, 1e-6);
 	assert_float_equal((float)total->cpu_time_ms, 2000, 1e-6);
@@ -281,6 +286,7 @@ static void test_end_adds_what_the_samples_did_not_see(void **state)
 	for (int i = 0; i < 2; i++)
 		usage_add_end(usage, &FIRST, &whole, 1001000);
 	assert_int_equal(total->max_rss_bytes, 900);
+	assert_int_equal(total->max_pss_bytes, 700);
 	assert_int_equal(total->samples, 1);
 	assert_float_equal((float)total->cpu_ms, 1500, 1e-6);
 	assert_float_equal((float)total->cpu_time_ms, 2000, 1e-6);

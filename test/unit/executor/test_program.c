@@ -17,6 +17,7 @@
 #include "base/proc_scan.h"
 #include "executor/program.h"
 #include "executor/spawn.h"
+#include "executor/tally.h"
 
 struct bed {
 	void **state;
@@ -611,7 +612,15 @@ static void shared_memory_is_counted_once(void **state)
 				pause();
 		}
 	}
+	memory_begin(&memory);
 	assert_false(memory_look(&memory));
+	assert_true(memory.peak < 100 << 20 && memory.resident_peak >= 4 * (uint64_t)SIZE);
+	/* The kernel tells of one process at the end, with what it shared. */
+	const struct tally tally = {.max_rss_bytes = SIZE};
+	struct program_use use;
+	tally_end(&tally, &memory, &use);
+	assert_int_equal(use.max_pss_bytes, memory.peak);
+	assert_int_equal(use.max_rss_bytes, memory.resident_peak);
 	proc_end_all(getpid(), NULL, NULL, 0, SIGKILL, 0);
 	while (waitpid(-1, NULL, 0) > 0)
 		continue;

@@ -121,8 +121,8 @@ static void assert_memory(int status, uint64_t peak, enum cause_kind kind, const
 	struct bed bed;
 
 	init(&bed, status, "");
-	memory_note(&bed.memory, peak);
-	memory_note(&bed.memory, 0);
+	memory_note(&bed.memory, peak, peak);
+	memory_note(&bed.memory, 0, 0);
 	report_cause(&bed.report, &bed.cause);
 	assert_int_equal(bed.cause.kind, kind);
 	assert_string_equal(bed.cause.text, text);
@@ -174,7 +174,7 @@ static void the_signal_of_a_launchers_child_decides(void **state)
 	init(&bed, EXITED(1),
 	     "Traceback (most recent call last):\n  File \"a.py\", line 3\n"
 	     "subprocess.CalledProcessError: Command 'x' died with <Signals.SIGKILL: 9>.\n");
-	memory_note(&bed.memory, GIB * 39 / 10);
+	memory_note(&bed.memory, GIB * 39 / 10, GIB * 39 / 10);
 	report_cause(&bed.report, &bed.cause);
 	assert_int_equal(bed.cause.kind, CAUSE_OUT_OF_MEMORY);
 	assert_int_equal(bed.cause.signal, SIGKILL);
@@ -208,7 +208,7 @@ static void what_we_ended_says_why(void **state)
 	struct bed bed;
 
 	init(&bed, KILLED(SIGKILL), "");
-	memory_note(&bed.memory, GIB * 41 / 10);
+	memory_note(&bed.memory, GIB * 41 / 10, GIB * 41 / 10);
 	bed.report.ended_for = CAUSE_OUT_OF_MEMORY;
 	report_cause(&bed.report, &bed.cause);
 	assert_int_equal(bed.cause.kind, CAUSE_OUT_OF_MEMORY);

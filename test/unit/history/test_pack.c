@@ -315,7 +315,8 @@ static void figures_come_from_the_metrics_where_nobody_knows_them(void **state)
 
 	bed_journal(state, job, true);
 	scratch_write(state, "metrics",
-		      "{\"task\":\"worker:0\",\"attempt\":1,\"max_rss_bytes\":900,\"series\":["
+		      "{\"task\":\"worker:0\",\"attempt\":1,\"max_rss_bytes\":900,"
+		      "\"max_pss_bytes\":800,\"series\":["
 		      "{\"name\":\"rss_bytes\",\"t\":[1000,2000,4000],\"v\":[100,200,300]},"
 		      "{\"name\":\"cpu_percent\",\"t\":[1000,2000,4000],\"v\":[null,90,180]},"
 		      "{\"name\":\"gpu_utilization_percent\",\"gpu\":0,\"t\":[1000],\"v\":[40]},"
@@ -336,6 +337,7 @@ static void figures_come_from_the_metrics_where_nobody_knows_them(void **state)
 	char *text cleanup_free = scratch_read(state, "packed/summary.json");
 	assert_int_equal(history_summary_from_text(text, strlen(text), &summary, NULL), 0);
 	assert_int_equal(summary.types[0].max_rss_bytes, 900);
+	assert_int_equal(summary.types[0].max_pss_bytes, 800);
 	assert_int_equal(summary.types[0].p95_rss_bytes, 300);
 	assert_int_equal(summary.types[0].average_cpu_percent, 150);
 	assert_int_equal(summary.types[0].average_gpu_percent, 50);

@@ -43,6 +43,7 @@ static struct history_summary example(void)
 						 .memory = 2048,
 						 .vcores = 1,
 						 .max_rss_bytes = 1 << 30,
+						 .max_pss_bytes = 1 << 29,
 						 .average_cpu_percent = 93,
 						 .average_gpu_percent = -1};
 	str_list_add(&summary.tags, "nightly");
@@ -69,6 +70,7 @@ static void what_is_written_is_read(void **state)
 	assert_string_equal(read.cause.text, "exited with code 1");
 	assert_int_equal(read.types[0].average_gpu_percent, -1);
 	assert_int_equal(read.types[0].average_cpu_percent, 93);
+	assert_int_equal(read.types[0].max_pss_bytes, 1 << 29);
 }
 
 static void older_summaries_have_the_number_of_tasks_by_another_name(void **state)

@@ -274,7 +274,8 @@ static void notes_waiting_and_the_end_are_seen(void **state)
 
 static void use_is_that_of_the_process_that_has_ended(void **state)
 {
-	const struct program_use use = {.ms = 20, .cpu_ms = 10, .max_rss_bytes = 4096};
+	const struct program_use use = {
+		.ms = 20, .cpu_ms = 10, .max_rss_bytes = 4096, .max_pss_bytes = 2048};
 	struct scene scene = begin(state, "worker=1");
 
 	play(&scene, "a0 r0 s0");

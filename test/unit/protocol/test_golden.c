@@ -37,7 +37,8 @@ static const char *const heartbeat_texts[] = {
 	"60}],\"step\":120,\"steps\":1000},\"numbers\":{\"from\":5,\"rows\":[[\"lo"
 	"ss\",\"train\",1795000000000,120,0.5],[\"x\",\"\",1000,null,null]]},\""
 	"output_lost\":{\"lines\":12,\"bytes\":4096,\"text\":\"12 lines were lo"
-	"st\"},\"used\":{\"ms\":302,\"cpu_ms\":2,\"max_rss_bytes\":3268608},\"che"
+	"st\"},\"used\":{\"ms\":302,\"cpu_ms\":2,\"max_rss_bytes\":3268608,"
+	"\"max_pss_bytes\":1634304},\"che"
 	"ckpoint_trouble\":\"no space left\",\"storing\":{\"files\":2,\"bytes\":"
 	"1048576,\"wait_ms\":7000,\"trouble_ms\":6000},\"attempt\":2,\"seen\":15}",
 	/* Of an executor that tells nothing of its store but the trouble. */
