@@ -2,7 +2,7 @@
  * Times that tick: one timer for all of them; an element that has left the page is forgotten.
  */
 import {h, setText} from './dom.js';
-import {formatAgo, formatElapsed, formatTime} from './format.js';
+import {formatAgo, formatDuration, formatElapsed, formatTime} from './format.js';
 
 /** @type {Map<HTMLElement, (now: number) => string>} */
 const ticking = new Map();
@@ -57,6 +57,6 @@ export function lasting(from, to) {
 	if (!to)
 		return start(element, () => formatElapsed(knownNow() - from));
 	element.title = `${formatTime(from)} to ${formatTime(to)}`;
-	setText(element, formatElapsed(to - from));
+	setText(element, formatDuration(to - from));
 	return element;
 }

@@ -22,6 +22,12 @@ export function runLogHash(job, {task, attempt, cause}, present) {
 	return `${jobHash(job, 'tasks', task)}?${query}`;
 }
 
+/** A job that failed in the end has recovered from none of them. Pure. */
+export function repairTitle({state, outcome}, count) {
+	return state === 'failed' || outcome === 'failed' ? formatPlural(count, 'earlier failure')
+		: `Recovered from ${formatPlural(count, 'failure')}`;
+}
+
 export class JobRepairs {
 	/** @param {import('./store.js').JobStore} store @param {string|null} job */
 	constructor(store, job) {
@@ -67,11 +73,11 @@ export class JobRepairs {
 		runs.sort((a, b) => (b.ended_ms ?? 0) - (a.ended_ms ?? 0));
 		const rows = runs.map((run) => this.buildRun(run));
 		replace(this.element, runs.length === 0 ? null : h('section', {class: 'notice repairs', 'aria-labelledby': 'repairs'},
-			h('strong', {id: 'repairs'}, `Recovered from ${formatPlural(runs.length, 'failure')}`),
+			h('strong', {id: 'repairs'}, repairTitle(this.store.model.job, runs.length)),
 			h('ul', {}, rows.slice(0, SHOWN)),
 			rows.length > SHOWN ? h('details', {}, h('summary', {}, `${formatPlural(rows.length - SHOWN, 'earlier one')}`),
 				h('ul', {}, rows.slice(SHOWN))) : null,
-			more > 0 ? h('p', {class: 'muted'}, `and those of ${formatPlural(more, 'task')} more`) : null));
+			more > 0 ? h('p', {class: 'muted'}, `Those of ${formatPlural(more, 'other task')} are on their pages.`) : null));
 	}
 
 	buildRun(run) {

@@ -58,17 +58,23 @@ export function sumUsed(tasks) {
 	return sum;
 }
 
-const percentOf = (part, whole) => whole > 0 ? `, ${Math.round(100 * part / whole)} %` : '';
+/** "3 of 6 cores, 50 %"; "3 cores" where none were asked for. Pure. */
+function shareWords(value, whole, format, noun = '') {
+	const unit = (number) => noun && ` ${noun}${number === 1 ? '' : 's'}`;
+	return whole > 0 ? `${format(value)} of ${format(whole)}${unit(whole)}, ${Math.round(100 * value / whole)} %`
+		: `${format(value)}${unit(value)}`;
+}
+
+const tenths = (value) => formatNumber(Number(value.toFixed(1)));
+const hundredths = (value) => formatNumber(Number(value.toFixed(2)));
 
 /**
  * Rows of what is used: a title, words, and the share of what was asked, from 0 to 1. Pure.
  * @returns {{key: string, title: string, words: string, share: number}[]}
  */
 export function useRows(sum, asked) {
-	const tenths = (value) => formatNumber(Number(value.toFixed(1)));
-	const row = (key, title, value, whole, format, unit = '') => ({key, title, share: whole > 0 ? value / whole : 0,
-		words: whole > 0 ? `${format(value)} of ${unit ? formatPlural(whole, unit) : format(whole)}${percentOf(value, whole)}`
-			: format(value)});
+	const row = (key, title, value, whole, format, noun) => ({key, title, share: whole > 0 ? value / whole : 0,
+		words: shareWords(value, whole, format, noun)});
 	const rows = [row('cpu', 'CPU', sum.cores, asked.cores, tenths, 'core'),
 		row('memory', 'Memory', sum.bytes, asked.bytes, formatBytes)];
 	if (sum.gpus > 0) {
@@ -85,10 +91,9 @@ export function usedRows(sum, asked) {
 	const cores = sum.ms > 0 ? sum.cpuMs / sum.ms : 0;
 	return [
 		{key: 'cpu', title: 'CPU', share: asked.cores > 0 ? cores / asked.cores : 0,
-			words: `${formatDuration(sum.cpuMs)} in all, ${formatNumber(Number(cores.toFixed(2)))} of ` +
-				`${formatPlural(asked.cores, 'core')} in the mean${percentOf(cores, asked.cores)}`},
+			words: `${shareWords(cores, asked.cores, hundredths, 'core')} on average, ${formatDuration(sum.cpuMs)} of CPU time`},
 		{key: 'memory', title: 'Memory', share: asked.bytes > 0 ? sum.bytes / asked.bytes : 0,
-			words: `${formatBytes(sum.bytes)} of ${formatBytes(asked.bytes)} at most${percentOf(sum.bytes, asked.bytes)}`},
+			words: `${shareWords(sum.bytes, asked.bytes, formatBytes)} at the peak`},
 	];
 }
 
@@ -104,7 +109,7 @@ export class JobUse {
 		this.said = h('span', {class: 'muted'});
 		this.meters = h('div', {class: 'meters'});
 		this.element = h('section', {'aria-labelledby': 'use', hidden: true},
-			h('div', {class: 'title'}, h('h2', {id: 'use'}, 'Use of what was asked'), this.said), this.meters);
+			h('div', {class: 'title'}, h('h2', {id: 'use'}, 'Resource use'), this.said), this.meters);
 		const stops = [poll(store, {ask: () => this.read(), show: (answer) => this.use(answer), fail: () => this.keepLast(),
 			pause: () => store.model.tasks.length > MANY ? USE_MS_OF_MANY : USE_MS}),
 		store.onChange(() => store.model.isFinal && this.use(null)),

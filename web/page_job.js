@@ -296,7 +296,7 @@ export class JobPage {
 	/* ---- types ------------------------------------------------------------------------------- */
 
 	buildTypes() {
-		const types = this.store.model.job.types ?? [];
+		const types = (this.store.model.job.types ?? []).filter(({wanted, instances}) => wanted !== undefined || instances > 0);
 		if (types.length === 0)
 			return;
 		const heads = ['Type', 'Tasks', 'Role', 'Memory', 'vCores', 'GPUs', 'Command'];
@@ -326,9 +326,9 @@ export class JobPage {
 	}
 }
 
-/** The user who ended it. Pure. */
-export function killWords({cause, user}) {
-	return String(cause.text ?? '').replace(/^killed by the user\b/, `Killed by ${user ?? 'the user'}`);
+/** A cause as a sentence, with the names that all else has. Pure. */
+export function killWords({cause}) {
+	return String(cause.text ?? '').replace(/^./, (first) => first.toUpperCase());
 }
 
 function causeTitle(state) {

@@ -3,7 +3,7 @@
  */
 import {getJson, queryText} from './api.js';
 import {command, h, replace, setText} from './dom.js';
-import {causeWords, formatAgo, formatClock, formatCount, formatElapsed, formatPlural, formatTime, formatZone,
+import {causeWords, formatAgo, formatClock, formatCount, formatDuration, formatElapsed, formatPlural, formatTime, formatZone,
 	workWords} from './format.js';
 import {hasFilters, JobFilters, TIMES} from './job_filters.js';
 import {FILTERS} from './job_search.js';
@@ -41,15 +41,15 @@ export function jobMessage({state, message, cause, cause_task: task, work}) {
 	return state === 'succeeded' && message === 'the job succeeded' ? '' : message ?? '';
 }
 
-/** How long a job lasted, or has so far; a time that is not known is 0, or missing. Pure. */
+/** From its submission to its end, or so far, as `tony list` tells it; a time that is not known is 0, or missing. Pure. */
 export function jobLasted(job, now) {
-	const from = job.begun_ms || job.submitted_ms;
+	const from = job.submitted_ms;
 	if (!from)
 		return null;
 	return (job.ended_ms || (jobHasEnded(job.state) ? from : now)) - from;
 }
 
-const jobDuration = (job) => formatElapsed(jobLasted(job, Date.now()) ?? 0);
+const jobDuration = (job) => (jobHasEnded(job.state) ? formatDuration : formatElapsed)(jobLasted(job, Date.now()) ?? 0);
 
 /** @param {HTMLElement} cell @param {string|null} path */
 function drawEngine(cell, path) {

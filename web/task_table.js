@@ -4,7 +4,7 @@
  */
 import {knownNow} from './clock.js';
 import {h, setText} from './dom.js';
-import {causeWords, formatCount, formatElapsed, formatValue} from './format.js';
+import {causeWords, formatCount, formatDuration, formatElapsed, formatValue} from './format.js';
 import {filterTasks} from './rows.js';
 import {jobHash, withQuery} from './router.js';
 import {drawSpark} from './spark.js';
@@ -138,7 +138,7 @@ export class TaskTable {
 			{key: 'ran', title: 'Duration', width: '7.2rem', least: 7.2, priority: 3, numeric: true, descends: true,
 				value: (task) => ranFor(task, knownNow()), text: (task) => {
 					const ms = ranFor(task, knownNow());
-					return ms === null ? '' : formatElapsed(ms);
+					return ms === null ? '' : (task.ended_ms ? formatDuration : formatElapsed)(ms);
 				}},
 			{key: 'cpu', title: 'CPU', width: '9.7rem', least: 9.7, priority: 4, numeric: true, descends: true,
 				value: (task) => this.cpu.of(task)?.last, draw: unit(this.cpu, 'percent')},

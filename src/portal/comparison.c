@@ -76,7 +76,7 @@ static void put_summary(struct table *table, size_t run, const json_t *job)
 		put(table, SUMMARY, rows[i].key, rows[i].unit, run,
 		    json_object_get(job, rows[i].member));
 	put_int(table, "Waited", "ms", run, begun > 0, begun - number_of(job, "submitted_ms"));
-	put_int(table, "Duration", "ms", run, begun > 0 && ended > 0, ended - begun);
+	put_int(table, "Ran", "ms", run, begun > 0 && ended > 0, ended - begun);
 	put(table, SUMMARY, "Tasks", NULL, run, json_object_get(job, "task_count"));
 	put(table, SUMMARY, "Cluster starts", NULL, run, json_object_get(job, "epoch"));
 	put_int(table, "Retries", NULL, run, true,

@@ -103,7 +103,7 @@ static const struct {
 	{"task_count", "task_count"},
 	{"tasks", "task_count"},
 	{"framework", "framework"},
-	{"duration", "(CASE WHEN ended_ms > 0 THEN ended_ms ELSE :now END) - begun_ms"},
+	{"duration", "(CASE WHEN ended_ms > 0 THEN ended_ms ELSE :now END) - submitted_ms"},
 };
 
 static const char *column_of(const char *sort)

@@ -107,8 +107,8 @@ def test_use_of_a_job_that_has_ended(page, serve, job):
         task["used"] = {"ms": 100_000, "cpu_ms": 200_000, "max_rss_bytes": 2 << 30}
     job.end()
     page.open(serve(job))
-    page.wait_for_text("26 min 40 s in all, 16 of 32 cores in the mean, 50 %", "[aria-labelledby=use]")
-    page.wait_for_text("16 GiB of 64 GiB at most, 25 %", "[aria-labelledby=use]")
+    page.wait_for_text("16 of 32 cores, 50 % on average, 26 min 40 s of CPU time", "[aria-labelledby=use]")
+    page.wait_for_text("16 GiB of 64 GiB, 25 % at the peak", "[aria-labelledby=use]")
 
 
 def test_last_lines_of_the_chief(page, serve, job):
@@ -146,7 +146,7 @@ def test_a_kill_is_no_fault(page, serve, job):
     job.cause = {"kind": "killed-by-user", "text": "killed by the user: out of credit"}
     job.end("killed", "killed by the user: out of credit")
     page.open(serve(job))
-    page.wait_for_text("Killed by ada: out of credit", ".notice")
+    page.wait_for_text("Killed by the user: out of credit", ".notice")
     assert page.all(".notice.bad") == [] and "Root cause" not in page.text()
     assert page.text().count("out of credit") == 1
     grey = page.run("return getComputedStyle(document.documentElement).getPropertyValue('--s-stopped').trim()")

@@ -6,7 +6,7 @@ import {measuredRange, ownRange, placeMarks, smooth} from '../../web/chart.js';
 import {configCommand, configXml, givenAgain, Keys} from '../../web/config_keys.js';
 import {confOptions, jobCommands, shellWord} from '../../web/job_commands.js';
 import {chiefOf, curveChoices, ownCharts} from '../../web/job_curves.js';
-import {runLogHash} from '../../web/job_repairs.js';
+import {repairTitle, runLogHash} from '../../web/job_repairs.js';
 import {axesOf, countWords, lineOf, placeOn} from '../../web/job_sweep.js';
 import {linesOf} from '../../web/job_tail.js';
 import {askedFor, sumUse, sumUsed, usedRows, useRows} from '../../web/job_use.js';
@@ -71,7 +71,13 @@ test('what the job uses of what was asked', () => {
 	assert.deepEqual(useRows(sum, asked).map(({words}) => words), ['3 of 6 cores, 50 %', '1 GiB of 3 GiB, 33 %']);
 	const used = sumUsed([{used: {ms: 1000, cpu_ms: 3000, max_pss_bytes: 2 ** 30, max_rss_bytes: 2 ** 31}}, {}]);
 	assert.deepEqual(usedRows(used, asked).map(({share}) => share), [0.5, 1 / 3]);
+	assert.deepEqual(usedRows(used, asked).map(({words}) => words),
+		['3 of 6 cores, 50 % on average, 3.0 s of CPU time', '1 GiB of 3 GiB, 33 % at the peak']);
 	assert.deepEqual(usedRows(sumUsed([{}]), asked), []);
+	const nothing = askedFor([{instances: 0, vcores: 1, memory_mib: 64}]);
+	assert.deepEqual(usedRows({...used, cpuMs: 220, ms: 1000}, nothing).map(({words}) => words),
+		['0.22 cores on average, 220 ms of CPU time', '1 GiB at the peak'], 'nothing is said to be of 0');
+	assert.deepEqual(useRows(sum, nothing).map(({words}) => words), ['3 cores', '1 GiB']);
 });
 
 test('runs are numbered, and those that failed and went on were survived', () => {
@@ -83,6 +89,8 @@ test('runs are numbered, and those that failed and went on were survived', () =>
 	assert.deepEqual(repairedRuns('w:0', runs).map(({run, task}) => [run, task]), [[1, 'w:0']]);
 	assert.deepEqual(restartMarks(runs), [{at: 6, text: 'run 2, after boom'}, {at: 9, text: 'run 3, after restarted by user'}]);
 	assert.equal(isFault({kind: 'killed-by-user'}), false);
+	assert.equal(repairTitle({state: 'running'}, 1), 'Recovered from 1 failure');
+	assert.equal(repairTitle({state: 'failed'}, 19), '19 earlier failures', 'it did not recover');
 	assert.equal(isFault(null), false);
 });
 
@@ -98,8 +106,8 @@ test('last lines of frames', () => {
 });
 
 test('who killed a job', () => {
-	assert.equal(killWords({user: 'ada', cause: {text: 'killed by the user: enough'}}), 'Killed by ada: enough');
-	assert.equal(killWords({cause: {text: 'killed by bob'}}), 'killed by bob');
+	assert.equal(killWords({cause: {text: 'killed by the user: enough'}}), 'Killed by the user: enough');
+	assert.equal(killWords({cause: {text: 'killed by bob'}}), 'Killed by bob');
 });
 
 test('what is known of a key', () => {

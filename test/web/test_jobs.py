@@ -140,7 +140,7 @@ def test_the_largest_and_the_longest_come_first(page, portal):
     page.click("[data-key=task_count]")
     page.wait_for_rows(lambda rows: rows[0][7] == "4")
     page.click("[data-key=duration]")
-    page.wait_for_rows(lambda rows: rows[0][9] == "7 min 29 s")
+    page.wait_for_rows(lambda rows: rows[0][9] == "7 min 33 s")
     page.click("[data-key=duration]")
     page.wait_for_rows(lambda rows: rows[0][1] == "running")
 

@@ -178,8 +178,8 @@ test('what the portal is asked for', () => {
 	assert.equal(asked.from, 1e12 - 86400e3);
 	assert.equal(asked.offset, 200);
 	assert.equal(jobsQuery(new URLSearchParams('page=-3'), 0).offset, 0);
-	assert.equal(jobLasted({submitted_ms: 1, begun_ms: 5, state: 'running'}, 25), 20);
-	assert.equal(jobLasted({submitted_ms: 1, begun_ms: 5, ended_ms: 15, state: 'failed'}, 25), 10);
+	assert.equal(jobLasted({submitted_ms: 1, begun_ms: 5, state: 'running'}, 25), 24);
+	assert.equal(jobLasted({submitted_ms: 1, begun_ms: 5, ended_ms: 15, state: 'failed'}, 25), 14);
 	assert.equal(jobLasted({submitted_ms: 5, begun_ms: 0, ended_ms: 0, state: 'running'}, 25), 20);
 	assert.equal(jobLasted({}, 25), null);
 });

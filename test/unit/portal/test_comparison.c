@@ -106,7 +106,7 @@ static void a_job_that_goes_on_has_its_numbers(void **state)
 	expect_rows(
 		runs, "summary",
 		"!State=[\"running\",null] !Job=[\"tony-1-aa\",\"tony-1-bb\"] Name=[\"n\",\"n\"] "
-		"Submitted=[5,5] !Waited=[null,2] !Duration=[null,10] !Tasks=[2,null] "
+		"Submitted=[5,5] !Waited=[null,2] !Ran=[null,10] !Tasks=[2,null] "
 		"!Cluster starts=[1,null] !Retries=[3,0] ");
 }
 
