@@ -148,5 +148,8 @@ void api_handle_environment(void *data, struct http_request *request)
 		http_answer_error(request, 404, "not-found", "this job has no type of that name");
 		return;
 	}
-	http_answer_json(request, 200, job_environment_to_json(api->host.job, (size_t)type));
+	int64_t marks = 0;
+	if (http_request_query_int(request, "marks", 0, 1, &marks) == 0)
+		http_answer_json(request, 200,
+				 job_environment_to_json(api->host.job, (size_t)type, marks));
 }

@@ -11,6 +11,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "client/exit_code.h"
 #include "client/input.h"
 #include "client/job_answer.h"
@@ -33,6 +34,9 @@ enum { MODULE_WAIT_MS = 200 };
 /* Nor is git waited for any longer. Where sources are copied, it has until then, and what it tells
  * later than that costs a second job.json. */
 enum { GIT_SOON_MS = 50 };
+
+#define MARKS_KEY "marks-key" /* in the state directory */
+enum { MARKS_KEY_CAP = 256 };
 
 /* From here to the watch, a signal waits: the job's directory must not stay behind half made. */
 static void hold_signals(void)
@@ -82,6 +86,34 @@ static void record(struct provenance *provenance, bool is_written, struct job *j
 	provenance_finish(provenance);
 }
 
+/* The key of marks is this user's, on this machine, in no record. The first of two submissions that
+ * make it counts. The caller frees; NULL: it cannot be kept. */
+static char *take_marks_key(void)
+{
+	char *state cleanup_free = state_dir_find(NULL);
+	char *path cleanup_free = state ? fs_join(state, MARKS_KEY) : NULL;
+
+	if (!state || state_dir_make(state, NULL) < 0)
+		return NULL;
+	if (!fs_exists(path)) {
+		char *own cleanup_free = mem_printf("%s.%d", path, (int)getpid());
+		char *key cleanup_secret = secret_create();
+		if (fs_write_file(own, key, strlen(key), 0600, NULL) == 0)
+			(void)!link(own, path);
+		unlink(own);
+	}
+	return fs_read_secret(path, "the key of marks", MARKS_KEY_CAP, NULL, NULL);
+}
+
+/* Without a key two jobs do not tell whether they have the same secrets. */
+static void mark_secrets(struct job *job)
+{
+	char *key cleanup_secret = job_has_secrets(job) ? take_marks_key() : NULL;
+
+	if (key && *key)
+		job_mark_secrets(job, key);
+}
+
 static int announce(const struct submission_options *chosen, const struct job *job, struct err *err)
 {
 	return chosen->announce ? chosen->announce(chosen->announce_data, job, err) : 0;
@@ -93,6 +125,7 @@ static int start(const struct submission_options *chosen, const struct scheduler
 {
 	if (!ops->traits->staged && stage_resolve(stage, job, err) < 0)
 		return -1;
+	mark_secrets(job);
 	hold_signals();
 	if (ops->traits->staged && stage_send(stage, job, ops, interrupt_is_pending, err) < 0)
 		return -1;

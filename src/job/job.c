@@ -70,6 +70,7 @@ void job_destroy(struct job *job)
 	json_decref(job->engine);
 	json_decref(job->stores);
 	json_decref(job->provenance);
+	json_decref(job->marks);
 	free(job);
 }
 

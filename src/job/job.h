@@ -201,6 +201,8 @@ struct job {
 	/* Where its code comes from, for people: {"directory", "commit" ...} as client/provenance.c
 	 * writes it; members that are not known are absent. NULL: nothing is known. */
 	json_t *provenance;
+	/* {TYPE: {NAME: mark}} of secrets and variables; NULL: none */
+	json_t *marks;
 	json_t *engine; /* what the scheduler's client side tells its other side, in a form of its
 			   own (YARN's: hadoop/cluster.h); NULL: nothing */
 	json_t *stores; /* how each remote store of the job is reached (store/access.h); NULL: it
@@ -231,8 +233,18 @@ int job_type_slots(const struct job_type *type);
 int job_type_minimum(const struct job_type *type);
 
 /* {"NAME": "value"} of a type, as the user gave it; secrets, and values of what may be one, are
- * "***". */
-json_t *job_environment_to_json(const struct job *job, size_t type);
+ * "***", with their marks behind that where these are known and `is_marked`. */
+json_t *job_environment_to_json(const struct job *job, size_t type, bool is_marked);
+
+/* Marks what is hidden while its value is at hand: a part of its HMAC under `key`, which no record
+ * has, behind the key's name, "1f0c9a3b:88d1...". So two jobs of a user tell whether a secret is
+ * the same, and who reads their records cannot try values. */
+void job_mark_secrets(struct job *job, const char *key);
+bool job_has_secrets(const struct job *job); /* something to mark */
+/* What hides a value, with or without a mark. */
+bool job_is_hidden(const char *text);
+/* Of two of them: 0: the same secret; 1: another one; -1: it cannot be told. */
+int job_compare_hidden(const char *one, const char *other);
 
 /* A task counts as lost after so many ms of silence: three missed heartbeats at least. */
 int64_t job_heartbeat_timeout_ms(const struct job *job);

@@ -401,7 +401,8 @@ static int read_job(struct job *job, const json_t *root, struct err *err)
 	    read_all_dependencies(job, types, err) < 0 || read_group_timeouts(job, root, err) < 0)
 		return -1;
 	if (job_secrets_read(root, &job->secrets, err) < 0 || read_config(job, root, err) < 0 ||
-	    read_object(root, "provenance", &job->provenance, err) < 0)
+	    read_object(root, "provenance", &job->provenance, err) < 0 ||
+	    read_object(root, "marks", &job->marks, err) < 0)
 		return -1;
 	if (format == 1)
 		return read_cluster(job, root, err);

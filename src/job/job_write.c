@@ -79,6 +79,8 @@ json_t *job_to_json(const struct job *job)
 		json_object_set(object, "config", job->config);
 	if (job->provenance)
 		json_object_set(object, "provenance", job->provenance);
+	if (job->marks)
+		json_object_set(object, "marks", job->marks);
 	if (job->engine)
 		json_object_set(object, "engine", job->engine);
 	if (job->stores)

@@ -128,7 +128,7 @@ static void ask(struct compare_run *run)
 	char *path cleanup_free = run->step == STEP_JOB	     ? mem_strdup("/v1/job")
 				  : run->step == STEP_CONFIG ? mem_strdup("/v1/config")
 				  : run->step == STEP_ENVIRONMENT
-					  ? mem_printf("/v1/environment?type=%s", type)
+					  ? mem_printf("/v1/environment?type=%s&marks=1", type)
 					  : mem_printf("/v1/series?task=%s:0", type);
 
 	http_client_start(run->client, &(struct http_question){.method = "GET",

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "job/job.h"
 #include "job/series_text.h"
 
 /* In the order of the answer: what came of the runs, what was different, and what always is. */
@@ -122,6 +123,23 @@ static bool is_of_environment(const char *key)
 	return str_ends_with(key, ".envs");
 }
 
+/* What is masked has its mark beside it; a default is the same everywhere. */
+static void put_key(struct table *table, const char *key, size_t run, const json_t *entry)
+{
+	json_t *value = json_object_get(entry, "value");
+	const char *mark = json_string_value(json_object_get(entry, "mark"));
+	bool is_default = str_equal(json_string_value(json_object_get(entry, "origin")), "default");
+
+	if (!job_is_hidden(json_string_value(value))) {
+		put(table, CONFIGURATION, key, NULL, run, value);
+		return;
+	}
+	json_t *hidden cleanup_json =
+		is_default ? json_string("default, hidden")
+			   : json_sprintf("%s%s", json_string_value(value), mark ? mark : "");
+	put(table, CONFIGURATION, key, NULL, run, hidden);
+}
+
 static void put_config(struct table *table, size_t run, const json_t *config)
 {
 	const char *key;
@@ -130,7 +148,7 @@ static void put_config(struct table *table, size_t run, const json_t *config)
 	json_object_foreach((json_t *)config, key, entry)
 	{
 		if (!is_of_environment(key))
-			put(table, CONFIGURATION, key, NULL, run, json_object_get(entry, "value"));
+			put_key(table, key, run, entry);
 	}
 }
 
@@ -240,12 +258,58 @@ static void put_metrics(struct table *table, size_t run, const json_t *tasks)
 	}
 }
 
+/* ---- secrets ------------------------------------------------------------------------------ */
+
+static const char *hidden_at(const json_t *values, size_t run)
+{
+	const char *text = json_string_value(json_array_get(values, run));
+
+	return job_is_hidden(text) ? text : NULL;
+}
+
+/* Of all pairs of hidden values of a row. */
+struct hidden {
+	size_t count; /* of values */
+	bool is_other, is_unknown;
+};
+
+static struct hidden compare_hidden(const json_t *values)
+{
+	struct hidden found = {0};
+
+	for (size_t i = 0; i < json_array_size(values); i++) {
+		const char *one = hidden_at(values, i);
+		found.count += one != NULL;
+		for (size_t k = 0; one && k < i; k++) {
+			const char *other = hidden_at(values, k);
+			int order = other ? job_compare_hidden(one, other) : 0;
+			found.is_other = found.is_other || order > 0;
+			found.is_unknown = found.is_unknown || order < 0;
+		}
+	}
+	return found;
+}
+
+/* Puts words in the place of marks. Returns whether the secrets differ, or may. */
+static bool tell_hidden(json_t *values)
+{
+	const struct hidden found = compare_hidden(values);
+	const char *words = found.is_other			   ? "differs, hidden"
+			    : found.is_unknown || found.count == 1 ? "hidden"
+								   : "same, hidden";
+
+	for (size_t i = 0; i < json_array_size(values); i++)
+		if (hidden_at(values, i))
+			json_array_set_new(values, i, json_string(words));
+	return found.is_other || found.is_unknown;
+}
+
 /* ---- the table ---------------------------------------------------------------------------- */
 
 static void add_row(json_t *rows, json_t *row)
 {
-	const json_t *values = json_object_get(row, "values"), *value;
-	bool differs = false, is_known = false;
+	json_t *values = json_object_get(row, "values"), *value;
+	bool differs = tell_hidden(values), is_known = false;
 	size_t i;
 
 	json_array_foreach(values, i, value)

@@ -164,8 +164,10 @@ void reader_handle_environment(void *data, struct http_request *request)
 	if (!reader_open(reader, request))
 		return;
 	int type = job_find_type(reader->job, name);
+	int64_t marks = 0;
 	if (type < 0)
 		http_answer_error(request, 404, "not-found", "this job has no type of that name");
-	else
-		http_answer_json(request, 200, job_environment_to_json(reader->job, (size_t)type));
+	else if (http_request_query_int(request, "marks", 0, 1, &marks) == 0)
+		http_answer_json(request, 200,
+				 job_environment_to_json(reader->job, (size_t)type, marks));
 }

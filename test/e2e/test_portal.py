@@ -282,8 +282,14 @@ def test_addresses_of_tonys_portal_lead_to_our_pages(portal):
 
 def test_runs_are_compared(tony, portal):
     program = 'echo "{\\"step\\": 1, \\"loss\\": $LR}" >>"$TONY_METRICS_FILE"'
+
+    def secret(number):
+        path = tony.directory / f"weak-{number}"
+        path.write_text(f"{number}\n")
+        path.chmod(0o600)
+        return path
     jobs = [tony.job({"tony.am.retry-count" if i else "tony.application.tags": 1}, "-e", f"LR=0.{i + 3}", "-e",
-                     "API_TOKEN=t0k3n", "--executes", program)[1] for i in range(2)]
+                     "API_TOKEN=t0k3n", "--secret", f"WEAK={secret(i)}", "--executes", program)[1] for i in range(2)]
     for job in jobs:
         portal.wait_kept(job, "succeeded")
     live = tony.submit({"tony.application.name": "live", "tony.worker.instances": 2}, "--executes", "exec sleep 1000")
@@ -296,7 +302,8 @@ def test_runs_are_compared(tony, portal):
     rows = {(row["group"], row["key"]): row["values"] for row in answer["rows"]}
     assert rows["configuration", "tony.application.tags"] == ["1", None, None]
     assert rows["environment", "LR"] == ["0.3", "0.4", None]
-    assert rows["environment", "API_TOKEN"] == ["***", "***", None]
+    assert rows["environment", "API_TOKEN"] == ["same, hidden", "same, hidden", None]
+    assert rows["environment", "WEAK"] == ["differs, hidden", "differs, hidden", None]
     assert rows["metrics", "loss"] == [0.3, 0.4, None]
     assert rows["summary", "Tasks"] == [1, 1, 2] and rows["summary", "Cluster starts"] == [1, 1, 1]
     csv = portal.call(f"v1/compare?jobs={ids}&format=csv")
@@ -313,6 +320,13 @@ def test_runs_are_compared(tony, portal):
     assert tony.run("compare", "--csv", *ids.split(",")).stdout.splitlines() == csv[1].decode().splitlines()
     as_json = schemas.check("compare", json.loads(tony.run("compare", "--json", *ids.split(",")).stdout))
     assert [run["id"] for run in as_json["runs"]] == ids.split(",")
+    # By a key that no record has, so that not even a secret of one digit can be guessed by their readers.
+    key = (tony.state / "marks-key").read_text()
+    assert (tony.state / "marks-key").stat().st_mode & 0o777 == 0o600 and len(key) == 64
+    for path in (*(tony.state / "history").rglob("*"), *(tony.state / "jobs").rglob("*")):
+        assert not path.is_file() or key.encode() not in path.read_bytes(), path
+    hidden = portal.get(f"v1/jobs/{jobs[0].id}/environment?type={answer['runs'][0]['types'][0]}")
+    assert hidden["WEAK"] == hidden["API_TOKEN"] == "***"
     assert {(row["group"], row["key"]): row["values"] for row in as_json["rows"]}["environment", "LR"] == ["0.3", "0.4", None]
     assert tony.run("compare", "--json", "--csv", *ids.split(",")).returncode == 2
     tony.run("kill", live.id)

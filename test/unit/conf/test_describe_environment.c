@@ -114,11 +114,48 @@ static void test_secrets_out_of_files(void **state)
 	assert_true(key->is_file);
 	assert_int_equal(key->length, 11);
 	assert_memory_equal(key->value, "canary-2\0\xff\n", 11);
-	json_t *shown cleanup_json = job_environment_to_json(job, 0);
+	json_t *shown cleanup_json = job_environment_to_json(job, 0, false);
 	char *text cleanup_free = json_text(shown);
 	assert_string_equal(text, "{\"TOKEN\":\"***\",\"KEY\":\"***\"}");
 	char *config cleanup_free = json_text(job->config);
 	assert_null(strstr(config, "canary"));
+}
+
+/* The caller frees. */
+static char *mark_key(struct job *job, const char *key)
+{
+	job_mark_secrets(job, key);
+	json_t *shown cleanup_json = job_environment_to_json(job, 0, true);
+	return mem_strdup(json_string_value(json_object_get(shown, "KEY")));
+}
+
+static void test_marks_tell_whether_secrets_are_the_same(void **state)
+{
+	static const char *const values[] = {"same\0one", "same\0one", "same\0two"};
+	struct bed *bed = *state;
+	char *marks[4];
+
+	BED_TYPES(bed, "worker=1");
+	fs_write_file("key", "x", 1, 0600, NULL);
+	str_list_add(&bed->options.secret_file, "KEY=key");
+	bed_describe(bed);
+	struct job *job = bed->description.job;
+	assert_true(job_has_secrets(job));
+	for (size_t i = 0; i < array_length(values); i++) {
+		struct job_secret *secret = &job->secrets.items[0];
+		mem_replace(&secret->value, mem_strndup("        ", 8));
+		memcpy(secret->value, values[i], 8);
+		secret->length = 8;
+		marks[i] = mark_key(job, "a key");
+		assert_true(job_is_hidden(marks[i]));
+	}
+	marks[3] = mark_key(job, "another key");
+	assert_int_equal(job_compare_hidden(marks[0], marks[1]), 0);
+	assert_int_equal(job_compare_hidden(marks[0], marks[2]), 1);
+	assert_int_equal(job_compare_hidden(marks[2], marks[3]), -1);
+	assert_int_equal(job_compare_hidden(marks[2], "***"), -1);
+	for (size_t i = 0; i < array_length(marks); i++)
+		free(marks[i]);
 }
 
 static void test_a_flaw_of_a_secret_is_told_without_its_value(void **state)
@@ -191,6 +228,7 @@ int main(void)
 		BED_TEST(test_identity_cannot_be_set),
 		BED_TEST(test_identity_of_another_framework),
 		BED_TEST(test_secrets_out_of_files),
+		BED_TEST(test_marks_tell_whether_secrets_are_the_same),
 		BED_TEST(test_a_flaw_of_a_secret_is_told_without_its_value),
 		BED_TEST(test_secrets_of_the_job_that_is_repeated),
 	};

@@ -64,6 +64,42 @@ static void a_variable_is_a_row_of_its_own(void **state)
 		    "environment", "!ps: LR=[null,\"1\"] worker: LR=[\"0.3\",\"0.3\"] ");
 }
 
+#define MARK(key, digit) "***" key ":0123456789abcdef0123456789abcde" digit
+
+static void secrets_are_compared_by_their_marks(void **state)
+{
+	static const struct {
+		const char *first, *second, *expected;
+	} rows[] = {
+		{MARK("0000aaaa", "1"), MARK("0000aaaa", "1"),
+		 "T=[\"same, hidden\",\"same, hidden\"] "},
+		{MARK("0000aaaa", "1"), MARK("0000aaaa", "2"),
+		 "!T=[\"differs, hidden\",\"differs, hidden\"] "},
+		{MARK("0000aaaa", "1"), MARK("0000bbbb", "2"), "!T=[\"hidden\",\"hidden\"] "},
+		{MARK("0000aaaa", "1"), "***", "!T=[\"hidden\",\"hidden\"] "},
+		{"***", "***", "!T=[\"hidden\",\"hidden\"] "},
+		{"*** a banner ***", "*** a banner ***",
+		 "T=[\"*** a banner ***\",\"*** a banner ***\"] "},
+	};
+
+	for (size_t i = 0; i < array_length(rows); i++) {
+		char *runs cleanup_free = mem_printf("[{\"environment\":{\"w\":{\"T\":\"%s\"}}},"
+						     "{\"environment\":{\"w\":{\"T\":\"%s\"}}}]",
+						     rows[i].first, rows[i].second);
+		expect_rows(runs, "environment", rows[i].expected);
+	}
+	expect_rows("[{\"environment\":{\"w\":{\"T\":\"***\"}}},{\"environment\":{\"w\":{}}}]",
+		    "environment", "!T=[\"hidden\",null] ");
+	expect_rows("[{\"config\":{\"k\":{\"value\":\"***\",\"origin\":\"default\"}}},"
+		    "{\"config\":{\"k\":{\"value\":\"***\",\"origin\":\"default\"}}}]",
+		    "configuration", "k=[\"default, hidden\",\"default, hidden\"] ");
+	expect_rows("[{\"config\":{\"k\":{\"value\":\"***\",\"mark\":\"0000aaaa:"
+		    "0123456789abcdef0123456789abcde1\"}}},"
+		    "{\"config\":{\"k\":{\"value\":\"***\",\"mark\":\"0000aaaa:"
+		    "0123456789abcdef0123456789abcde2\"}}}]",
+		    "configuration", "!k=[\"differs, hidden\",\"differs, hidden\"] ");
+}
+
 static void programs_own_series_are_told_by_their_last_value(void **state)
 {
 	expect_rows("[{\"metrics\":[{\"user\":[{\"name\":\"loss\",\"v\":[3,0.5,null]}]},"
@@ -129,6 +165,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keys_are_told_with_what_each_run_has),
 		cmocka_unit_test(a_variable_is_a_row_of_its_own),
+		cmocka_unit_test(secrets_are_compared_by_their_marks),
 		cmocka_unit_test(programs_own_series_are_told_by_their_last_value),
 		cmocka_unit_test(a_metric_that_was_told_as_nan_says_so),
 		cmocka_unit_test(a_job_that_goes_on_has_its_numbers),
