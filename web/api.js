@@ -89,12 +89,28 @@ export function queryText(parameters) {
 	return text ? `?${text}` : '';
 }
 
+const KEPT_ANSWERS = 200;
+
+/** No server of ours has answered. @param {Error} error */
+const isUnheard = (error) => error instanceof ApiError && (error.status === 0 || error.code === FOREIGN);
+
+const tellsSomething = (answer) => answer && typeof answer === 'object' ? Object.values(answer).some(tellsSomething)
+	: Boolean(answer);
+
+/** That something was not there yet may have changed since, and which logs there are says nothing of what is in them. Pure. */
+export function isWorthKeeping(path, answer) {
+	return ['config', 'environment'].includes(path) || (!path.endsWith('/logs') && tellsSomething(answer));
+}
+
 /** The resources of one job: the same forms at AM and portal. */
 export class JobApi {
 	/** @param {string|null} id null: the one that the AM serves */
 	constructor(id) {
 		this.id = id;
 		this.base = id === null ? 'v1/' : `v1/jobs/${encodeURIComponent(id)}/`;
+		/** @type {Map<string, any>} the newest answers, by question, the longest unused first */
+		this.kept = new Map();
+		this.isOver = false; /* the job has ended: an answer that was the last one stays true */
 	}
 
 	/** @param {string} path @param {Record<string, any>} [parameters] */
@@ -102,9 +118,29 @@ export class JobApi {
 		return this.base + path + queryText(parameters);
 	}
 
-	/** @param {string} path @param {Record<string, any>} [parameters] @param {RequestInit} [options] */
-	get(path, parameters, options) {
-		return getJson(this.url(path, parameters), options);
+	/**
+	 * Of a job that has ended the last answer, where nobody gives one any more.
+	 * @param {string} path @param {Record<string, any>} [parameters] @param {RequestInit} [options]
+	 */
+	async get(path, parameters, options) {
+		const url = this.url(path, parameters);
+		try {
+			const answer = await getJson(url, options);
+			if (isWorthKeeping(path, answer))
+				this.keep(url, answer);
+			return answer;
+		} catch (error) {
+			if (!this.isOver || !isUnheard(error) || !this.kept.has(url))
+				throw error;
+			return this.kept.get(url);
+		}
+	}
+
+	keep(url, answer) {
+		this.kept.delete(url);
+		this.kept.set(url, answer);
+		if (this.kept.size > KEPT_ANSWERS)
+			this.kept.delete(this.kept.keys().next().value);
 	}
 
 	/** @param {string} task @param {string} [rest] */

@@ -42,6 +42,7 @@ export class JobStore {
 		if (this.isClosed)
 			return;
 		if (this.model.isFinal) {
+			this.api.isOver = true;
 			this.onStatus({state: 'ended'});
 			return;
 		}
@@ -101,6 +102,7 @@ export class JobStore {
 			listener(records);
 		if (records.length > 0)
 			this.schedule();
+		this.api.isOver = this.model.isFinal;
 		this.readJob();
 		return !this.model.isFinal;
 	}

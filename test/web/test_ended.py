@@ -6,6 +6,8 @@ from fake_job import Job, Log
 
 NOTHING = ("This log is empty", "No measurements", "had no container", "not formed", "was not formed", "None was given",
            "No line matches")
+SHOWN = (("#/config", ("Cluster spec", "of cluster start", "OMP_NUM_THREADS")),
+         ("#/tasks/worker:0", ("loss", "CPU", "Runs")))
 LATER = """
     const now = Date.now;
     Date.now = () => now() + 7200000;"""
@@ -42,6 +44,26 @@ def test_nothing_is_said_to_be_empty_that_was_not_read(page, ended, job, hash_, 
         page.wait_for_text(words.format(job=job.id))
     said = page.text()
     assert not [words for words in NOTHING if words in said]
+
+
+def test_tabs_that_were_open_before_keep_what_they_had(page, serve, job):
+    server = serve(job)
+    page.open(server)
+    for hash_, words in SHOWN:
+        page.turn_to(hash_)
+        for one in words:
+            page.wait_for_text(one)
+    page.turn_to("#/")
+    job.end()
+    page.wait_for_text("Ended", ".connection")
+    page.expect_end()
+    server.go_away()
+    for hash_, words in SHOWN:
+        page.turn_to(hash_)
+        for one in words:
+            page.wait_for_text(one)
+        assert not [one for one in ("Measurements: not known", "Its runs: not known", "spec: not known", "variables: not known")
+                    if one in page.text()]
 
 
 def test_what_was_searched_in_vain_was_not_searched(page, ended):
