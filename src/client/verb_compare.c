@@ -32,7 +32,8 @@ static json_t *describe_environment(const struct job *job)
 	json_t *types = json_object();
 
 	for (size_t i = 0; i < job->type_count; i++)
-		json_object_set_new(types, job->types[i].name, job_environment_to_json(job, i, true));
+		json_object_set_new(types, job->types[i].name,
+				    job_environment_to_json(job, i, true));
 	return types;
 }
 

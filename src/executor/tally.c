@@ -51,7 +51,7 @@ void tally_end(const struct tally *tally, const struct memory *memory, struct pr
 		.ms = ms > 0 ? ms : 1,
 		.cpu_ms = cpu > 0 ? cpu : 0,
 		.max_rss_bytes = larger(tally->max_rss_bytes, resident),
-		/* What no look has seen may be more than what the looks have. */
+		/* A process may have grown, and ended, between two looks. */
 		.max_pss_bytes = larger(tally->max_rss_bytes - shared, peak),
 	};
 }

@@ -241,7 +241,7 @@ json_t *job_environment_to_json(const struct job *job, size_t type, bool is_mark
  * the same, and who reads their records cannot try values. */
 void job_mark_secrets(struct job *job, const char *key);
 bool job_has_secrets(const struct job *job); /* something to mark */
-/* What hides a value, with or without a mark. */
+/* Whether a text hides a value, with or without a mark. */
 bool job_is_hidden(const char *text);
 /* Of two of them: 0: the same secret; 1: another one; -1: it cannot be told. */
 int job_compare_hidden(const char *one, const char *other);

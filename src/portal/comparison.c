@@ -123,7 +123,7 @@ static bool is_of_environment(const char *key)
 	return str_ends_with(key, ".envs");
 }
 
-/* What is masked has its mark beside it; a default is the same everywhere. */
+/* A masked value may have a mark beside it; a default is the same everywhere. */
 static void put_key(struct table *table, const char *key, size_t run, const json_t *entry)
 {
 	json_t *value = json_object_get(entry, "value");
