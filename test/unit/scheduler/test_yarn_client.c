@@ -509,23 +509,19 @@ static void set_am_memory(struct job *job)
 {
 	configure(job, "tony.am.memory", "5000m");
 }
-
 static void set_placement(struct job *job)
 {
 	configure(job, "tony.worker.placement-spec", "notin,nod,foo");
 }
-
 static void set_strange_tag(struct job *job)
 {
 	configure(job, "tony.worker.allocation-tags", "w");
 	configure(job, "tony.containers.placement-spec", "or(notin,node,w:in,rack,db)");
 }
-
 static void set_foreign_checkpoints(struct job *job)
 {
 	job->checkpoint_dir = mem_strdup("hdfs://elsewhere:8020/ck");
 }
-
 static void what_can_never_run_is_refused_with_the_numbers(void **state)
 {
 	static const struct {
@@ -941,12 +937,12 @@ static void what_the_user_asks_for_is_passed_on(void **state)
 	configure(job, "tony.am.node-label", "fast");
 	configure(job, "tony.docker.enabled", "true");
 	configure(job, "tony.docker.containers.image", "debian:12");
-	configure(job, "tony.docker.containers.mount", "/data:/data:ro");
+	configure(job, "tony.docker.containers.mount", "/d:/d:ro");
 	job->types[0].docker_image = mem_strdup("debian:12");
 	job->application_timeout_ms = 60000;
 	str_list_add(&job->tags, "nightly");
 	Hadoop__SubmitApplicationRequestProto *request = submit(job);
-	const Hadoop__ApplicationSubmissionContextProto *context =
+	Hadoop__ApplicationSubmissionContextProto *context =
 		request->application_submission_context;
 	const Hadoop__ContainerLaunchContextProto *launch = context->am_container_spec;
 	assert_string_equal(context->applicationtype, "TENSORFLOW");
@@ -968,8 +964,7 @@ static void what_the_user_asks_for_is_passed_on(void **state)
 	assert_string_equal(launch->application_acls[1]->acl, "bob ops");
 	assert_string_equal(variable(launch, "YARN_CONTAINER_RUNTIME_TYPE"), "docker");
 	assert_string_equal(variable(launch, "YARN_CONTAINER_RUNTIME_DOCKER_IMAGE"), "debian:12");
-	assert_string_equal(variable(launch, "YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS"),
-			    "/data:/data:ro");
+	assert_string_equal(variable(launch, "YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS"), "/d:/d:ro");
 	hadoop__submit_application_request_proto__free_unpacked(request, NULL);
 	/* YARN would count from the submission, and end a job that has not begun. */
 	job->hold = true;
