@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "executor/aside.h"
+#include "executor/handled.h"
 #include "executor/launcher.h"
 #include "executor/traceback.h"
 
@@ -104,7 +105,22 @@ static bool speaks_of_error(const char *line)
 
 /* ---- what is looked for ------------------------------------------------------------------- */
 
-static void begin_scan(struct scan *scan, const struct str_list *lines)
+/* Nor does the line above, as a rule a logger's, tell of the end. */
+static void find_handled(struct scan *scan, int code)
+{
+	for (size_t k = 0; k < scan->tracebacks.count; k++) {
+		struct traceback *traceback = &scan->tracebacks.items[k];
+		if (traceback->of != TRACEBACK_PROGRAM ||
+		    !handled_is(scan->lines, scan->told, traceback, code))
+			continue;
+		traceback->of = TRACEBACK_HANDLED;
+		if (traceback->first > 0)
+			scan->told[traceback->first - 1] = true;
+	}
+}
+
+/* `code`: as for handled_is(). */
+static void begin_scan(struct scan *scan, const struct str_list *lines, int code)
 {
 	*scan = (struct scan){.lines = lines};
 	traceback_find(lines, &scan->tracebacks);
@@ -117,6 +133,7 @@ static void begin_scan(struct scan *scan, const struct str_list *lines)
 			if (traceback_has(traceback, lines, i))
 				scan->told[i] = true;
 	}
+	find_handled(scan, code);
 }
 
 static void finish_scan(struct scan *scan)
@@ -293,39 +310,20 @@ static size_t find(const struct scan *scan, finder *const *finders, size_t count
 
 /* ---- messages of several lines ------------------------------------------------------------ */
 
-/* Of Keras and TensorFlow: a blank line is within it. */
-static bool has_paragraphs(const char *head)
-{
-	return strstr(head, "Exception encountered when calling") ||
-	       strstr(head, "Graph execution error");
-}
-
 /* PyTorch indents, others end the first line by a colon. Without one of these what follows is of
  * somebody else. */
 static bool goes_on(const char *head, const char *next, bool is_first)
 {
-	if (has_paragraphs(head))
+	if (traceback_has_paragraphs(head))
 		return true;
 	return !is_blank(next) &&
 	       (!is_first || isspace((unsigned char)*next) || str_ends_with(head, ":"));
 }
 
-static bool is_logged(const char *line)
-{
-	static const char *const levels[] = {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"};
-
-	for (size_t i = 0; i < array_length(levels); i++) {
-		size_t length = strlen(levels[i]);
-		if (strncmp(line, levels[i], length) == 0 && strchr(": ", line[length]))
-			return true;
-	}
-	return strspn(line, "0123456789") == 4 && line[4] == '-'; /* 2026-11-28 20:38:21 ... */
-}
-
 static bool ends_message(const struct str_list *lines, size_t i, const char *own)
 {
 	return strstr(own, traceback_head) || is_rule(own) || is_aside(lines, i) ||
-	       aside_find(own) || is_logged(own) || (own[0] == '[' && own[1] != '[');
+	       aside_find(own) || handled_is_record(own) || (own[0] == '[' && own[1] != '[');
 }
 
 /* "    | ": an exception group's, of which the message is no part. */
@@ -407,12 +405,12 @@ static struct found find_signal(const struct scan *scan, int *signal)
 }
 
 /* The number of the finder; the count of all: nothing is found. */
-static size_t find_by_exit(const struct str_list *lines, struct headline *headline)
+static size_t find_by_exit(const struct str_list *lines, int code, struct headline *headline)
 {
 	struct scan scan;
 	struct found found = {.line = NO_LINE};
 
-	begin_scan(&scan, lines);
+	begin_scan(&scan, lines, code);
 	size_t which = find(&scan, by_exit, array_length(by_exit), &found);
 	if (which >= BY_ERROR) {
 		struct found signalled = find_signal(&scan, &headline->signal);
@@ -437,7 +435,7 @@ char *headline_of_signal(const struct str_list *listed, const struct str_list *a
 	for (size_t i = 0; i < array_length(tries) && !text; i++) {
 		struct scan scan;
 		struct found found = {.line = NO_LINE};
-		begin_scan(&scan, tries[i].lines);
+		begin_scan(&scan, tries[i].lines, 0);
 		find(&scan, by_signal, tries[i].finders, &found);
 		text = found.line != NO_LINE ? take_text(&scan, &found) : NULL;
 		finish_scan(&scan);
@@ -462,7 +460,7 @@ static void find_by_report(const struct str_list *all, const struct launcher_rep
 	struct str_list lines cleanup_str_list = {0};
 
 	list_rank(all, report, &lines);
-	if (report->signal == 0 && find_by_exit(&lines, headline) >= BY_LAUNCHER)
+	if (report->signal == 0 && find_by_exit(&lines, report->exit_code, headline) >= BY_LAUNCHER)
 		mem_replace(&headline->text, launcher_recorded(report, all));
 	else if (report->signal > 0 && report->signal != SIGKILL)
 		headline->text = headline_of_signal(&lines, &lines);
@@ -471,7 +469,7 @@ static void find_by_report(const struct str_list *all, const struct launcher_rep
 		headline->child = launcher_report_text(report);
 }
 
-void headline_find(const struct str_list *listed, const struct str_list *all,
+void headline_find(const struct str_list *listed, const struct str_list *all, int code,
 		   struct headline *headline)
 {
 	struct launcher_report report;
@@ -481,9 +479,9 @@ void headline_find(const struct str_list *listed, const struct str_list *all,
 		find_by_report(all, &report, headline);
 		return;
 	}
-	size_t which = find_by_exit(listed, headline);
+	size_t which = find_by_exit(listed, code, headline);
 	if (headline->signal == 0 && (which == BY_WRAPPER || which >= BY_LAUNCHER))
-		find_by_exit(all, headline);
+		find_by_exit(all, code, headline);
 	if (headline->signal > 0)
 		headline->child = mem_printf("a program it ran was killed by signal %d (%s)",
 					     headline->signal, proc_signal_name(headline->signal));

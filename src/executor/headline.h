@@ -19,9 +19,9 @@ struct headline {
 	int signal;  /* that ended the child of a launcher; 0: none, or it is not known */
 };
 
-/* Of a program that ended by itself. `listed` are the last lines of `all`: what is further up says
- * something only where none of these does. */
-void headline_find(const struct str_list *listed, const struct str_list *all,
+/* Of a program that exited with `code`. `listed` are the last lines of `all`: what is further up
+ * says something only where none of these does. */
+void headline_find(const struct str_list *listed, const struct str_list *all, int code,
 		   struct headline *headline);
 void headline_finish(struct headline *headline);
 

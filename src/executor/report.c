@@ -191,7 +191,7 @@ static void find_headline(const struct report *report, const struct str_list *li
 
 	tail_list_all(report->tail, &all);
 	if (report->ended_for == CAUSE_NONE && proc_shell_signal(report->status) == 0)
-		headline_find(listed, &all, found);
+		headline_find(listed, &all, WEXITSTATUS(report->status), found);
 	else if (!WIFSIGNALED(report->status) || WTERMSIG(report->status) != SIGKILL)
 		found->text = headline_of_signal(listed, &all);
 }

@@ -51,6 +51,12 @@ bool traceback_is_exception(const char *line)
 	return false;
 }
 
+bool traceback_has_paragraphs(const char *exception)
+{
+	return strstr(exception, "Exception encountered when calling") ||
+	       strstr(exception, "Graph execution error");
+}
+
 /* Frames are indented: the exception is the first line below that is not. */
 static size_t find_exception(const struct str_list *lines, size_t head, size_t prefix)
 {

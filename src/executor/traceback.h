@@ -17,6 +17,7 @@ extern const char traceback_head[]; /* "Traceback (most recent call last)" */
 enum traceback_of {
 	TRACEBACK_LED_ON,  /* to the exception of the next one */
 	TRACEBACK_IGNORED, /* nobody could catch it, and the program went on */
+	TRACEBACK_HANDLED, /* the program printed it, and went on (handled.h) */
 	TRACEBACK_OTHER,   /* a thread's, a child's, a task's of asyncio */
 	TRACEBACK_PROGRAM,
 };
@@ -47,6 +48,9 @@ bool traceback_has(const struct traceback *traceback, const struct str_list *lin
 /* "ValueError: no data", "torch.cuda.OutOfMemoryError: ...", "KeyboardInterrupt": what Python
  * prints below a traceback, recognised by its name when the traceback itself has scrolled away. */
 bool traceback_is_exception(const char *line);
+
+/* The exception is of Keras or TensorFlow: a blank line is within its message. */
+bool traceback_has_paragraphs(const char *exception);
 
 /* The lines begin with the same `length` bytes. */
 bool traceback_begins_alike(const char *a, const char *b, size_t length);

@@ -18,7 +18,7 @@ static void find(const struct tail *tail)
 
 	tail_list(tail, &listed);
 	tail_list_all(tail, &all);
-	headline_find(&listed, &all, &headline);
+	headline_find(&listed, &all, 1, &headline);
 	if (headline.text && strlen(headline.text) > TEXT_MAX)
 		BUG("a headline of %zu bytes", strlen(headline.text));
 	if (headline.signal < 0 || (headline.signal > 0 && !headline.child))

@@ -16,19 +16,24 @@ static void split(const char *text, struct str_list *lines)
 	}
 }
 
-static void assert_headline(const char *text, const char *expected)
+static void assert_exit(int code, const char *text, const char *expected)
 {
 	struct str_list lines = {0};
 	struct headline headline;
 
 	split(text, &lines);
-	headline_find(&lines, &lines, &headline);
+	headline_find(&lines, &lines, code, &headline);
 	if (expected)
 		assert_string_equal(headline.text ? headline.text : "(none)", expected);
 	else
 		assert_null(headline.text);
 	headline_finish(&headline);
 	str_list_finish(&lines);
+}
+
+static void assert_headline(const char *text, const char *expected)
+{
+	assert_exit(1, text, expected);
 }
 
 static void a_traceback_ends_in_the_headline(void **state)
@@ -293,7 +298,7 @@ static void the_reason_is_found_above_more_than_is_listed(void **state)
 		      "OSError: closed\n",
 		      &listed);
 	str_list_copy(&all, &listed);
-	headline_find(&listed, &all, &headline);
+	headline_find(&listed, &all, 1, &headline);
 	assert_string_equal(headline.text, "KeyError: 'lr'");
 	headline_finish(&headline);
 }
@@ -451,6 +456,46 @@ static void native_code_says_why_it_ends_its_process(void **state)
 	assert_of_signal("step 3\n", "(none)");
 }
 
+/* ---- exceptions that the program caught --------------------------------------------------- */
+
+#define NO_MODULE                                                                                  \
+	"Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n"           \
+	"ModuleNotFoundError: No module named 'flash_attn'\n"
+#define LOGGED "ERROR:root:no flash_attn, going on without\n"
+
+static void a_traceback_that_was_logged_is_not_told_for_a_later_end(void **state)
+{
+	assert_headline(LOGGED NO_MODULE "master not reachable yet\n", "master not reachable yet");
+	assert_headline(NO_MODULE "master not reachable yet\n", "master not reachable yet");
+	assert_headline("ERROR:root:no cache\n" KEY_ERROR
+			"INFO:root:going on\nmaster not reachable yet\n",
+			"master not reachable yet");
+	assert_headline("2026-11-28 20:38:21,123 ERROR no cache\n" KEY_ERROR
+			"2026-11-28 20:38:22,123 CRITICAL master not reachable yet\n",
+			"2026-11-28 20:38:22,123 CRITICAL master not reachable yet");
+	assert_exit(2, KEY_ERROR "usage: train.py [-h]\ntrain.py: error: no such option: --lr\n",
+		    "train.py: error: no such option: --lr");
+	assert_of_signal(LOGGED NO_MODULE "1\n2\n3\n4\n5\n6\n7\n8\n", "(none)");
+}
+
+/* Also where wrappers, loggers and other ranks speak behind it. */
+static void a_traceback_that_nothing_else_explains_is_told(void **state)
+{
+	const char *module = "ModuleNotFoundError: No module named 'flash_attn'";
+
+	assert_headline(LOGGED NO_MODULE, module);
+	assert_headline(NO_MODULE "train.sh: done with code 1\n", module);
+	assert_headline(NO_MODULE "training failed\n", module);
+	assert_headline(NO_MODULE "[rank1]: waiting\n 3%|3    | 1/30\n", module);
+	assert_headline(LOGGED KEY_ERROR "INFO:root:closing the files\n", "KeyError: 'lr'");
+	assert_headline(LOGGED "Traceback (most recent call last):\n" FRAMES
+			       "RuntimeError: CUDA error: device-side assert triggered\n"
+			       "Compile with `TORCH_USE_CUDA_DSA` to enable assertions.\n",
+			"RuntimeError: CUDA error: device-side assert triggered");
+	assert_exit(3, KEY_ERROR "bye\n", "KeyError: 'lr'");
+	assert_of_signal(KEY_ERROR "closing the files\nbye\n", "KeyError: 'lr'");
+}
+
 /* ---- launchers ---------------------------------------------------------------------------- */
 
 static void find_of_torchrun(const char *before, const char *code, const char *recorded,
@@ -474,7 +519,7 @@ static void find_of_torchrun(const char *before, const char *code, const char *r
 		before, code, code, recorded);
 
 	split(text, &lines);
-	headline_find(&lines, &lines, headline);
+	headline_find(&lines, &lines, 1, headline);
 }
 
 static void assert_of_torchrun(const char *before, const char *code, const char *text,
@@ -541,7 +586,7 @@ static void a_report_whose_beginning_is_cut_off_tells_the_rank(void **state)
 	      "  rank      : 2 (local_rank: 0)\n  exitcode  : -9 (pid: 14169)\n"
 	      "  error_file: <N/A>\n====\n",
 	      &lines);
-	headline_find(&lines, &lines, &headline);
+	headline_find(&lines, &lines, 1, &headline);
 	assert_string_equal(headline.child, "its rank 2 was killed by signal 9 (SIGKILL)");
 	assert_int_equal(headline.signal, 9);
 	headline_finish(&headline);
@@ -570,7 +615,7 @@ static void assert_signal(const char *line, int signal)
 	struct headline headline;
 
 	split(text, &lines);
-	headline_find(&lines, &lines, &headline);
+	headline_find(&lines, &lines, 1, &headline);
 	assert_int_equal(headline.signal, signal);
 	if (signal > 0)
 		assert_string_equal(headline.text, line);
@@ -613,6 +658,8 @@ int main(void)
 		cmocka_unit_test(what_follows_is_not_glued_on),
 		cmocka_unit_test(every_row_of_the_table_fits_something),
 		cmocka_unit_test(native_code_says_why_it_ends_its_process),
+		cmocka_unit_test(a_traceback_that_was_logged_is_not_told_for_a_later_end),
+		cmocka_unit_test(a_traceback_that_nothing_else_explains_is_told),
 		cmocka_unit_test(a_rank_says_more_than_the_torchrun_that_started_it),
 		cmocka_unit_test(of_a_rank_that_a_signal_ended_the_report_tells),
 		cmocka_unit_test(a_report_whose_beginning_is_cut_off_tells_the_rank),
