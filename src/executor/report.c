@@ -10,6 +10,7 @@
 #include "base/proc.h"
 #include "executor/headline.h"
 #include "executor/interpreter.h"
+#include "executor/traceback.h"
 
 enum {
 	SHELL_CANNOT_EXECUTE = 126,
@@ -61,6 +62,49 @@ static void append_machine_kills(const struct report *report, bool was_killed, s
 				  (long long)kills, kills == 1 ? "" : "es");
 }
 
+/* What a program says whose child, or peer, was killed. */
+static bool tells_of_lost_child(const char *exception)
+{
+	static const char *const words[] = {
+		"kill",	  "signal",  "exit",   "terminated", "died",	"gone",
+		"worker", "child",   "memory", "allocate",   "closed",	"broken",
+		"reset",  "refused", "EOF",    "timed out",  "timeout", "empty",
+	};
+
+	for (size_t i = 0; i < array_length(words); i++)
+		if (strcasestr(exception, words[i]))
+			return true;
+	return false;
+}
+
+/* The kernel killed a process of the task, which need not be what ended it: the program may have
+ * gone on without a helper, and ended later for what its exception says. */
+static bool is_survived_kill(const struct report *report, const struct cause *cause,
+			     bool was_killed)
+{
+	const char *line = cause->headline;
+
+	if (was_killed)
+		return false;
+	if (proc_shell_signal(report->status) > 0 || cause->signal > 0)
+		return true;
+	if (line && line[0] == '[' && strstr(line, "]: "))
+		line = strstr(line, "]: ") + strlen("]: ");
+	return line && traceback_is_exception(line) && !tells_of_lost_child(line);
+}
+
+static void append_memory(const struct report *report, bool by_kernel, struct str *text)
+{
+	char *peak cleanup_free = memory_peak_text(report->memory);
+	char *limit cleanup_free = memory_limit_text(report->memory);
+
+	if (by_kernel)
+		str_append_format(text, ", out of memory: the kernel ended it at its limit of %s",
+				  limit);
+	else
+		str_append_format(text, ", likely out of memory: the task used %s", peak);
+}
+
 /* Sets kind and wording when memory was the reason, or probably was. */
 static bool judge_memory(const struct report *report, struct str *text, struct cause *cause)
 {
@@ -68,18 +112,20 @@ static bool judge_memory(const struct report *report, struct str *text, struct c
 	bool was_killed = proc_shell_signal(report->status) == SIGKILL || cause->signal == SIGKILL;
 	bool likely = was_killed && memory_was_near(report->memory);
 
+	if (killed && is_survived_kill(report, cause, was_killed)) {
+		char *limit cleanup_free = memory_limit_text(report->memory);
+		str_append_format(text,
+				  "; the kernel has killed a process of it at its memory limit of "
+				  "%s before",
+				  limit);
+		return false;
+	}
 	if (!killed && !likely) {
 		append_machine_kills(report, was_killed, text);
 		return false;
 	}
 	cause->kind = CAUSE_OUT_OF_MEMORY;
-	char *peak cleanup_free = memory_peak_text(report->memory);
-	char *limit cleanup_free = memory_limit_text(report->memory);
-	if (killed)
-		str_append_format(text, ", out of memory: the kernel ended it at its limit of %s",
-				  limit);
-	else
-		str_append_format(text, ", likely out of memory: the task used %s", peak);
+	append_memory(report, killed, text);
 	return true;
 }
 

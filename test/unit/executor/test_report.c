@@ -203,6 +203,50 @@ static void the_kernel_is_asked_what_it_killed(void **state)
 	finish(&bed);
 }
 
+static void assert_after_kill(void **state, int status, const char *said, enum cause_kind kind,
+			      const char *text)
+{
+	struct bed bed;
+
+	scratch_write(state, "memory.events", "oom_kill 0\n", 0600);
+	init(&bed, status, said);
+	memory_init(&bed.memory, NULL, 4 * GIB_IN_MIB, scratch_path(state, "."), false);
+	memory_begin(&bed.memory);
+	scratch_write(state, "memory.events", "oom_kill 1\n", 0600);
+	report_cause(&bed.report, &bed.cause);
+	assert_int_equal(bed.cause.kind, kind);
+	assert_string_equal(bed.cause.text, text);
+	finish(&bed);
+}
+
+#define ENDED  ", out of memory: the kernel ended it at its limit of 4.0 GiB"
+#define BEFORE "; the kernel has killed a process of it at its memory limit of 4.0 GiB before"
+
+static void a_program_that_survived_the_kernels_kill_has_another_reason(void **state)
+{
+	assert_after_kill(state, EXITED(1), "KeyError: 'lr'\n", CAUSE_EXIT,
+			  "exited with code 1" BEFORE);
+	assert_after_kill(state, EXITED(1), "[rank0]: KeyError: 'lr'\n", CAUSE_EXIT,
+			  "exited with code 1" BEFORE);
+	assert_after_kill(state, KILLED(SIGSEGV), "", CAUSE_SIGNAL,
+			  "killed by signal 11 (SIGSEGV)" BEFORE);
+	assert_after_kill(state, EXITED(139), "", CAUSE_EXIT,
+			  "exited with code 139: a program it ran was killed by signal 11 "
+			  "(SIGSEGV)" BEFORE);
+	/* These are its words. */
+	assert_after_kill(state, EXITED(1),
+			  "RuntimeError: DataLoader worker (pid 7) is killed by signal: Killed.\n",
+			  CAUSE_OUT_OF_MEMORY, "exited with code 1" ENDED);
+	assert_after_kill(state, EXITED(1),
+			  "concurrent.futures.process.BrokenProcessPool: A process in the process "
+			  "pool was terminated abruptly\n",
+			  CAUSE_OUT_OF_MEMORY, "exited with code 1" ENDED);
+	assert_after_kill(state, EXITED(1), "_queue.Empty\nEOFError\n", CAUSE_OUT_OF_MEMORY,
+			  "exited with code 1" ENDED);
+	assert_after_kill(state, KILLED(SIGKILL), "KeyError: 'lr'\n", CAUSE_OUT_OF_MEMORY,
+			  "killed by signal 9 (SIGKILL)" ENDED);
+}
+
 static void what_we_ended_says_why(void **state)
 {
 	struct bed bed;
@@ -451,6 +495,7 @@ int main(void)
 			what_the_kernel_killed_elsewhere_on_the_machine_is_told_of_sigkill),
 		cmocka_unit_test(the_signal_of_a_launchers_child_decides),
 		scratch_test(the_kernel_is_asked_what_it_killed),
+		scratch_test(a_program_that_survived_the_kernels_kill_has_another_reason),
 		cmocka_unit_test(what_we_ended_says_why),
 		cmocka_unit_test(a_signal_is_not_explained_by_what_was_said_before),
 		cmocka_unit_test(an_exception_is_found_above_many_warnings),
