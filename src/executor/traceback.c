@@ -138,6 +138,19 @@ static size_t find_end_of_ignored(const struct str_list *lines, const struct tra
 	return end;
 }
 
+/* multiprocessing's tracker of shared memory is a process of its own, and forgives itself. */
+static bool is_of_tracker(const struct str_list *lines, const struct traceback *traceback)
+{
+	for (size_t i = traceback->first + 1; i < traceback->exception; i++) {
+		const char *line = lines->items[i];
+		if (traceback_begins_alike(line, lines->items[traceback->exception],
+					   traceback->prefix))
+			return strstr(line, "/resource_tracker.py\"") &&
+			       str_ends_with(line, ", in main");
+	}
+	return false;
+}
+
 static void judge(const struct str_list *lines, const struct traceback_list *list,
 		  struct traceback *traceback)
 {
@@ -145,7 +158,7 @@ static void judge(const struct str_list *lines, const struct traceback_list *lis
 
 	if (above && above->kind == ASIDE_CHAIN)
 		chain(lines, list, traceback);
-	else if (above && above->kind == ASIDE_IGNORED)
+	else if ((above && above->kind == ASIDE_IGNORED) || is_of_tracker(lines, traceback))
 		traceback->of = TRACEBACK_IGNORED;
 	else if (above && above->kind == ASIDE_OTHER)
 		traceback->of = TRACEBACK_OTHER;

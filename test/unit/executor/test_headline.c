@@ -235,6 +235,10 @@ static void what_nobody_can_catch_is_not_told_for_what_ended_the_program(void **
 		      "Traceback (most recent call last):\n" FRAMES "OSError: closed\n");
 	assert_behind("Process SpawnProcess-1:\nTraceback (most recent call last):\n" FRAMES
 		      "KeyboardInterrupt\n");
+	assert_behind(
+		"Traceback (most recent call last):\n"
+		"  File \"/usr/lib/python3.11/multiprocessing/resource_tracker.py\", line 239, "
+		"in main\n    cache[rtype].remove(name)\n    ~~~~~^^^\nKeyError: '/psm_1'\n");
 	/* The program's own stands below that of its excepthook. */
 	assert_headline("Error in sys.excepthook:\nTraceback (most recent call last):\n" FRAMES
 			"NameError: name 'x' is not defined\n\nOriginal exception was:\n" KEY_ERROR,
