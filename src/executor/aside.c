@@ -70,12 +70,28 @@ static const struct aside rows[] = {
 };
 /* clang-format on */
 
+/* "RuntimeError: Warning: level too high": the line is an error's, whatever it is about. */
+static bool is_error_before(const char *line, const char *end)
+{
+	static const char *const words[] = {"error: ", "Error: ", "ERROR",
+					    "fatal: ", "Fatal",	  "FATAL"};
+
+	for (size_t i = 0; i < array_length(words); i++) {
+		const char *found = strstr(line, words[i]);
+		if (found && found < end)
+			return true;
+	}
+	return false;
+}
+
 static bool row_fits(const struct aside *row, const char *line)
 {
-	bool has_text =
-		row->begins ? str_starts_with(line, row->text) : strstr(line, row->text) != NULL;
+	const char *found = strstr(line, row->text);
+	bool has_text = row->begins ? found == line : found != NULL;
 
-	return has_text && (!row->also || strstr(line, row->also)) &&
+	return has_text &&
+	       (row->kind != ASIDE_LINE || row->begins || !is_error_before(line, found)) &&
+	       (!row->also || strstr(line, row->also)) &&
 	       (!row->ends || str_ends_with(line, row->ends)) &&
 	       (!row->unless || !strstr(line, row->unless));
 }

@@ -68,7 +68,8 @@ static bool is_aside(const struct str_list *lines, size_t i)
 
 	return (row && (row->kind == ASIDE_LINE || row->kind == ASIDE_LAUNCHER)) ||
 	       is_chatter(lines->items[i]) ||
-	       (i > 0 && lines->items[i][0] == ' ' && strstr(lines->items[i - 1], "Warning: "));
+	       (i > 0 && lines->items[i][0] == ' ' && strstr(lines->items[i - 1], "Warning: ") &&
+		aside_find(lines->items[i - 1]));
 }
 
 static bool has_one_of(const char *line, const char *const *words, size_t count)

@@ -152,6 +152,19 @@ static void a_warning_is_no_headline(void **state)
 			"ValueError: no data");
 }
 
+static void an_error_that_speaks_of_a_warning_is_one(void **state)
+{
+	static const char *const lines[] = {
+		"error: cannot parse WARNING_LEVEL",
+		"RuntimeError: Warning: level too high",
+		"FATAL: 100%| disk full",
+	};
+
+	for (size_t i = 0; i < array_length(lines); i++)
+		assert_headline(lines[i], lines[i]);
+	assert_headline("no data\n10%|# | step: error: 3\n", "no data");
+}
+
 static void a_message_of_several_lines_is_told_whole(void **state)
 {
 	assert_headline("Traceback (most recent call last):\n"
@@ -653,6 +666,7 @@ int main(void)
 		cmocka_unit_test(else_it_is_the_last_line_that_says_anything),
 		cmocka_unit_test(what_is_told_all_along_is_no_headline),
 		cmocka_unit_test(a_warning_is_no_headline),
+		cmocka_unit_test(an_error_that_speaks_of_a_warning_is_one),
 		cmocka_unit_test(a_message_of_several_lines_is_told_whole),
 		cmocka_unit_test(a_long_message_keeps_its_beginning_and_its_end),
 		cmocka_unit_test(what_nobody_can_catch_is_not_told_for_what_ended_the_program),
