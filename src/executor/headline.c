@@ -232,8 +232,25 @@ static struct found find_fatal(const struct scan *scan)
 					       "watchdog thread terminated with exception",
 					       "Heartbeat monitor timed out"};
 	static const char *const words[] = {
-		"what():",     "CUDA error", "HIP error",     "NCCL error", "Fatal Python error:",
-		"panicked at", "panic:",     "Check failed:",
+		"what():",
+		"CUDA error",
+		"HIP error",
+		"NCCL error",
+		"Fatal Python error:",
+		"panicked at",
+		"panic:",
+		"Check failed:",
+		/* glibc, of the heap and the stack */
+		"double free ",
+		"free(): ",
+		"malloc(): ",
+		"realloc(): ",
+		"munmap_chunk(): ",
+		"malloc_consolidate(): ",
+		"corrupted size vs. prev_size",
+		"corrupted double-linked list",
+		"*** stack smashing detected ***",
+		"*** buffer overflow detected ***",
 	};
 	const struct str_list *lines = scan->lines;
 

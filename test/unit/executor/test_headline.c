@@ -467,6 +467,11 @@ static void native_code_says_why_it_ends_its_process(void **state)
 	assert_of_signal("thread 'main' panicked at src/main.rs:3:5:\nnote: run with "
 			 "`RUST_BACKTRACE=1` environment variable\n",
 			 "thread 'main' panicked at src/main.rs:3:5:");
+	assert_of_signal("double free or corruption (!prev)\n",
+			 "double free or corruption (!prev)");
+	assert_of_signal("free(): invalid pointer\nbye\n", "free(): invalid pointer");
+	assert_of_signal(KEY_ERROR "*** stack smashing detected ***: terminated\n",
+			 "*** stack smashing detected ***: terminated");
 	/* It was on its way out. */
 	assert_of_signal(KEY_ERROR "terminate called without an active exception\n",
 			 "KeyError: 'lr'");
