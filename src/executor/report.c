@@ -15,13 +15,28 @@
 enum {
 	SHELL_CANNOT_EXECUTE = 126,
 	SHELL_NOT_FOUND = 127,
+	CODES = 256, /* that a program can exit with */
 };
+
+/* sys.exit(process.returncode) of Python's subprocess, whose code of a child that signal 9 ended is
+ * -9, and of the exit code stay eight bits. Few numbers are likelier a signal's than a program's
+ * own. 0: none. */
+static int find_wrapped_signal(int status)
+{
+	static const int likely[] = {SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGTERM};
+
+	for (size_t i = 0; i < array_length(likely); i++)
+		if (WIFEXITED(status) && WEXITSTATUS(status) == CODES - likely[i])
+			return likely[i];
+	return 0;
+}
 
 /* `found`: what the program's lines say of its end. */
 static void append_exit(struct str *text, const struct report *report, const struct headline *found)
 {
 	const char *headline = found->text;
 	int code = WEXITSTATUS(report->status), signal = proc_shell_signal(report->status);
+	int wrapped = find_wrapped_signal(report->status);
 	char *fault cleanup_free =
 		headline && (code == SHELL_CANNOT_EXECUTE || code == SHELL_NOT_FOUND)
 			? interpreter_fault(headline, report->work_dir)
@@ -39,6 +54,9 @@ static void append_exit(struct str *text, const struct report *report, const str
 				  proc_signal_name(signal));
 	else if (found->child)
 		str_append_format(text, ": %s", found->child);
+	else if (wrapped > 0)
+		str_append_format(text, ", as one does whose child was killed by signal %d (%s)",
+				  wrapped, proc_signal_name(wrapped));
 }
 
 static void append_signal(struct str *text, int status)
@@ -86,7 +104,8 @@ static bool is_survived_kill(const struct report *report, const struct cause *ca
 
 	if (was_killed)
 		return false;
-	if (proc_shell_signal(report->status) > 0 || cause->signal > 0)
+	if (proc_shell_signal(report->status) > 0 || find_wrapped_signal(report->status) > 0 ||
+	    cause->signal > 0)
 		return true;
 	if (line && line[0] == '[' && strstr(line, "]: "))
 		line = strstr(line, "]: ") + strlen("]: ");
@@ -109,7 +128,9 @@ static void append_memory(const struct report *report, bool by_kernel, struct st
 static bool judge_memory(const struct report *report, struct str *text, struct cause *cause)
 {
 	bool killed = memory_kernel_killed(report->memory);
-	bool was_killed = proc_shell_signal(report->status) == SIGKILL || cause->signal == SIGKILL;
+	bool was_killed = proc_shell_signal(report->status) == SIGKILL ||
+			  find_wrapped_signal(report->status) == SIGKILL ||
+			  cause->signal == SIGKILL;
 	bool likely = was_killed && memory_was_near(report->memory);
 
 	if (killed && is_survived_kill(report, cause, was_killed)) {

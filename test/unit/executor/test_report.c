@@ -81,6 +81,10 @@ static void codes_and_signals_are_put_in_words(void **state)
 	assert_cause(EXITED(137), CAUSE_EXIT,
 		     "exited with code 137: a program it ran was killed by signal 9 (SIGKILL)");
 	assert_cause(EXITED(255), CAUSE_EXIT, "exited with code 255");
+	assert_cause(EXITED(254), CAUSE_EXIT, "exited with code 254");
+	assert_cause(EXITED(245), CAUSE_EXIT,
+		     "exited with code 245, as one does whose child was killed by signal 11 "
+		     "(SIGSEGV)");
 	assert_cause(KILLED(SIGKILL), CAUSE_SIGNAL, "killed by signal 9 (SIGKILL)");
 	assert_cause(DUMPED(SIGSEGV), CAUSE_SIGNAL, "killed by signal 11 (SIGSEGV), core dumped");
 }
@@ -138,6 +142,9 @@ static void sigkill_near_the_limit_is_likely_for_memory(void **state)
 	assert_memory(EXITED(137), GIB * 39 / 10, CAUSE_OUT_OF_MEMORY,
 		      "exited with code 137: a program it ran was killed by signal 9 (SIGKILL), "
 		      "likely out of memory: the task used 3.9 of 4.0 GiB");
+	assert_memory(EXITED(247), GIB * 39 / 10, CAUSE_OUT_OF_MEMORY,
+		      "exited with code 247, as one does whose child was killed by signal 9 "
+		      "(SIGKILL), likely out of memory: the task used 3.9 of 4.0 GiB");
 	assert_memory(KILLED(SIGKILL), GIB * 2, CAUSE_SIGNAL, "killed by signal 9 (SIGKILL)");
 	assert_memory(KILLED(SIGSEGV), GIB * 39 / 10, CAUSE_SIGNAL,
 		      "killed by signal 11 (SIGSEGV)");
