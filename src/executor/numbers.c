@@ -42,6 +42,7 @@ struct numbers {
 	STAILQ_HEAD(, waiting) waiting;
 	size_t waiting_count;
 	int64_t first; /* how many came before the first that waits */
+	int64_t step;  /* the farthest one */
 };
 
 struct numbers *numbers_create(const char *path)
@@ -104,6 +105,8 @@ void numbers_add(struct numbers *numbers, const struct number *number)
 {
 	size_t name;
 
+	if (number->step > numbers->step)
+		numbers->step = number->step;
 	if (!find_name(numbers, number, &name))
 		return;
 	/* One line may still bring more than there is room for. */
@@ -117,6 +120,11 @@ void numbers_add(struct numbers *numbers, const struct number *number)
 				 .value = number->value};
 	STAILQ_INSERT_TAIL(&numbers->waiting, waiting, link);
 	numbers->waiting_count++;
+}
+
+int64_t numbers_step(const struct numbers *numbers)
+{
+	return numbers->step;
 }
 
 bool numbers_have_room(const struct numbers *numbers)

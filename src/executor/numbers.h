@@ -25,6 +25,9 @@ void numbers_destroy(struct numbers *numbers); /* NULL is fine */
 /* Reads what was appended. `now_ms`: the time of numbers that say none. */
 void numbers_look(struct numbers *numbers, int64_t now_ms);
 
+/* The farthest step that any number was of; 0: none told one. */
+int64_t numbers_step(const struct numbers *numbers);
+
 bool numbers_have_room(const struct numbers *numbers);
 
 /* A number that came another way; where there is no room, it is lost. */

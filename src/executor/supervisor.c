@@ -249,9 +249,9 @@ static void report_end(struct supervisor *supervisor, const struct cause *cause)
 					    .restart = supervisor->restart}};
 
 	cause_copy(&report.cause, cause);
+	supervisor_look_at_numbers(supervisor);
 	if (cause->kind == CAUSE_OUT_OF_MEMORY)
 		report.cause.step = supervisor_step(supervisor);
-	supervisor_look_at_numbers(supervisor);
 	fill_account(supervisor, EXIT_NUMBERS_BYTES, &report.account);
 	if (supervisor->program)
 		note_use(supervisor);

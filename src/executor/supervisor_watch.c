@@ -88,10 +88,10 @@ int64_t supervisor_step(const struct supervisor *supervisor)
 	int processes = framework_process_count(settings->job, supervisor->type);
 	struct progress progress;
 
-	return progress_read(settings->progress_file, (size_t)processes, &progress) &&
-			       progress.step > 0
-		       ? progress.step
-		       : 0;
+	if (progress_read(settings->progress_file, (size_t)processes, &progress) &&
+	    progress.step > 0)
+		return progress.step;
+	return supervisor->numbers ? numbers_step(supervisor->numbers) : 0;
 }
 
 static void add_progress(struct supervisor *supervisor)

@@ -161,11 +161,14 @@ def test_memory_limit_ends_the_task_not_the_machine(tony):
 
 
 @pytest.mark.promise("R1")
-def test_the_same_memory_limit_is_not_met_in_vain(tony):
+@pytest.mark.parametrize("tell", ["open(os.environ['TONY_PROGRESS_FILE'], 'w').write(str(n))",
+                                  "import json; open(os.environ['TONY_METRICS_FILE'], 'a').write("
+                                  "json.dumps(dict(step=n, loss=1)) + chr(10))"], ids=["progress", "metrics"])
+def test_the_same_memory_limit_is_not_met_in_vain(tony, tell):
     """Each start gets a step further, but the third."""
     eat = "import os; p = os.environ['TONY_CHECKPOINT_DIR'] + '/step'; " \
           "n = min(int(open(p).read()) + 1, 2) if os.path.exists(p) else 1; open(p, 'w').write(str(n)); " \
-          "open(os.environ['TONY_PROGRESS_FILE'], 'w').write(str(n)); x = bytearray(400 << 20); " \
+          f"{tell}; x = bytearray(400 << 20); " \
           "import time; time.sleep(1000)"
     answer, job = tony.job({"tony.worker.instances": 1, "tony.worker.memory": "100m", "tony.am.retry-count": 9,
                             "tony.am.retry-delay": "10ms", "tony.worker.command": f'{PYTHON} -c "{eat}"'})

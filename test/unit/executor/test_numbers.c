@@ -50,6 +50,20 @@ static void lines_are_read_as_they_come(void **state)
 	numbers_destroy(numbers);
 }
 
+static void the_farthest_step_is_known(void **state)
+{
+	struct numbers *numbers = open_numbers(state);
+
+	append(state, "{\"loss\":2}\n");
+	numbers_look(numbers, NOW);
+	assert_int_equal(numbers_step(numbers), 0);
+	append(state, "{\"step\":20,\"loss\":2}\n{\"step\":3,\"loss\":1,\"run\":\"eval\"}\n");
+	numbers_look(numbers, NOW);
+	numbers_taken(numbers, 3);
+	assert_int_equal(numbers_step(numbers), 20);
+	numbers_destroy(numbers);
+}
+
 static void what_the_am_has_is_not_sent_again(void **state)
 {
 	struct numbers *numbers = open_numbers(state);
@@ -173,6 +187,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(lines_are_read_as_they_come),
+		scratch_test(the_farthest_step_is_known),
 		scratch_test(what_the_am_has_is_not_sent_again),
 		scratch_test(what_is_no_number_is_passed_over),
 		scratch_test(nan_is_told),
