@@ -65,6 +65,8 @@ static const struct aside rows[] = {
 	{ASIDE_LINE, "Extension modules: ", true},
 	{ASIDE_LINE, "Set the environment variable HYDRA_FULL_ERROR", true},
 	{ASIDE_LINE, "note: run with `RUST_BACKTRACE", true},
+	{ASIDE_LINE, "Execution halted", true}, /* R */
+	{ASIDE_LINE, "Calls: ", true},
 	{ASIDE_LINE, "wandb: ", true, .unless = "ERROR"},
 	{ASIDE_LINE, "%|"}, /* tqdm's bar */
 };

@@ -54,6 +54,12 @@ static bool is_chatter(const char *line)
 	       line[5] == ' ' && strstr(line, "] ");
 }
 
+/* "    | ": an exception group's, of which the message is no part. */
+static bool is_bar(const char *line, size_t prefix)
+{
+	return strspn(line, " |+-") >= prefix;
+}
+
 static bool is_of_launcher(const char *line)
 {
 	const struct aside *row = aside_find(line);
@@ -80,6 +86,12 @@ static bool has_one_of(const char *line, const char *const *words, size_t count)
 	return false;
 }
 
+/* "Error in f(x) : no data" */
+static bool begins_error_of_r(const char *line)
+{
+	return str_starts_with(line, "Error in ") && strchr(line, ':');
+}
+
 static bool speaks_of_error(const char *line)
 {
 	static const char *const words[] = {
@@ -101,7 +113,7 @@ static bool speaks_of_error(const char *line)
 		"Address already in use",
 	};
 
-	return has_one_of(line, words, array_length(words));
+	return has_one_of(line, words, array_length(words)) || begins_error_of_r(line);
 }
 
 /* ---- what is looked for ------------------------------------------------------------------- */
@@ -157,12 +169,33 @@ static bool is_wrapper(const struct scan *scan, size_t number)
 	return false;
 }
 
+/* Of an exception group the first one led to the others, as a rule. */
+static size_t find_first_of_group(const struct scan *scan, size_t number, bool of_wrapper)
+{
+	const struct traceback_list *list = &scan->tracebacks;
+	const struct traceback *last = &list->items[number];
+	size_t first = number;
+
+	if (last->prefix == 0 || !is_bar(scan->lines->items[last->exception], last->prefix))
+		return number;
+	for (size_t i = number; i-- > 0 && list->items[i].prefix == last->prefix;) {
+		for (size_t k = list->items[i].exception; k < list->items[i + 1].first; k++)
+			if (strstr(scan->lines->items[k], "Exception Group "))
+				return first;
+		if (list->items[i].of == last->of && is_wrapper(scan, i) == of_wrapper)
+			first = i;
+	}
+	return first;
+}
+
 static struct found find_traceback(const struct scan *scan, enum traceback_of of, bool of_wrapper)
 {
 	for (size_t i = scan->tracebacks.count; i-- > 0;) {
 		const struct traceback *traceback = &scan->tracebacks.items[i];
-		if (traceback->of == of && is_wrapper(scan, i) == of_wrapper)
-			return (struct found){traceback->exception, traceback->prefix};
+		if (traceback->of != of || is_wrapper(scan, i) != of_wrapper)
+			continue;
+		traceback = &scan->tracebacks.items[find_first_of_group(scan, i, of_wrapper)];
+		return (struct found){traceback->exception, traceback->prefix};
 	}
 	return (struct found){.line = NO_LINE};
 }
@@ -280,6 +313,22 @@ static struct found find_framed(const struct scan *scan)
 	return (struct found){.line = i > 0 ? first : NO_LINE};
 }
 
+/* "Exception in thread "main" java.lang.X: ...", or the last cause that is named below. */
+static struct found find_of_java(const struct scan *scan)
+{
+	const struct str_list *lines = scan->lines;
+	struct found found = {.line = NO_LINE};
+
+	for (size_t i = 0; i < lines->count; i++) {
+		const char *line = lines->items[i];
+		if (!scan->told[i] &&
+		    (str_starts_with(line, "Exception in thread \"main\"") ||
+		     (found.line != NO_LINE && str_starts_with(line, "Caused by: "))))
+			found.line = i;
+	}
+	return found;
+}
+
 static struct found find_of_launcher(const struct scan *scan)
 {
 	const struct str_list *lines = scan->lines;
@@ -295,11 +344,12 @@ static struct found find_of_launcher(const struct scan *scan)
 typedef struct found finder(const struct scan *scan);
 
 /* Of a program that ended by itself. */
-enum { BY_ERROR = 4, BY_WRAPPER, BY_FRAMED, BY_LAST, BY_LAUNCHER, BY_IGNORED };
+enum { BY_ERROR = 5, BY_WRAPPER, BY_FRAMED, BY_LAST, BY_LAUNCHER, BY_IGNORED };
 static finder *const by_exit[] = {
 	find_of_program,
 	find_bare,
 	find_fatal,
+	find_of_java,
 	find_of_other,
 	[BY_ERROR] = find_error,
 	[BY_WRAPPER] = find_wrapper,
@@ -344,25 +394,23 @@ static bool ends_message(const struct str_list *lines, size_t i, const char *own
 	       aside_find(own) || handled_is_record(own) || (own[0] == '[' && own[1] != '[');
 }
 
-/* "    | ": an exception group's, of which the message is no part. */
-static bool is_bar(const char *line, size_t prefix)
-{
-	return strspn(line, " |+-") >= prefix;
-}
-
 /* The lines of the message that begins at `first`, without what stands before each. */
 static void collect_message(const struct str_list *lines, const struct found *found,
 			    struct str_list *parts)
 {
 	const char *head = lines->items[found->line];
 
+	bool lists_arguments = false; /* the last part of Keras' */
+
 	str_list_add(parts, head + (is_bar(head, found->prefix) ? found->prefix : 0));
 	for (size_t i = found->line + 1; i < lines->count; i++) {
 		if (!traceback_begins_alike(lines->items[i], head, found->prefix))
 			continue;
 		const char *own = lines->items[i] + found->prefix;
-		if (!goes_on(head, own, parts->count == 1) || ends_message(lines, i, own))
+		if (!goes_on(head, own, parts->count == 1) || ends_message(lines, i, own) ||
+		    (lists_arguments && !isspace((unsigned char)*own)))
 			return;
+		lists_arguments = lists_arguments || str_starts_with(own, "Arguments received by ");
 		str_list_add(parts, own);
 	}
 }
@@ -394,13 +442,28 @@ static char *take_message(const struct str_list *lines, const struct found *foun
 	return join_message(&parts);
 }
 
+/* Rust and R may tell on the next line what it was. */
+static char *take_line(const struct scan *scan, size_t i)
+{
+	const char *line = scan->lines->items[i] + strspn(scan->lines->items[i], " |\t");
+	const char *colon = strrchr(line, ':');
+	bool goes_on_below = colon && is_blank(colon + 1) && i + 1 < scan->lines->count &&
+			     !scan->told[i + 1] &&
+			     (strstr(line, "panicked at") || begins_error_of_r(line));
+
+	if (!goes_on_below)
+		return mem_strdup(line);
+	const char *next = scan->lines->items[i + 1] + strspn(scan->lines->items[i + 1], " \t");
+	return mem_printf("%.*s %s", (int)(colon + 1 - line), line, next);
+}
+
 static char *take_text(const struct scan *scan, const struct found *found)
 {
 	const char *line = scan->lines->items[found->line];
 	bool is_exception = scan->told[found->line] || traceback_is_exception(line);
 
 	return is_exception && !is_of_launcher(line) ? take_message(scan->lines, found)
-						     : mem_strdup(line + strspn(line, " |\t"));
+						     : take_line(scan, found->line);
 }
 
 /* ------------------------------------------------------------------------------------------- */

@@ -108,6 +108,51 @@ static void other_errors_are_found(void **state)
 			"error: no such option: --epcohs");
 }
 
+static void errors_of_other_languages_are_found(void **state)
+{
+	static const char java[] = "Exception in thread \"main\" java.lang.RuntimeException: boom\n"
+				   "\tat Main.main(Main.java:1)\n";
+	char *caused cleanup_free = mem_printf(
+		"%sCaused by: java.lang.IllegalStateException: inner\n\tat M.f(M.java:2)\n", java);
+
+	assert_headline(java, "Exception in thread \"main\" java.lang.RuntimeException: boom");
+	assert_headline(caused, "Caused by: java.lang.IllegalStateException: inner");
+	assert_headline("Caused by: java.lang.X: y\nno data\n", "no data");
+	assert_headline("Error in f(x) : no data\nCalls: f\nExecution halted\n",
+			"Error in f(x) : no data");
+	assert_headline("Error in f(x) : \n  no data\nCalls: f\nExecution halted\n",
+			"Error in f(x) : no data");
+	assert_headline("\nthread 'main' (26253) panicked at p.rs:1:65:\n"
+			"loading shard: \"no data\"\nstack backtrace:\n   0: p::main\n"
+			"note: run with `RUST_BACKTRACE=1` environment variable\n",
+			"thread 'main' (26253) panicked at p.rs:1:65: loading shard: \"no data\"");
+}
+
+/* As a TaskGroup of Python 3.11 prints it: the others were canceled. */
+static void of_an_exception_group_the_first_is_told(void **state)
+{
+	assert_headline(
+		"  + Exception Group Traceback (most recent call last):\n"
+		"  |   File \"g.py\", line 9, in <module>\n"
+		"  | ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions)\n"
+		"  +-+---------------- 1 ----------------\n"
+		"    | Traceback (most recent call last):\n"
+		"    |   File \"g.py\", line 2, in a\n"
+		"    | ValueError: first\n"
+		"    +---------------- 2 ----------------\n"
+		"    | Traceback (most recent call last):\n"
+		"    |   File \"g.py\", line 4, in b\n"
+		"    | asyncio.exceptions.CancelledError\n"
+		"    | \n"
+		"    | During handling of the above exception, another exception occurred:\n"
+		"    | \n"
+		"    | Traceback (most recent call last):\n"
+		"    |   File \"g.py\", line 5, in b\n"
+		"    | RuntimeError: second\n"
+		"    +------------------------------------\n",
+		"ValueError: first");
+}
+
 static void a_framed_paragraph_begins_with_what_it_is_about(void **state)
 {
 	assert_headline("-----\nelse\n-----\n-----\n"
@@ -180,6 +225,10 @@ static void a_message_of_several_lines_is_told_whole(void **state)
 			"ValueError: Exception encountered when calling Dense.call(). "
 			"Input has shape (2, 3). Arguments received by Dense.call(): "
 			"\u2022 inputs=tf.Tensor(shape=(2, 3))");
+	assert_headline("ValueError: Exception encountered when calling Dense.call().\n\n"
+			"Arguments received by Dense.call():\n  x=1\nepoch 3 done\n",
+			"ValueError: Exception encountered when calling Dense.call(). "
+			"Arguments received by Dense.call(): x=1");
 	assert_headline("[rank0]: Traceback (most recent call last):\n"
 			"[rank0]:   File \"a.py\", line 2\n"
 			"[rank0]: RuntimeError: Error(s) in loading state_dict for Net:\n"
@@ -397,6 +446,8 @@ static void every_row_of_the_table_fits_something(void **state)
 		"Extension modules: numpy.core (total: 1)",
 		"Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.",
 		"note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace",
+		"Execution halted",
+		"Calls: f -> g",
 		"wandb: Find logs at: ./wandb/run-1/logs",
 		" 50%|####    | 5/10",
 	};
@@ -667,6 +718,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_traceback_ends_in_the_headline),
 		cmocka_unit_test(other_errors_are_found),
+		cmocka_unit_test(errors_of_other_languages_are_found),
+		cmocka_unit_test(of_an_exception_group_the_first_is_told),
 		cmocka_unit_test(a_framed_paragraph_begins_with_what_it_is_about),
 		cmocka_unit_test(else_it_is_the_last_line_that_says_anything),
 		cmocka_unit_test(what_is_told_all_along_is_no_headline),
