@@ -80,7 +80,7 @@ static void append_machine_kills(const struct report *report, bool was_killed, s
 				  (long long)kills, kills == 1 ? "" : "es");
 }
 
-/* What a program says whose child, or peer, was killed. */
+/* A program whose child, or peer, was killed says so in words like these. */
 static bool tells_of_lost_child(const char *exception)
 {
 	static const char *const words[] = {

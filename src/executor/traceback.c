@@ -138,7 +138,8 @@ static size_t find_end_of_ignored(const struct str_list *lines, const struct tra
 	return end;
 }
 
-/* multiprocessing's tracker of shared memory is a process of its own, and forgives itself. */
+/* multiprocessing's tracker of shared memory is a process of its own, and goes on
+ * after an error. */
 static bool is_of_tracker(const struct str_list *lines, const struct traceback *traceback)
 {
 	for (size_t i = traceback->first + 1; i < traceback->exception; i++) {
