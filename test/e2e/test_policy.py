@@ -53,6 +53,17 @@ def test_what_is_printed_on_the_way_out_is_not_what_ended_the_program(tony, how)
     assert "late" in job.logs("worker:0", "stderr")
 
 
+@pytest.mark.promise("R5")
+@pytest.mark.parametrize("shown", ["logging.exception('going on without')", "traceback.print_exc()"])
+def test_a_missing_module_that_the_program_does_without_takes_no_retry_away(tony, shown):
+    answer, job = tony.job({"tony.worker.instances": 1, "tony.am.retry-count": 2, **FAST}, "--executes",
+                           f'{PYTHON} -c "import logging, sys, traceback\ntry: import no_such_module\n'
+                           f'except ImportError: {shown}\nsys.exit(\'master not reachable yet\')"')
+    assert answer.returncode == 1
+    assert job.status()["epoch"] == 3
+    assert job.status()["cause"]["headline"] == "master not reachable yet"
+
+
 @pytest.mark.promise("R3")
 def test_a_machine_that_is_to_blame_costs_the_container_but_no_retry_of_the_users(tony):
     """An instruction that its processor lacks: the next container may be elsewhere."""
