@@ -28,45 +28,51 @@ static bool is_error_record(const char *line)
 	return strstr(line, "ERROR") || strstr(line, "CRITICAL");
 }
 
-/* Of a shell around the program, or of a program that tells that it ends: the reason is above. */
+/* Of a shell, a launcher or time(1) around the program, or of a program that tells that it ends:
+ * the reason is above. */
 static bool tells_of_end(const char *line)
 {
+	static const char *const words[] = {"fail", "exit", "abort", "terminat", "kill", "status"};
+	static const char *const times[] = {"real\t", "user\t", "sys\t"};
 	const char *colon = strchr(line, ':');
 
-	return (colon && colon - line > 3 && strncmp(colon - 3, ".sh", 3) == 0) ||
-	       strcasestr(line, "fail") || strcasestr(line, "exit");
+	for (size_t i = 0; i < array_length(words); i++)
+		if (strcasestr(line, words[i]))
+			return true;
+	for (size_t i = 0; i < array_length(times); i++)
+		if (str_starts_with(line, times[i]))
+			return true;
+	return colon && colon - line > 3 && strncmp(colon - 3, ".sh", 3) == 0;
 }
 
-/* Indented lines belong to what is above, and "[rank1]: ..." is another process's. */
+/* Indented lines belong to what is above, "[rank1]: ..." is another process's, and "+ ..." what a
+ * shell does. */
 static bool is_own(const char *line)
 {
-	return !isspace((unsigned char)*line) && *line != '[' && !tells_of_end(line) &&
+	bool has_letter = isalnum((unsigned char)*line) || (unsigned char)*line & 0x80;
+
+	return has_letter && !tells_of_end(line) &&
 	       (!handled_is_record(line) || is_error_record(line));
 }
 
 struct behind {
 	size_t lines;	/* not indented, of whatever kind */
-	bool has_own;	/* something that may be about the end */
-	bool has_later; /* it is surely no part of the exception's message */
-	bool has_error; /* it is of a program that names its error so */
+	bool ends_own;	/* the last one may be about the end */
+	bool has_ended; /* the exception's message has, before that */
+	bool has_error; /* one is of a program that names its error so */
 };
 
 static void look_behind(const struct str_list *lines, const bool *told,
 			const struct traceback *traceback, struct behind *behind)
 {
-	bool has_ended = false; /* the message */
-
 	*behind = (struct behind){0};
 	for (size_t i = traceback->last + 1; i < lines->count; i++) {
 		const char *line = lines->items[i];
-		has_ended = has_ended || line[0] == '\0' || handled_is_record(line);
+		behind->has_ended = behind->has_ended || line[0] == '\0' || handled_is_record(line);
 		if (line[0] == '\0' || told[i])
 			continue;
 		behind->lines += !isspace((unsigned char)*line) && *line != '[';
-		if (!is_own(line))
-			continue;
-		behind->has_own = true;
-		behind->has_later = behind->has_later || has_ended;
+		behind->ends_own = is_own(line);
 		behind->has_error = behind->has_error || strstr(line, ": error: ");
 	}
 }
@@ -89,8 +95,8 @@ bool handled_is(const struct str_list *lines, const bool *told, const struct tra
 	if (code == 0)
 		return behind.lines >= MANY_LINES;
 	if ((code > CODE_OF_PYTHON && behind.has_error) ||
-	    (is_of_import(exception) && behind.has_own))
+	    (is_of_import(exception) && behind.ends_own))
 		return true;
-	return behind.has_later && traceback->first > 0 &&
+	return behind.ends_own && behind.has_ended && traceback->first > 0 &&
 	       handled_is_record(lines->items[traceback->first - 1]);
 }

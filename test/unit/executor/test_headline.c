@@ -559,6 +559,11 @@ static void a_traceback_that_nothing_else_explains_is_told(void **state)
 	assert_headline(LOGGED NO_MODULE, module);
 	assert_headline(NO_MODULE "train.sh: done with code 1\n", module);
 	assert_headline(NO_MODULE "training failed\n", module);
+	assert_headline(NO_MODULE "\nreal\t0m0.1s\nuser\t0m0.1s\nsys\t0m0.0s\n", module);
+	assert_headline(NO_MODULE "+ echo bye\nbye\n+ cleanup\n", module);
+	assert_headline(NO_MODULE "-----\nPrimary job terminated normally, but 1 process returned\n"
+				  "a non-zero exit code.\n-----\n",
+			module);
 	assert_headline(NO_MODULE "[rank1]: waiting\n 3%|3    | 1/30\n", module);
 	assert_headline(LOGGED KEY_ERROR "INFO:root:closing the files\n", "KeyError: 'lr'");
 	assert_headline(LOGGED "Traceback (most recent call last):\n" FRAMES
