@@ -226,23 +226,24 @@ static size_t look_at_all(struct opened_jobs *jobs, opened_jobs_look *look, void
 	return left;
 }
 
-/* For how long nothing has to be looked at; less where only an AM tells of changes. */
-static int64_t find_wait_ms(const struct opened_jobs *jobs, int64_t left_ms)
+static bool asks_am(const struct opened_jobs *jobs)
+{
+	for (size_t i = 0; i < jobs->count; i++)
+		if (!jobs->items[i].is_over && jobs->items[i].opened.ops->traits->remote_am)
+			return true;
+	return false;
+}
+
+/* The answer of one AM is taken with all others: it is no reason to ask another one again. */
+static void await_news(struct opened_jobs *jobs, struct follow *changes, int64_t left_ms)
 {
 	int64_t wait_ms = left_ms;
 
 	for (size_t i = 0; i < jobs->count; i++)
 		if (!jobs->items[i].is_over)
 			wait_ms = opened_wait_ms(&jobs->items[i].opened, wait_ms);
-	return wait_ms;
-}
-
-static void await_news(struct opened_jobs *jobs, struct follow *changes, int64_t left_ms)
-{
-	int64_t wait_ms = find_wait_ms(jobs, left_ms);
-
-	if (wait_ms < left_ms)
-		am_calls_wait(jobs->calls, wait_ms);
+	if (asks_am(jobs))
+		am_calls_run(jobs->calls, wait_ms);
 	else
 		follow_wait(changes, wait_ms);
 }

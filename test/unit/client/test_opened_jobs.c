@@ -1,0 +1,111 @@
+/* Several jobs that are looked at side by side (client/opened_jobs.h). */
+#include "../base/test.h"
+
+#include "../base/scratch.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "client/opened_jobs.h"
+#include "scheduler/am_calls.h"
+
+enum {
+	SHORT_MS = 100,
+	LONG_MS = 1500,
+	PACE_MS = 250, /* between two questions to one AM, at least */
+};
+
+/* ---- jobs elsewhere, whose AMs answer each question at once ------------------------------- */
+
+static struct job job = {.id = "job-1"};
+static const char *place;
+static size_t asked, answered;
+
+static int find(const char *id, struct job_door *door, char **full_id, struct err *err)
+{
+	*door = (struct job_door){.job_dir = mem_strdup(place)};
+	return 0;
+}
+
+/* Nothing listens there: the question ends at once. */
+static struct am_call *ask(struct am_calls *calls)
+{
+	const struct job_door nowhere = {.address = "127.0.0.1:1"};
+
+	asked++;
+	return am_call_start(calls, &nowhere, "GET", "/", NULL, LONG_MS);
+}
+
+static int pull(const struct job_door *door, int64_t hold_ms, struct pull_aside *aside,
+		struct err *err)
+{
+	if (!aside->call) {
+		aside->call = ask(aside->calls);
+		return PULL_PENDING;
+	}
+	if (!am_call_has_ended(aside->call))
+		return PULL_PENDING;
+	am_call_drop(mem_steal(&aside->call));
+	answered++;
+	return 0;
+}
+
+static const struct scheduler_traits traits = {.name = "elsewhere", .remote_am = true};
+static const struct scheduler_client_ops elsewhere = {
+	.traits = &traits, .find = find, .pull = pull};
+
+static int open_job(struct opened *opened, const char *word, void *data, struct err *err)
+{
+	opened->ops = &elsewhere;
+	opened->id = mem_strdup(word);
+	opened->view = job_view_create(&job);
+	opened->journal_path = mem_strdup(scratch_path(data, "journal.jsonl"));
+	opened->door.job_dir = mem_strdup(place);
+	opened->heard_ms = clock_monotonic_ms();
+	return 0;
+}
+
+static void open_jobs(struct opened_jobs *jobs, void **state, const char *words)
+{
+	struct str_list list cleanup_str_list = {0};
+
+	place = scratch_path(state, ".");
+	str_split(&list, words, ' ');
+	opened_jobs_find(jobs, &list, open_job, state);
+	asked = answered = 0;
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+static void look(struct opened_jobs *jobs, struct opened_job *of, void *data)
+{
+}
+
+static void answers_of_one_do_not_hasten_questions_to_another(void **state)
+{
+	struct opened_jobs jobs cleanup_opened_jobs = {0};
+
+	open_jobs(&jobs, state, "one other");
+	int64_t begun = clock_monotonic_ms();
+	opened_jobs_follow(&jobs, LONG_MS, look, NULL);
+	size_t rounds = (size_t)((clock_monotonic_ms() - begun) / PACE_MS) + 2;
+	assert_in_range(asked, 2, 2 * rounds);
+	assert_int_equal(jobs.code, 0);
+}
+
+static void a_short_wait_takes_answers_too(void **state)
+{
+	struct opened_jobs jobs cleanup_opened_jobs = {0};
+
+	open_jobs(&jobs, state, "one other");
+	opened_jobs_follow(&jobs, SHORT_MS, look, NULL);
+	assert_in_range(answered, 2, 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scratch_test(answers_of_one_do_not_hasten_questions_to_another),
+		scratch_test(a_short_wait_takes_answers_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
