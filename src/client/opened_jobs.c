@@ -58,6 +58,8 @@ void opened_jobs_find(struct opened_jobs *jobs, const struct str_list *words,
 
 	*jobs = (struct opened_jobs){.calls = am_calls_create(), .count = count};
 	jobs->items = mem_alloc_array(count, sizeof(*jobs->items));
+	for (size_t i = 0; i < count; i++)
+		jobs->items[i].is_over = true; /* until it is opened */
 	for (size_t i = 0; i < count && jobs->code != EXIT_CODE_INTERRUPTED; i++) {
 		struct opened_job *job = &jobs->items[i];
 		struct err err cleanup_err = {0};

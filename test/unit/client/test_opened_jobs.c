@@ -4,6 +4,7 @@
 #include "../base/scratch.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "client/exit_code.h"
 #include "client/opened_jobs.h"
 #include "scheduler/am_calls.h"
 
@@ -54,6 +55,8 @@ static const struct scheduler_client_ops elsewhere = {
 
 static int open_job(struct opened *opened, const char *word, void *data, struct err *err)
 {
+	if (str_equal(word, "interrupted"))
+		return err_set(err, ERR_INTERRUPTED, "interrupted");
 	opened->ops = &elsewhere;
 	opened->id = mem_strdup(word);
 	opened->view = job_view_create(&job);
@@ -100,11 +103,23 @@ static void a_short_wait_takes_answers_too(void **state)
 	assert_in_range(answered, 2, 4);
 }
 
+static void those_behind_an_interruption_are_left_alone(void **state)
+{
+	struct opened_jobs jobs cleanup_opened_jobs = {0};
+
+	open_jobs(&jobs, state, "one interrupted third");
+	assert_int_equal(jobs.code, EXIT_CODE_INTERRUPTED);
+	assert_false(jobs.items[0].is_over);
+	assert_true(jobs.items[1].is_over);
+	assert_true(jobs.items[2].is_over);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(answers_of_one_do_not_hasten_questions_to_another),
 		scratch_test(a_short_wait_takes_answers_too),
+		scratch_test(those_behind_an_interruption_are_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
