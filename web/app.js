@@ -92,6 +92,7 @@ class App {
 		const server = this.isDenied ? await getJson('v1/server').catch(() => null) : null;
 		if (!server?.viewer || !this.isDenied)
 			return;
+		this.isDenied = false; /* a tab that is looked at again tells so twice */
 		this.closeStore();
 		this.start();
 	}
