@@ -32,11 +32,28 @@ export function keepPlace() {
 		keep(placeName(), JSON.stringify({hash: location.hash, at: Date.now()}));
 }
 
+function forget(name) {
+	try {
+		localStorage.removeItem(name);
+	} catch {
+		/* nothing was kept */
+	}
+}
+
+/* The text that is stored may be damaged. */
+function readPlace() {
+	try {
+		return JSON.parse(read(placeName()) || 'null') ?? {};
+	} catch {
+		return {};
+	}
+}
+
 /** Goes back there, once, unless another page is asked for. */
 export function takePlace() {
-	const {hash, at} = JSON.parse(read(placeName()) || 'null') ?? {};
-	keep(placeName(), '');
-	if (hash && ROOTS.includes(location.hash) && Date.now() - at < PLACE_MS)
+	const {hash, at} = readPlace();
+	forget(placeName());
+	if (typeof hash === 'string' && hash.startsWith('#') && ROOTS.includes(location.hash) && Date.now() - at < PLACE_MS)
 		history.replaceState(null, '', hash);
 }
 

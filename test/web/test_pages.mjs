@@ -5,6 +5,7 @@ import {alignCurves, meanOf} from '../../web/chart.js';
 import {safeHref} from '../../web/dom.js';
 import {groupHistory, historyRuns, ranIn, timelineRows} from '../../web/gantt_rows.js';
 import {failureAt, spanAt, SpanFold, timeStep} from '../../web/gantt_spans.js';
+import {keepPlace, takePlace} from '../../web/kept.js';
 import {linesThatMatter} from '../../web/page_cause.js';
 import {comparedIds, overlay, valueWords} from '../../web/page_compare.js';
 import {filterConfig} from '../../web/page_config.js';
@@ -334,4 +335,36 @@ test('lines of the journal in words', () => {
 		notices: [{of: 'tony.application.on-end', text: 'the command exited with code 0'}]}),
 	'tony.application.on-end: the command exited with code 0');
 	assert.equal(recordWords({ev: 'unheard-of'}), 'unheard-of');
+});
+
+/* ---- what the browser keeps -------------------------------------------------------------------- */
+
+function fakeBrowser(hash, stored = {}) {
+	const kept = new Map(Object.entries(stored));
+	globalThis.localStorage = {getItem: (name) => kept.get(name) ?? null, setItem: (name, value) => kept.set(name, value),
+		removeItem: (name) => kept.delete(name)};
+	globalThis.location = {pathname: '/p/', hash};
+	globalThis.history = {replaceState: (state, title, to) => {
+		globalThis.location.hash = to;
+	}};
+	return kept;
+}
+
+test('the page that was asked for comes back once', () => {
+	const kept = fakeBrowser('#/events');
+	keepPlace();
+	globalThis.location.hash = '#/';
+	takePlace();
+	assert.equal(globalThis.location.hash, '#/events');
+	assert.equal(kept.size, 0);
+});
+
+test('a damaged place is none', () => {
+	for (const damaged of ['{"hash":', '5', JSON.stringify({hash: 'http://elsewhere/', at: Date.now()}),
+		JSON.stringify({hash: 5, at: Date.now()})]) {
+		const kept = fakeBrowser('#/', {'tony-place /p/': damaged});
+		takePlace();
+		assert.equal(globalThis.location.hash, '#/');
+		assert.equal(kept.size, 0);
+	}
 });
