@@ -24,11 +24,23 @@ export class LogFoot {
 	constructor(command) {
 		this.command = command;
 		/** @type {Error|null} */
-		this.unread = null;
+		this.unread = this.unfound = null; /* of the logs' names, too */
 		this.isAtEnd = false; /* so it says */
 		this.state = h('span', {class: 'muted log-state', role: 'status'});
 		this.found = h('span', {class: 'muted', role: 'status'});
 		this.element = h('div', {class: 'log-foot'}, this.state, this.found);
+	}
+
+	/** @param {Error|null} unfound why not all logs are known @param {AbortSignal} signal of a view that may be over */
+	takeFound(unfound, signal) {
+		if (!signal.aborted)
+			this.unread = this.unfound = unfound;
+		return unfound;
+	}
+
+	/** The lines that could not be read are there now. */
+	takeRead() {
+		this.unread = this.unfound;
 	}
 
 	say(text) {

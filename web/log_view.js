@@ -194,7 +194,7 @@ export class LogView {
 		this.scan?.abort();
 		this.busy = false;
 		this.pending = [];
-		this.foot.unread = null;
+		this.foot.takeFound(null, this.abort.signal);
 		this.text.clear();
 	}
 
@@ -229,13 +229,11 @@ export class LogView {
 			this.foot.say('Following');
 	}
 
-	async toEnd() {
-		if (this.there.size === 0 && this.isOneTask) {
-			this.follow();
-			return;
-		}
+	toEnd() {
+		if (this.there.size === 0 && this.isOneTask)
+			return this.follow();
 		this.foot.say('Loading\u2026');
-		await this.fill((signal) => this.source.tail(TAIL_LINES, signal), () => this.follow());
+		return this.fill((signal) => this.source.tail(TAIL_LINES, signal), () => this.follow());
 	}
 
 	async toStart() {
@@ -246,8 +244,8 @@ export class LogView {
 		});
 	}
 
-	async findThere() {
-		return this.foot.unread = await this.findLogs(this.chosen);
+	async findThere(signal) {
+		return this.foot.takeFound(await this.findLogs(this.chosen), signal);
 	}
 
 	/** It is not known which of them are there: reading tells. */
@@ -262,7 +260,7 @@ export class LogView {
 		this.restart();
 		const {signal} = this.abort;
 		try {
-			const lines = await this.findThere().then(() => read(signal));
+			const lines = await this.findThere(signal).then(() => read(signal));
 			if (signal.aborted)
 				return;
 			this.add(lines);
@@ -314,7 +312,7 @@ export class LogView {
 		this.foot.say(this.isEmpty ? this.source.reason ?? 'Following' : 'Following');
 		const {signal} = this.abort;
 		const {readers, source, there, jobHasEnded} = this;
-		const logs = {readers, source, there, jobHasEnded, find: () => this.findThere(),
+		const logs = {readers, source, there, jobHasEnded, find: () => this.findThere(signal),
 			mayStream: (reader) => readers.length === 1 || !there.has(reader.key) || source instanceof FoundLines,
 			onLines: (lines) => this.onNews(lines), onTrouble: (words) => this.foot.say(words)};
 		(this.isOneTask ? followEach(logs, signal) : followAll(logs, signal)).then(() => this.readLast(signal));
@@ -345,8 +343,8 @@ export class LogView {
 		if (signal.aborted || !this.jobHasEnded())
 			return;
 		this.followLabel.hidden = true; /* nothing comes any more */
-		const lines = await this.findThere().then(() => this.source.tail(TAIL_LINES, signal)).catch((error) => {
-			this.foot.unread = error;
+		const lines = await this.findThere(signal).then(() => this.source.tail(TAIL_LINES, signal)).catch((error) => {
+			this.foot.unread = signal.aborted ? this.foot.unread : error;
 			return [];
 		});
 		if (signal.aborted)
@@ -417,6 +415,7 @@ export class LogView {
 			if (signal.aborted)
 				return;
 			use(lines);
+			this.foot.takeRead();
 			this.sayPlace();
 		} catch (error) {
 			this.failed(error, signal);

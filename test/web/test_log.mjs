@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
 import {parseAnsi, plainText} from '../../web/ansi.js';
+import {LogFoot} from '../../web/log_foot.js';
 import {FrameParser, LINE_MAX, lineClass, LineSplitter} from '../../web/log_frames.js';
 import {createMatcher, findLine, markPieces} from '../../web/log_search.js';
 import {LogWindow, mergeFromEnd, mergeFromStart} from '../../web/log_window.js';
@@ -204,4 +205,21 @@ test('where output was lost is no line of the program', () => {
 	assert.equal(lineClass({log: 'stderr', text: `${mark}   `}), 'line gap');
 	assert.equal(lineClass({log: 'stderr-1', text: 'of this output were lost'}), 'line stderr');
 	assert.equal(lineClass({log: 'stdout', text: '[tony: hello]'}), 'line');
+});
+
+test('a search for logs that fails late says nothing under the view that follows', () => {
+	const foot = Object.assign(Object.create(LogFoot.prototype), {unread: null, unfound: null});
+	const earlier = new globalThis.AbortController();
+	earlier.abort();
+	foot.takeFound(new Error('late'), earlier.signal);
+	assert.equal(foot.unread, null);
+});
+
+test('lines that are read at last are not said to be missing, logs that are not known are', () => {
+	const foot = Object.assign(Object.create(LogFoot.prototype), {unread: null, unfound: null});
+	const unfound = new Error('of some tasks');
+	foot.takeFound(unfound, new globalThis.AbortController().signal);
+	foot.unread = new Error('for a moment');
+	foot.takeRead();
+	assert.equal(foot.unread, unfound);
 });
