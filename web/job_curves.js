@@ -98,7 +98,7 @@ export class JobCurves {
 	}
 
 	show(charts, attempts) {
-		setText(this.said, charts.length === 0 ? 'No metrics of these tasks.' : '');
+		setText(this.said, charts.length + this.charts.wanted.length === 0 ? 'No metrics of these tasks.' : '');
 		if (charts.length === 0)
 			return;
 		this.element.hidden = false;
