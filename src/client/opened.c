@@ -351,6 +351,13 @@ int opened_read(struct opened *opened, journal_visit *on_line, void *data, struc
 	return result;
 }
 
+void opened_rest(struct opened *opened)
+{
+	/* The copy of a journal that another AM goes on with is another file. */
+	if (opened->reader && (opened->view->is_final || !opened->ops->traits->remote_am))
+		journal_reader_rest(opened->reader);
+}
+
 char *opened_waiting(const struct opened *opened)
 {
 	const struct job_view *view = opened->view;

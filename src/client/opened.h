@@ -64,6 +64,9 @@ void opened_finish(struct opened *opened);
  * "waiting" with the number 0. */
 int opened_read(struct opened *opened, journal_visit *on_line, void *data, struct err *err);
 
+/* Between two reads of one of many jobs, which would take all descriptors. */
+void opened_rest(struct opened *opened);
+
 /* "waiting: ...", as tony status has it, of a job that has no AM, or not all of its programs yet,
  * or again; NULL: it has, or the reason is not known. The caller frees. */
 char *opened_waiting(const struct opened *opened);

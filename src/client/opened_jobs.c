@@ -43,11 +43,12 @@ static void take_news(struct opened_jobs *jobs)
 	for (size_t i = 0; i < jobs->count; i++) {
 		struct opened_job *job = &jobs->items[i];
 		struct err err cleanup_err = {0};
-		if (job->is_over || !job->opened.ops->traits->remote_am ||
-		    opened_read(&job->opened, NULL, NULL, &err) == 0)
+		if (job->is_over || !job->opened.ops->traits->remote_am)
 			continue;
-		opened_jobs_note(jobs, -1, &err);
-		job->is_over = true;
+		job->is_over = opened_read(&job->opened, NULL, NULL, &err) < 0;
+		if (job->is_over)
+			opened_jobs_note(jobs, -1, &err);
+		opened_rest(&job->opened);
 	}
 }
 
@@ -69,6 +70,7 @@ void opened_jobs_find(struct opened_jobs *jobs, const struct str_list *words,
 		job->is_over = result != 0;
 		if (result < 0)
 			opened_jobs_note(jobs, -1, &err);
+		opened_rest(&job->opened);
 	}
 	if (count > 1)
 		take_news(jobs);
@@ -201,6 +203,7 @@ static int look_at(struct opened *opened, struct err *err)
 {
 	if (opened_look_for_am(opened, err) < 0 || opened_read(opened, NULL, NULL, err) < 0)
 		return -1;
+	opened_rest(opened);
 	char *given_up cleanup_free = opened_check_start(opened);
 	if (given_up)
 		report_note("%s", given_up);

@@ -569,6 +569,7 @@ static int open_several(struct several *several, const struct str_list *ids, str
 						      several->changes, print_line, logs, err);
 		if (!several->outputs[i])
 			return err_wrap(err, "%s", opened->id);
+		opened_rest(opened);
 	}
 	name_jobs(several);
 	return 0;
@@ -581,6 +582,7 @@ static int read_several(struct several *several, bool *are_final, struct err *er
 	for (size_t i = 0; i < several->count; i++) {
 		if (opened_read(&several->opened[i], NULL, NULL, err) < 0)
 			return -1;
+		opened_rest(&several->opened[i]);
 		*are_final &= several->opened[i].view->is_final;
 	}
 	return 0;

@@ -85,6 +85,10 @@ void journal_reader_close(struct journal_reader *reader); /* NULL is fine */
  * has its number) or a read error. Never blocks. */
 int journal_reader_next(struct journal_reader *reader, struct journal_line *line, struct err *err);
 
+/* Gives back the descriptor and the memory until the next line is asked for, which is read from the
+ * file that has the name then. */
+void journal_reader_rest(struct journal_reader *reader);
+
 /* Back to the file's first line, also of a file that was removed since. */
 void journal_reader_rewind(struct journal_reader *reader);
 

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #define LAST_CHUNK 65536 /* a final record with its texts at their caps, all of it escaped */
 
 struct journal_reader {
-	int fd;
+	int fd; /* negative: it rests */
 	char *path;
 	int64_t since;
 	int64_t number; /* lines passed */
@@ -87,9 +88,14 @@ json_t *journal_line_record(const struct journal_line *line, struct err *err)
 
 /* ---- following ---------------------------------------------------------------------------- */
 
+static int open_file(const char *path)
+{
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
 struct journal_reader *journal_reader_open(const char *path, int64_t since, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open_file(path);
 
 	if (fd < 0) {
 		err_set_errno(err, "%s: cannot open", path);
@@ -110,10 +116,31 @@ void journal_reader_close(struct journal_reader *reader)
 {
 	if (!reader)
 		return;
-	close(reader->fd);
+	mem_cleanup_close(&reader->fd);
 	free(reader->path);
 	free(reader->buffer);
 	free(reader);
+}
+
+void journal_reader_rest(struct journal_reader *reader)
+{
+	mem_cleanup_close(&reader->fd);
+	free(mem_steal(&reader->buffer));
+	reader->fd = -1;
+	reader->capacity = reader->start = reader->end = 0;
+}
+
+/* 0: the file is gone. */
+static int wake(struct journal_reader *reader, struct err *err)
+{
+	if (reader->fd >= 0)
+		return 1;
+	reader->fd = open_file(reader->path);
+	if (reader->fd < 0)
+		return errno == ENOENT ? 0 : err_set_errno(err, "%s: cannot open", reader->path);
+	reader->buffer = mem_alloc(CHUNK);
+	reader->capacity = CHUNK;
+	return 1;
 }
 
 void journal_reader_rewind(struct journal_reader *reader)
@@ -257,8 +284,10 @@ static int next_whole_line(struct journal_reader *reader, struct journal_line *l
 
 int journal_reader_next(struct journal_reader *reader, struct journal_line *line, struct err *err)
 {
-	int got;
+	int got = wake(reader, err);
 
+	if (got <= 0)
+		return got;
 	do {
 		got = next_whole_line(reader, line, err);
 	} while (got > 0 && line->sequence < reader->since);

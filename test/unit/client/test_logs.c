@@ -294,6 +294,20 @@ static void following_ends_with_the_job(void **state)
 	bed_job_close(&bed);
 }
 
+static void logs_of_more_jobs_than_files_may_be_open(void **state)
+{
+	struct str expected cleanup_str = {0};
+	struct bed_crowd crowd;
+
+	bed_crowd_open(&crowd);
+	char *logs cleanup_free = mem_printf("logs --count --grep line%s", crowd.words);
+	for (int i = 0; i < BED_CROWD; i++)
+		bed_job_write(&crowd.jobs[i], "worker-0-1/stdout", "a line\n");
+	str_append_format(&expected, "%d\n", BED_CROWD);
+	assert_logs(state, logs, str_text(&expected));
+	bed_crowd_close(&crowd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +326,7 @@ int main(void)
 		verb_test(a_job_without_logs_prints_nothing),
 		verb_test(lost_output_is_not_told_as_none),
 		verb_test(following_ends_with_the_job),
+		verb_test(logs_of_more_jobs_than_files_may_be_open),
 	};
 
 	return cmocka_run_group_tests_name("logs", tests, NULL, NULL);

@@ -612,6 +612,21 @@ static void the_options_of_each_verb_are_checked_before_it_runs(void **state)
 	}
 }
 
+/* ---- more jobs than files may be open ----------------------------------------------------- */
+
+static void more_jobs_are_shown_than_files_may_be_open(void **state)
+{
+	struct bed_crowd crowd;
+
+	bed_crowd_open(&crowd);
+	char *status cleanup_free = mem_printf("status --json%s", crowd.words);
+	char *wait cleanup_free = mem_printf("wait --timeout 1ms%s", crowd.words);
+	json_t *shown cleanup_json = run_json(state, status);
+	assert_int_equal(json_array_size(shown), BED_CROWD);
+	assert_run(state, wait, EXIT_CODE_TIMEOUT);
+	bed_crowd_close(&crowd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -641,6 +656,7 @@ int main(void)
 		verb_test(events_tell_of_which_life_they_are),
 		verb_test(events_are_told_in_order),
 		verb_test(events_that_change_no_state_say_what_changed),
+		verb_test(more_jobs_are_shown_than_files_may_be_open),
 	};
 
 	return cmocka_run_group_tests_name("verbs", tests, NULL, NULL);

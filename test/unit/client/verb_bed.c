@@ -261,6 +261,41 @@ void bed_job_await_kill(const struct bed_job *bed)
 	wait_until(fs_exists(path));
 }
 
+/* ---- many --------------------------------------------------------------------------------- */
+
+static void take_files(struct bed_crowd *crowd)
+{
+	int next cleanup_close = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	getrlimit(RLIMIT_NOFILE, &crowd->files);
+	const struct rlimit few = {.rlim_cur = (rlim_t)next + BED_CROWD - 10,
+				   .rlim_max = crowd->files.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+}
+
+void bed_crowd_open(struct bed_crowd *crowd)
+{
+	struct str words = {0};
+
+	for (int i = 0; i < BED_CROWD; i++) {
+		snprintf(crowd->ids[i], sizeof(crowd->ids[i]), "tony-20261121-061400-%04d", i);
+		bed_job_open(&crowd->jobs[i], crowd->ids[i]);
+		bed_job_state(&crowd->jobs[i], "running");
+		bed_job_task(&crowd->jobs[i], "worker:0", "running", 1);
+		str_append_format(&words, " %s", crowd->ids[i]);
+	}
+	crowd->words = str_steal(&words);
+	take_files(crowd);
+}
+
+void bed_crowd_close(struct bed_crowd *crowd)
+{
+	setrlimit(RLIMIT_NOFILE, &crowd->files);
+	for (int i = 0; i < BED_CROWD; i++)
+		bed_job_close(&crowd->jobs[i]);
+	free(crowd->words);
+}
+
 /* ---- verbs -------------------------------------------------------------------------------- */
 
 static int call(const struct str_list *words)

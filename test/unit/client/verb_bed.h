@@ -4,6 +4,7 @@
 #define TONY_TEST_UNIT_CLIENT_VERB_BED_H
 
 #include <jansson.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "scheduler/scheduler.h"
@@ -38,6 +39,17 @@ void bed_job_await_kill(const struct bed_job *bed);
 
 /* Writes a file of a task's container: "worker-0-1/stdout". */
 void bed_job_write(const struct bed_job *bed, const char *name, const char *text);
+
+/* Jobs that run, and more of them than this process may open files meanwhile. */
+enum { BED_CROWD = 100 };
+struct bed_crowd {
+	struct bed_job jobs[BED_CROWD];
+	char ids[BED_CROWD][32];
+	char *words; /* " ID ID ..." */
+	struct rlimit files;
+};
+void bed_crowd_open(struct bed_crowd *crowd);
+void bed_crowd_close(struct bed_crowd *crowd);
 
 /* Runs a verb ("status --json digits"); returns its exit code. Words are split at blanks. */
 int bed_run(void **state, const char *line);
