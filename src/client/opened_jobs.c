@@ -88,17 +88,19 @@ void opened_jobs_greet(struct opened_jobs *jobs, int64_t limit_ms)
 		struct opened_job *job = &jobs->items[i];
 		if (!job->is_over && opened_can_ask(&job->opened, NULL))
 			greetings[i] = am_call_start(jobs->calls, &job->opened.door, "GET",
-						     "/v1/work", NULL, limit_ms);
+						     "/v1/server", NULL, limit_ms);
 	}
 	am_calls_finish(jobs->calls, limit_ms);
 	for (size_t i = 0; i < jobs->count; i++) {
 		struct str answer cleanup_str = {0};
 		int status;
-		if (greetings[i] && am_call_has_ended(greetings[i]))
-			jobs->items[i].opened.is_silent =
-				am_call_take(greetings[i], &status, &answer, NULL) < 0;
-		else
+		if (!greetings[i])
+			continue;
+		const bool has_ended = am_call_has_ended(greetings[i]);
+		if (!has_ended)
 			am_call_drop(greetings[i]);
+		jobs->items[i].opened.is_silent =
+			!has_ended || am_call_take(greetings[i], &status, &answer, NULL) < 0;
 	}
 }
 

@@ -1,6 +1,11 @@
 /* Several jobs that are looked at side by side (client/opened_jobs.h). */
 #include "../base/test.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "../base/scratch.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -114,12 +119,47 @@ static void those_behind_an_interruption_are_left_alone(void **state)
 	assert_true(jobs.items[2].is_over);
 }
 
+/* An AM that takes connections, and answers nobody. */
+static int listen_silently(char **address)
+{
+	struct sockaddr_in name = {.sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t length = sizeof(name);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&name, sizeof(name)), 0);
+	assert_int_equal(listen(fd, 512), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&name, &length), 0);
+	*address = mem_printf("127.0.0.1:%d", ntohs(name.sin_port));
+	return fd;
+}
+
+/* Asked one after the other, each would be waited for. */
+static void those_that_were_not_even_asked_in_time_are_silent_too(void **state)
+{
+	struct opened_jobs jobs cleanup_opened_jobs = {0};
+	struct str words cleanup_str = {0};
+	char *address cleanup_free = NULL;
+	int am cleanup_close = listen_silently(&address);
+
+	assert_true(am >= 0);
+	for (int i = 0; i <= AM_CALLS_AT_A_TIME; i++)
+		str_append_format(&words, "%sjob-%d", i > 0 ? " " : "", i);
+	open_jobs(&jobs, state, str_text(&words));
+	for (size_t i = 0; i < jobs.count; i++)
+		jobs.items[i].opened.door.address = mem_strdup(address);
+	opened_jobs_greet(&jobs, SHORT_MS);
+	for (size_t i = 0; i < jobs.count; i++)
+		assert_true(jobs.items[i].opened.is_silent);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(answers_of_one_do_not_hasten_questions_to_another),
 		scratch_test(a_short_wait_takes_answers_too),
 		scratch_test(those_behind_an_interruption_are_left_alone),
+		scratch_test(those_that_were_not_even_asked_in_time_are_silent_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
