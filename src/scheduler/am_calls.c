@@ -133,7 +133,8 @@ void am_call_drop(struct am_call *call)
 {
 	if (!call)
 		return;
-	stop_waiting(call);
+	if (!call->is_sent)
+		stop_waiting(call);
 	if (!call->has_ended)
 		end_call(call);
 	free(call->method);
