@@ -1,5 +1,6 @@
 #include "client/follow.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -56,10 +57,13 @@ void follow_add(struct follow *follow, const char *path)
 
 	if (str_list_has(&follow->paths, path))
 		return;
-	int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (directory < 0)
+	int directory =
+		count < DIRECTORIES_MAX ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (directory < 0) {
+		follow->is_untold |= count == DIRECTORIES_MAX || errno != ENOENT;
 		return;
-	if (count == DIRECTORIES_MAX || fcntl(directory, F_NOTIFY, changes) < 0) {
+	}
+	if (fcntl(directory, F_NOTIFY, changes) < 0) {
 		follow->is_untold = true;
 		close(directory);
 		return;
