@@ -32,11 +32,12 @@ struct job_output {
 	job_output_visit *visit;
 	void *data;
 	struct log_merge *merge;
-	bool joins;	   /* the stream of another job, whose the merge is */
-	const char *job;   /* the job's name where there are several; NULL: there are not */
-	bool is_prepared;  /* for the next turn */
-	bool is_held;	   /* which is not at the end, though the job is */
-	bool is_over;	   /* all that the job has written is here */
+	struct job_output *first; /* whose the merge is: itself, or that of another job */
+	bool has_live;		  /* it is first, and one of those in the merge has `live` */
+	const char *job;	  /* the job's name where there are several; NULL: there are not */
+	bool is_prepared;	  /* for the next turn */
+	bool is_held;		  /* which is not at the end, though the job is */
+	bool is_over;		  /* all that the job has written is here */
 	struct map *added; /* names of logs that are in it, but for those that the AM sends */
 	struct label **labels;
 	size_t label_count;
@@ -44,7 +45,7 @@ struct job_output {
 	struct log_places *places; /* NULL: not read (yet), or not needed: they are here */
 	struct log_live *live;	   /* NULL: not followed through the AM */
 	struct http_target am;	   /* as it was at the last turn */
-	struct err missing;	   /* the first log that is not to be had */
+	struct err missing;	   /* the last log that was not there; another failure stays */
 	struct losses {
 		size_t logs;	     /* of which the end alone is left */
 		int64_t kept, bytes; /* of these logs */
@@ -495,7 +496,7 @@ static void visit_lines(struct job_output *output, bool to_the_end)
 
 	while (log_merge_next(output->merge, to_the_end, &line, &label)) {
 		const struct job_output_line told = describe(line, (struct label *)label);
-		if (is_first && !output->live && log_merge_is_away(output->merge))
+		if (is_first && !output->first->has_live && log_merge_is_away(output->merge))
 			return; /* all of them can still be read elsewhere */
 		is_first = false;
 		output->visit(output->data, &told);
@@ -566,8 +567,10 @@ static int find_remote(struct job_output *output, bool is_last, struct err *err)
 {
 	if (read_places(output, err) < 0)
 		return -1;
-	if (!is_last)
+	if (!is_last) {
 		output->live = log_live_create();
+		output->first->has_live = true;
+	}
 	return 0;
 }
 
@@ -619,7 +622,7 @@ int job_output_turn(struct job_output *output, struct err *err)
 	if (is_last && output->live) {
 		if (visit_rest(output, err) < 0)
 			return -1;
-	} else {
+	} else if (output->first == output) {
 		visit_lines(output, is_last);
 	}
 	if (is_last)
@@ -695,6 +698,7 @@ struct job_output *job_output_open(struct opened *opened, const struct job_outpu
 				      .merge = log_merge_create(),
 				      .added = map_create(NULL),
 				      .tail = choice->tail};
+	output->first = output;
 	output->names_tasks = !is_one_task(output);
 	output->is_alone = is_one_program(output);
 	output->is_only_stream = is_one_stream(output);
@@ -713,14 +717,14 @@ void job_output_join(struct job_output *output, struct job_output *first, const 
 		return;
 	log_merge_destroy(output->merge);
 	output->merge = first->merge;
-	output->joins = true;
+	output->first = first;
 }
 
 void job_output_close(struct job_output *output)
 {
 	if (!output)
 		return;
-	if (!output->joins)
+	if (output->first == output)
 		log_merge_destroy(output->merge);
 	log_live_destroy(output->live);
 	log_places_destroy(output->places);

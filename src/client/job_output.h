@@ -61,7 +61,8 @@ struct job_output *job_output_open(struct opened *opened, const struct job_outpu
 void job_output_close(struct job_output *output); /* NULL is fine */
 
 /* Before the first turn: its lines come in one stream with those of `first`, which may be itself,
- * and which is closed before it. `name`, which is borrowed, stands before each of them. */
+ * and which is closed before it. The turns of `first`, which come before its own, visit them.
+ * `name`, which is borrowed, stands before each of them. */
 void job_output_join(struct job_output *output, struct job_output *first, const char *name);
 /* Adds the logs that there are by now, as a turn does. To be called of each of several before one
  * of them has its turn, so that all lines are in order. `others_go_on`: though the job is final its
