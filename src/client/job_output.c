@@ -190,6 +190,7 @@ static void add_source(struct job_output *output, struct log_source *source, str
 		mem_realloc_array(output->labels, output->label_count + 1, sizeof(struct label *));
 	output->labels[output->label_count++] = label;
 	output->found++;
+	log_merge_bind(output->merge, &output->is_over);
 	log_merge_add(output->merge, source, label, tail);
 }
 
@@ -594,7 +595,6 @@ int job_output_prepare(struct job_output *output, bool others_go_on, struct err 
 
 	output->is_held = others_go_on;
 	output->is_over = opened->view->is_final && output->logs->are_here;
-	log_merge_bind(output->merge, &output->is_over);
 	const bool is_last = is_at_end(output);
 	output->am = job_door_target(&opened->door);
 	if (!output->logs->are_here && !output->places) {
