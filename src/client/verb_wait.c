@@ -118,8 +118,21 @@ static void look(struct opened_jobs *jobs, struct opened_job *job, void *data)
 	job->is_over = true;
 }
 
+/* In a terminal, else the user sees nothing until the first of them ends. */
+static void tell_waiting(const struct opened_jobs *jobs)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < jobs->count; i++)
+		count += !jobs->items[i].is_over && !jobs->items[i].opened.view->is_final;
+	if (count > 0 && live_can_draw(stderr))
+		report_note("%zu job%s; tony list --watch shows what runs", count,
+			    count == 1 ? " goes on" : "s go on");
+}
+
 static void wait_for_several(struct waiting *waiting, struct opened_jobs *jobs)
 {
+	tell_waiting(jobs);
 	opened_jobs_follow(jobs, left_ms(waiting), look, waiting);
 	for (size_t i = 0; i < jobs->count; i++) {
 		const struct opened *opened = &jobs->items[i].opened;

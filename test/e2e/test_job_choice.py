@@ -102,6 +102,15 @@ def test_wait_tells_each_end_as_it_comes(tony):
     assert waiting.wait() == 0
 
 
+def test_wait_for_several_says_so_in_a_terminal(tony):
+    ended, first, last = submit(tony, "ended"), sleeper(tony, "first"), sleeper(tony, "last")
+    assert ended.wait() == 0
+    terminal = Terminal(tony, "wait", ended.id, first.id, last.id)
+    terminal.wait_text("tony: 2 jobs go on; tony list --watch shows what runs\n")
+    (tony.directory / "go").touch()
+    assert terminal.finish() == 0
+
+
 def test_kill_waits_for_no_frozen_am_before_the_next_one(tony):
     frozen, other = sleeper(tony, "frozen"), sleeper(tony, "other")
     process = frozen.status()["am_pid"]
