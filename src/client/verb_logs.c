@@ -82,6 +82,12 @@ static const struct opt options[] = {
 
 /* ---- what is asked for -------------------------------------------------------------------- */
 
+/* Of a job. */
+struct told {
+	char *text; /* why it waits; NULL: it did not */
+	int64_t at_ms;
+};
+
 struct logs {
 	struct logs_options *chosen;
 	int64_t found; /* lines that are wanted */
@@ -94,8 +100,7 @@ struct logs {
 	bool draws;	 /* an unfinished line is drawn on a terminal */
 	bool has_unripe; /* such a line was begun just now */
 	bool has_printed;
-	char *told; /* why the job waits; NULL: it did not */
-	int64_t told_ms;
+	struct told told;
 };
 
 static int compile(struct logs *logs, const char *expression, struct err *err)
@@ -318,23 +323,23 @@ static void show_unfinished(struct logs *logs, struct job_output *output)
 }
 
 /* Else nobody would know a job that waits from one that is silent. */
-static void tell_waiting(struct logs *logs)
+static void tell_waiting(struct logs *logs, const struct opened *opened, struct told *told)
 {
-	char *waiting = opened_waiting(logs->opened);
+	char *waiting = opened_waiting(opened);
 	int64_t now = clock_monotonic_ms();
 
 	if (!waiting)
-		mem_replace(&logs->told, NULL);
-	if (!waiting || str_equal(waiting, logs->told) ||
-	    (logs->told && now - logs->told_ms < TELL_EVERY_MS)) {
+		mem_replace(&told->text, NULL);
+	if (!waiting || str_equal(waiting, told->text) ||
+	    (told->text && now - told->at_ms < TELL_EVERY_MS)) {
 		free(waiting);
 		return;
 	}
 	line_print_hide(&logs->printer);
 	fflush(stdout);
-	report_note("%s: %s", logs->opened->id, waiting);
-	mem_replace(&logs->told, waiting);
-	logs->told_ms = now;
+	report_note("%s: %s", opened->id, waiting);
+	mem_replace(&told->text, waiting);
+	told->at_ms = now;
 }
 
 static int follow_output(struct logs *logs, struct job_output *output, struct follow *changes,
@@ -346,7 +351,7 @@ static int follow_output(struct logs *logs, struct job_output *output, struct fo
 		follow_drain(changes);
 		if (opened_read(opened, NULL, NULL, err) < 0)
 			return -1;
-		tell_waiting(logs);
+		tell_waiting(logs, opened, &logs->told);
 		bool is_final = opened->view->is_final;
 		int result = job_output_turn(output, err);
 		if (result == 0 && !is_final)
@@ -442,7 +447,6 @@ static int look_again(struct opened *opened, struct err *err)
 {
 	struct err away cleanup_err = {0};
 
-	poll(NULL, 0, LOOK_AGAIN_MS);
 	if (opened_find_am(opened, &away) < 0 && away.kind != ERR_UNREACHABLE &&
 	    away.kind != ERR_EXPIRED)
 		return err_copy(err, &away);
@@ -463,8 +467,9 @@ static int print_output(struct logs *logs, struct follow *changes, struct err *e
 			until = now + AWAY_MS;
 		if (result <= 0 || now >= until)
 			break;
-		tell_waiting(logs);
+		tell_waiting(logs, logs->opened, &logs->told);
 		err_finish(err);
+		poll(NULL, 0, LOOK_AGAIN_MS);
 		if (look_again(logs->opened, err) < 0)
 			return -1;
 	}
@@ -473,7 +478,7 @@ static int print_output(struct logs *logs, struct follow *changes, struct err *e
 	if (result == 0)
 		tell_nothing(logs);
 	if (logs->found == 0)
-		tell_waiting(logs);
+		tell_waiting(logs, logs->opened, &logs->told);
 	return result == 0 ? 0 : -1;
 }
 
@@ -517,17 +522,25 @@ struct several {
 	struct logs *logs;
 	size_t count; /* of these, in one stream: */
 	struct opened *opened;
+	struct told *told;
 	struct job_output **outputs;
 	struct follow *changes; /* NULL: they are not followed */
 };
 
+static void close_outputs(struct several *several)
+{
+	for (size_t i = 0; i < several->count; i++)
+		job_output_close(mem_steal(&several->outputs[i]));
+}
+
 static void close_several(struct several *several)
 {
 	for (size_t i = 0; i < several->count; i++) {
-		job_output_close(several->outputs[i]);
 		opened_finish(&several->opened[i]);
+		free(several->told[i].text);
 	}
 	free(several->opened);
+	free(several->told);
 	free(several->outputs);
 	follow_destroy(several->changes);
 }
@@ -536,24 +549,25 @@ static void close_several(struct several *several)
 static void name_jobs(struct several *several)
 {
 	struct str_list names cleanup_str_list = {0};
-	bool are_several = true;
+	bool are_unique = true;
 
 	for (size_t i = 0; i < several->count; i++) {
 		const char *name = several->opened[i].view->job->name;
-		are_several &= !str_list_has(&names, name);
+		are_unique &= !str_list_has(&names, name);
 		str_list_add(&names, name);
 	}
 	for (size_t i = 0; i < several->count; i++)
 		job_output_join(several->outputs[i], several->outputs[0],
-				are_several ? several->opened[i].view->job->name
-					    : several->opened[i].id);
+				are_unique ? several->opened[i].view->job->name
+					   : several->opened[i].id);
 }
 
-static int open_several(struct several *several, const struct str_list *ids, struct err *err)
+static int find_several(struct several *several, const struct str_list *ids, struct err *err)
 {
 	struct logs *logs = several->logs;
 
 	several->opened = mem_alloc_array(ids->count, sizeof(*several->opened));
+	several->told = mem_alloc_array(ids->count, sizeof(*several->told));
 	several->outputs = mem_alloc_array(ids->count, sizeof(struct job_output *));
 	several->count = ids->count;
 	if (logs->chosen->follow)
@@ -563,13 +577,24 @@ static int open_several(struct several *several, const struct str_list *ids, str
 		logs->opened = opened;
 		if (find_job(logs, ids->items[i], err) < 0)
 			return -1;
+		opened_rest(opened);
 		if (several->changes)
 			follow_add(several->changes, opened->door.job_dir);
+	}
+	return 0;
+}
+
+static int open_outputs(struct several *several, struct err *err)
+{
+	struct logs *logs = several->logs;
+
+	logs->found = 0;
+	for (size_t i = 0; i < several->count; i++) {
+		struct opened *opened = &several->opened[i];
 		several->outputs[i] = job_output_open(opened, &logs->chosen->output,
 						      several->changes, print_line, logs, err);
 		if (!several->outputs[i])
 			return err_wrap(err, "%s", opened->id);
-		opened_rest(opened);
 	}
 	name_jobs(several);
 	return 0;
@@ -582,6 +607,7 @@ static int read_several(struct several *several, bool *are_final, struct err *er
 	for (size_t i = 0; i < several->count; i++) {
 		if (opened_read(&several->opened[i], NULL, NULL, err) < 0)
 			return -1;
+		tell_waiting(several->logs, &several->opened[i], &several->told[i]);
 		opened_rest(&several->opened[i]);
 		*are_final &= several->opened[i].view->is_final;
 	}
@@ -629,8 +655,6 @@ static int print_several_now(struct several *several, struct err *err)
 		int result = turn_several(several, are_final, err);
 		if (result == 0 && !are_final)
 			show_unfinished(several->logs, several->outputs[0]);
-		else
-			line_print_end(&several->logs->printer);
 		fflush(stdout);
 		if (result < 0 || are_final)
 			return result;
@@ -639,19 +663,77 @@ static int print_several_now(struct several *several, struct err *err)
 	}
 }
 
+static bool is_one_away(const struct several *several)
+{
+	for (size_t i = 0; i < several->count; i++)
+		if (job_output_is_away(several->outputs[i]))
+			return true;
+	return false;
+}
+
+/* As try_output(). */
+static int try_several(struct several *several, struct err *err)
+{
+	struct logs *logs = several->logs;
+
+	if (open_outputs(several, err) < 0)
+		return -1;
+	int result = print_several_now(several, err);
+	if (result < 0 && !logs->has_printed && is_one_away(several))
+		result = 1;
+	line_print_end(&logs->printer);
+	fflush(stdout);
+	for (size_t i = 0; result == 0 && i < several->count; i++)
+		tell_cut(several->outputs[i]);
+	return result;
+}
+
+static int look_at_several_again(struct several *several, struct err *err)
+{
+	poll(NULL, 0, LOOK_AGAIN_MS);
+	for (size_t i = 0; i < several->count; i++) {
+		struct opened *opened = &several->opened[i];
+		tell_waiting(several->logs, opened, &several->told[i]);
+		if (!opened->view->is_final && look_again(opened, err) < 0)
+			return -1;
+		opened_rest(opened);
+	}
+	return 0;
+}
+
+static int print_found(struct several *several, struct err *err)
+{
+	int64_t until = clock_monotonic_ms() + AWAY_MS;
+
+	for (;;) {
+		int64_t begun = clock_monotonic_ms();
+		int result = try_several(several, err);
+		int64_t now = clock_monotonic_ms();
+		close_outputs(several);
+		if (now - begun > AWAY_MS) /* they were there, for hours maybe */
+			until = now + AWAY_MS;
+		if (result <= 0 || now >= until)
+			return result == 0 ? 0 : -1;
+		err_finish(err);
+		if (look_at_several_again(several, err) < 0)
+			return -1;
+	}
+}
+
 static int print_several(struct logs *logs, const struct str_list *ids, struct err *err)
 {
 	struct several several = {.logs = logs};
-	int result = open_several(&several, ids, err);
+	int result = find_several(&several, ids, err);
 
 	if (result == 0)
-		result = print_several_now(&several, err);
-	for (size_t i = 0; result == 0 && i < several.count; i++)
-		tell_cut(several.outputs[i]);
+		result = print_found(&several, err);
 	if (result == 0 && logs->chosen->count)
 		printf("%" PRId64 "\n", logs->found);
 	else if (result == 0 && logs->found == 0 && logs->chosen->output.tail != 0)
 		report_note("%zu jobs have written nothing that is asked for", several.count);
+	for (size_t i = 0; logs->found == 0 && i < several.count; i++)
+		if (several.opened[i].view)
+			tell_waiting(logs, &several.opened[i], &several.told[i]);
 	close_several(&several);
 	return result;
 }
@@ -681,7 +763,7 @@ static int run(void *data, const struct verb_call *call, struct err *err)
 	while (logs.grep_count > 0)
 		regfree(&logs.greps[--logs.grep_count]);
 	free(logs.greps);
-	free(logs.told);
+	free(logs.told.text);
 	line_printer_finish(&logs.printer);
 	log_search_finish(&logs.search);
 	log_search_finish(&chosen->output.search);

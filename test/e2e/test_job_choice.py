@@ -111,6 +111,23 @@ def test_wait_for_several_says_so_in_a_terminal(tony):
     assert terminal.finish() == 0
 
 
+def test_a_drawn_line_of_several_jobs_is_gone_before_an_error(tony):
+    drawn = submit(tony, "drawn", f"printf 'half way'; ./exit_after.sh {tony.directory}/go 0")
+    damaged = sleeper(tony, "damaged")
+    terminal = Terminal(tony, "logs", "--follow", drawn.id, damaged.id)
+    terminal.wait_text("drawn| half way")
+    journal = damaged.directory / "journal.jsonl"
+    whole = journal.stat().st_size
+    with journal.open("a") as file:
+        file.write("damaged\ndamaged\n")
+    terminal.wait_text("journal.jsonl: line")
+    code = terminal.finish()
+    os.truncate(journal, whole)
+    (tony.directory / "go").touch()
+    assert code != 0 and "half way\r\x1b[Ktony: " in terminal.text, terminal.text
+    assert drawn.wait() == damaged.wait() == 0
+
+
 def test_kill_waits_for_no_frozen_am_before_the_next_one(tony):
     frozen, other = sleeper(tony, "frozen"), sleeper(tony, "other")
     process = frozen.status()["am_pid"]

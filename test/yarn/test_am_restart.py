@@ -108,14 +108,21 @@ def test_who_follows_goes_on_when_another_command_has_heard_of_the_next_am_and_o
 
 
 def test_logs_wait_for_the_next_am(tony):
-    """And for what the cluster has kept, once the job has ended."""
-    job = tony.submit({"tony.worker.instances": 2}, "--executes", f"echo begun; ./exit_after.sh {tony.directory}/go 0")
+    """And for what the cluster has kept, once the job has ended. Those of several jobs do so, too."""
+    other = tony.submit({"tony.worker.instances": 1, "tony.application.name": "other"}, "--executes", "echo over")
+    assert other.wait() == 0
+    job = tony.submit({"tony.worker.instances": 2, "tony.application.name": "one"},
+                      "--executes", f"echo begun; ./exit_after.sh {tony.directory}/go 0")
     for name in NAMES[:2]:
         job.wait_task(name)
         wait_until(lambda: job.logs(name) == "begun\n", "the first line")
     kill_am(job)
+    several = tony.start("logs", other.id, job.id)
     answer = tony.run("logs", job.id)
     assert (answer.returncode, sorted(answer.stdout.splitlines())) == (0, ["worker:0| begun", "worker:1| begun"]), answer.stderr
+    said, errors = several.communicate(timeout=PATIENCE_S)
+    assert (several.returncode, sorted(said.splitlines())) == (
+        0, ["one worker:0| begun", "one worker:1| begun", "other| over"]), errors
     assert finish(job) == 0
     answer = tony.run("logs", job.id)
     assert (answer.returncode, sorted(answer.stdout.splitlines())) == (0, ["worker:0| begun", "worker:1| begun"]), answer.stderr
