@@ -485,9 +485,7 @@ static int print_output(struct logs *logs, struct follow *changes, struct err *e
 /* "tony logs worker:0", and the same behind the job. */
 static int tell_task(const char *name, struct err *err)
 {
-	const char *colon = strchr(name, ':');
-
-	if (!colon || !colon[1] || colon[1 + strspn(colon + 1, "0123456789")])
+	if (!opened_is_task(name))
 		return -1;
 	err_finish(err);
 	return err_set(err, ERR_USAGE,
