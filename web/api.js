@@ -99,6 +99,8 @@ const tellsSomething = (answer) => answer && typeof answer === 'object' ? Object
 
 /** That something was not there yet may have changed since, and which logs there are says nothing of what is in them. Pure. */
 export function isWorthKeeping(path, answer) {
+	if (path === 'series' && answer?.series)
+		return [...answer.series, ...(answer.user ?? [])].some((one) => one.v?.length > 0);
 	return ['config', 'environment'].includes(path) || (!path.endsWith('/logs') && tellsSomething(answer));
 }
 

@@ -28,8 +28,9 @@ def test_the_page_of_a_job_whose_am_has_exited_says_who_has_the_rest(tony, page,
     page.wait_for_text(f"tony logs {job.id} tony portal --link {job.id}", ".away pre")
     assert job.wait() == 0
     wait_until(lambda: not job.processes(), "the AM to exit")
-    for hash_, unknown in (("#/logs", ["The log"]), ("#/tasks/worker:0", ["The log", "Measurements", "Its runs"]),
+    for hash_, unknown in (("#/logs", ["The log"]), ("#/tasks/worker:0", ["The log", "Its runs"]),
                            ("#/config", ["The cluster spec", "Environment variables"])):
         page.turn_to(hash_)
         for what in unknown:
             page.wait_for_text(f"{what}: not known. Cannot reach the server.")
+        assert "No measurements" not in page.text("main"), "what the page had of them it keeps (test/web/test_ended.py)"

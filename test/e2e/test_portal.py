@@ -343,7 +343,7 @@ def test_advice_knows_past_runs_that_the_same_people_may_see(tony):
         submitted = said["submitted_ms"] - (number + 1) * 86400000
         run = place.parents[3] / time.strftime("%Y/%m/%d", time.gmtime(submitted / 1000)) / f"tony-past-{number}"
         run.mkdir(parents=True)
-        types = [{**said["types"][0], "max_rss_bytes": 300 << 20}]
+        types = [{**said["types"][0], "max_rss_bytes": 300 << 20, "max_pss_bytes": 300 << 20}]
         (run / "summary.json").write_text(json.dumps({**said, "id": run.name, "submitted_ms": submitted,
                                                       "types": types, **change}))
     begin = said["submitted_ms"]

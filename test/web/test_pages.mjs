@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
+import {isWorthKeeping} from '../../web/api.js';
 import {alignCurves, meanOf} from '../../web/chart.js';
 import {safeHref} from '../../web/dom.js';
 import {groupHistory, historyRuns, ranIn, timelineRows} from '../../web/gantt_rows.js';
@@ -69,6 +70,14 @@ test('the lines that matter are those around the one that says most', () => {
 	assert.equal(linesThatMatter(tail, 'not there', 10).headline, -1);
 	assert.equal(linesThatMatter(['\x1b[31mError\x1b[0m'], 'Error').headline, 0);
 	assert.deepEqual(linesThatMatter(['?[31mError?[0m: why?'], undefined).lines, ['Error: why?']);
+});
+
+test('an answer without a sample is not kept for the time after the job', () => {
+	const answer = {task: 'worker:0', series: [{name: 'cpu_percent', t: [], v: []}], user: []};
+	assert.equal(isWorthKeeping('series', answer), false);
+	assert.equal(isWorthKeeping('series', {...answer, user: [{name: 'loss', t: [1], v: [null]}]}), true);
+	assert.equal(isWorthKeeping('series', {name: 'cpu_percent', tasks: {}}), true);
+	assert.equal(isWorthKeeping('tasks/worker:0/logs', [{name: 'stdout'}]), false);
 });
 
 test('measured series share charts, those without values have none', () => {

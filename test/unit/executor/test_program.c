@@ -602,7 +602,7 @@ static void shared_memory_is_counted_once(void **state)
 	enum { SIZE = 48 << 20 };
 	char *shared = malloc(SIZE);
 
-	memset(shared, 1, SIZE);
+	explicit_bzero(shared, SIZE); /* which no compiler leaves out */
 	struct proc_tree *tree = proc_tree_create(getpid());
 	memory_init(&memory, tree, 100, NULL, true);
 	for (int i = 0; i < 4; i++) {
@@ -614,7 +614,8 @@ static void shared_memory_is_counted_once(void **state)
 	}
 	memory_begin(&memory);
 	assert_false(memory_look(&memory));
-	assert_true(memory.peak < 100 << 20 && memory.resident_peak >= 4 * (uint64_t)SIZE);
+	assert_true(memory.resident_peak >= 4 * (uint64_t)SIZE);
+	assert_true(memory.peak * 2 < memory.resident_peak);
 	/* The kernel tells of one process at the end, with what it shared. */
 	const struct tally tally = {.max_rss_bytes = SIZE};
 	struct program_use use;
