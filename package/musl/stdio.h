@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 #ifndef RENAME_NOREPLACE
-#define RENAME_NOREPLACE 1 /* of <linux/fs.h> */
+#define RENAME_NOREPLACE 1 /* of <linux/fs.h>, as the other */
+#define RENAME_EXCHANGE	 2
 
 static inline int renameat2(int from_dir, const char *from, int to_dir, const char *to,
 			    unsigned flags)
