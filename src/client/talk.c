@@ -166,13 +166,15 @@ static void on_ended(void *data, const struct err *err)
 }
 
 /* Ctrl-C of a terminal that is not the command's. A second one does not wait for the command, nor
- * does SIGTERM: it ends with the channel. */
+ * does SIGTERM, nor the first one where tony asks and no user's command runs: it ends with the
+ * channel. */
 static void on_signal(evutil_socket_t signal, short what, void *data)
 {
 	struct talk *talk = data;
 	char *text cleanup_free = mem_printf("%d", (int)signal);
 
-	if (talk->has_begun && !talk->is_interrupted && signal == SIGINT)
+	bool is_users = !talk->options->output;
+	if (talk->has_begun && is_users && !talk->is_interrupted && signal == SIGINT)
 		channel_say(talk->channel, SESSION_SIGNAL, text, strlen(text));
 	else
 		leave(talk, PROC_SHELL_SIGNAL + (int)signal);
