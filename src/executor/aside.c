@@ -106,6 +106,13 @@ const struct aside *aside_find(const char *line)
 	return NULL;
 }
 
+bool aside_is(const char *line, enum aside_kind kind)
+{
+	const struct aside *row = aside_find(line);
+
+	return row && row->kind == kind;
+}
+
 size_t aside_count(void)
 {
 	return array_length(rows);

@@ -32,6 +32,9 @@ struct aside {
 /* The first row that fits the line; NULL: none does. */
 const struct aside *aside_find(const char *line);
 
+/* Does that row say so? */
+bool aside_is(const char *line, enum aside_kind kind);
+
 /* For tests: every row is of use. */
 size_t aside_count(void);
 size_t aside_number(const struct aside *row);

@@ -60,13 +60,6 @@ static bool is_bar(const char *line, size_t prefix)
 	return strspn(line, " |+-") >= prefix;
 }
 
-static bool is_of_launcher(const char *line)
-{
-	const struct aside *row = aside_find(line);
-
-	return row && row->kind == ASIDE_LAUNCHER;
-}
-
 /* A line that tells of no end: also the line of source that Python prints below a warning. */
 static bool is_aside(const struct str_list *lines, size_t i)
 {
@@ -334,7 +327,7 @@ static struct found find_of_launcher(const struct scan *scan)
 	const struct str_list *lines = scan->lines;
 
 	for (size_t i = lines->count; i-- > 0;)
-		if (is_of_launcher(lines->items[i]))
+		if (aside_is(lines->items[i], ASIDE_LAUNCHER))
 			return (struct found){.line = i};
 	return (struct found){.line = NO_LINE};
 }
@@ -462,8 +455,8 @@ static char *take_text(const struct scan *scan, const struct found *found)
 	const char *line = scan->lines->items[found->line];
 	bool is_exception = scan->told[found->line] || traceback_is_exception(line);
 
-	return is_exception && !is_of_launcher(line) ? take_message(scan->lines, found)
-						     : take_line(scan, found->line);
+	return is_exception && !aside_is(line, ASIDE_LAUNCHER) ? take_message(scan->lines, found)
+							       : take_line(scan, found->line);
 }
 
 /* ------------------------------------------------------------------------------------------- */
@@ -531,7 +524,7 @@ static void list_rank(const struct str_list *all, const struct launcher_report *
 {
 	for (size_t i = 0; i < report->begin; i++)
 		if (!launcher_is_other_rank(report, all->items[i]) &&
-		    !is_of_launcher(all->items[i]))
+		    !aside_is(all->items[i], ASIDE_LAUNCHER))
 			str_list_add(lines, all->items[i]);
 }
 

@@ -33,28 +33,18 @@ static int count_processes(const struct run *run)
 	return framework_process_count(job, &job->types[run->settings->type]);
 }
 
-static bool is_users(const struct job_type *type, const char *name)
-{
-	for (size_t i = 0; i < type->environment.count; i++) {
-		const char *pair = type->environment.items[i];
-		size_t length = strcspn(pair, "=");
-		if (strncmp(pair, name, length) == 0 && name[length] == '\0')
-			return true;
-	}
-	return false;
-}
-
 /* Jobs that the program submits do not inherit what tells which task it is. */
 static void name_own(const struct job_type *type, const struct str_list *before,
 		     struct environment *environment)
 {
+	const struct environment users = {type->environment};
 	struct str names cleanup_str = {0};
 
 	for (size_t i = 0; i < environment->entries.count; i++) {
 		const char *entry = environment->entries.items[i];
 		char *name cleanup_free = mem_strndup(entry, strcspn(entry, "="));
 		if (!str_list_has(before, entry) && !task_variables_have(name) &&
-		    !is_users(type, name))
+		    !environment_get(&users, name))
 			str_append_format(&names, "%s%s", names.length > 0 ? " " : "", name);
 	}
 	environment_set(environment, "TONY_TASK_VARIABLES", str_text(&names));

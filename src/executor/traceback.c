@@ -27,13 +27,6 @@ static bool is_indented(const char *line)
 	return isspace((unsigned char)*line) || is_blank(line);
 }
 
-static bool is_of_kind(const char *line, enum aside_kind kind)
-{
-	const struct aside *row = aside_find(line);
-
-	return row && row->kind == kind;
-}
-
 bool traceback_is_exception(const char *line)
 {
 	static const char *const endings[] = {"Error", "Exception", "Interrupt", "Exit"};
@@ -90,7 +83,7 @@ static const struct aside *find_above(const struct str_list *lines, struct trace
 	for (size_t i = head; i-- > 0 && head - i <= ABOVE_MAX;) {
 		const char *line = lines->items[i], *own = line + traceback->prefix;
 		if (!traceback_begins_alike(line, lines->items[head], traceback->prefix) ||
-		    is_blank(own) || is_of_kind(own, ASIDE_BETWEEN))
+		    is_blank(own) || aside_is(own, ASIDE_BETWEEN))
 			continue;
 		const struct aside *row = aside_find(own);
 		if (row && (row->kind == ASIDE_IGNORED || row->kind == ASIDE_OTHER))
@@ -131,7 +124,7 @@ static size_t find_end_of_ignored(const struct str_list *lines, const struct tra
 		if (!traceback_begins_alike(lines->items[i], lines->items[end], traceback->prefix))
 			continue;
 		const char *own = lines->items[i] + traceback->prefix;
-		if (!is_indented(own) && !is_of_kind(own, ASIDE_BEHIND))
+		if (!is_indented(own) && !aside_is(own, ASIDE_BEHIND))
 			return end;
 		end = i;
 	}

@@ -1,7 +1,6 @@
 #include "job/task_variables.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -26,30 +25,14 @@ bool task_variables_have(const char *name)
 	return false;
 }
 
-bool task_variables_name(const char *list, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (const char *at = list; at && (at = strstr(at, name)); at++)
-		if ((at == list || at[-1] == ' ') && strchr(" ", at[length]))
-			return true;
-	return false;
-}
-
-static void unset_named(char *list)
-{
-	char *rest = NULL;
-
-	for (char *name = strtok_r(list, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
-		unsetenv(name);
-}
-
 void task_variables_unset(void)
 {
-	char *list cleanup_free = mem_strdup(getenv("TONY_TASK_VARIABLES"));
+	const char *list = getenv("TONY_TASK_VARIABLES");
+	struct str_list named cleanup_str_list = {0};
 
-	if (list)
-		unset_named(list);
+	str_split(&named, list ? list : "", ' ');
+	for (size_t i = 0; i < named.count; i++)
+		unsetenv(named.items[i]);
 	for (size_t i = 0; i < array_length(names); i++)
 		if (!str_equal(names[i], "TONY_CONTAINER"))
 			unsetenv(names[i]);

@@ -41,12 +41,12 @@ static bool is_machines(const char *name)
 	return false;
 }
 
-static void take_variable(const char *named, const char *entry)
+static void take_variable(const struct str_list *named, const char *entry)
 {
 	const char *value = strchr(entry, '=');
 	char *name cleanup_free = value ? mem_strndup(entry, (size_t)(value - entry)) : NULL;
 
-	if (name && *name && !task_variables_have(name) && !task_variables_name(named, name) &&
+	if (name && *name && !task_variables_have(name) && !str_list_has(named, name) &&
 	    !is_machines(name))
 		setenv(name, value + 1, 1);
 }
@@ -68,16 +68,18 @@ static const char *find_variable(const struct preparation *preparation, const ch
 static void enter_environment(void *data)
 {
 	const struct preparation *preparation = data;
-	const char *named = find_variable(preparation, "TONY_TASK_VARIABLES");
+	const char *list = find_variable(preparation, "TONY_TASK_VARIABLES");
+	struct str_list named cleanup_str_list = {0};
 	char *mark cleanup_free = job_child_mark(preparation->parent);
 	char *own[array_length(machines)];
 
 	for (size_t i = 0; i < array_length(machines); i++)
 		own[i] = mem_strdup(getenv(machines[i]));
+	str_split(&named, list ? list : "", ' ');
 	clearenv();
 	for (size_t at = 0; at < preparation->length;
 	     at += strlen(preparation->environment + at) + 1)
-		take_variable(named, preparation->environment + at);
+		take_variable(&named, preparation->environment + at);
 	for (size_t i = 0; i < array_length(machines); i++)
 		if (own[i])
 			setenv(machines[i], own[i], 1);

@@ -36,16 +36,22 @@ def test_a_queue_gets_what_it_is_entitled_to(own_tony):
     assert status["retries"] == 0
 
 
-def test_a_claimant_runs_where_memory_is_in_pieces(own_tony):
-    """Each node has room for two workers and some more that is of no use. YARN takes two of the large job's containers, and counts
-    what the small one has reserved as if it had it: neither would run. The large job gives back what it holds idle."""
-    tony = own_tony
+def submit_both(tony):
+    """A large job that runs, and the claimant, where each node has room for two workers and some more that is of no use."""
     command = TRAPS.format(stopped=tony.directory / "stopped", go=tony.directory / "go")
     large = tony.submit(gang(6, "default") | {"tony.worker.memory": "1400m", "tony.am.infrastructure-retry-count": 0},
                         "--executes", command)
     for index in range(6):
         large.wait_task(f"worker:{index}")
     small = tony.submit(gang(3, "ml") | {"tony.worker.memory": "1400m", "tony.am.memory": "256m"}, "--executes", "true")
+    return large, small
+
+
+def test_a_claimant_runs_where_memory_is_in_pieces(own_tony):
+    """Each node has room for two workers and some more that is of no use. YARN takes two of the large job's containers, and counts
+    what the small one has reserved as if it had it: neither would run. The large job gives back what it holds idle."""
+    tony = own_tony
+    large, small = submit_both(tony)
     assert small.wait() == 0
     assert any("no node has 1.4 GiB free in one piece" in (event.get("text") or "") for event in small.events()
                if event["ev"] == "waiting")
@@ -59,12 +65,7 @@ def test_a_claimant_runs_where_memory_is_in_pieces(own_tony):
 def test_two_gangs_whose_ams_are_killed(own_tony):
     """The claimant's while it holds two containers of three, the other one's while its job re-forms."""
     tony = own_tony
-    command = TRAPS.format(stopped=tony.directory / "stopped", go=tony.directory / "go")
-    large = tony.submit(gang(6, "default") | {"tony.worker.memory": "1400m", "tony.am.infrastructure-retry-count": 0},
-                        "--executes", command)
-    for index in range(6):
-        large.wait_task(f"worker:{index}")
-    small = tony.submit(gang(3, "ml") | {"tony.worker.memory": "1400m", "tony.am.memory": "256m"}, "--executes", "true")
+    large, small = submit_both(tony)
     wait_until(lambda: (small.status().get("waiting") or "").startswith("waits for 1 of 3 containers"), "two of three to come")
     kill_am(small)
     wait_until(lambda: large.status()["state"] == "reforming", "it to be preempted")
