@@ -136,7 +136,7 @@ def test_bundle_that_is_ended_leaves_nothing(tony, tmp_path, number):
     am = job.am_pid()
     os.kill(am, signal.SIGSTOP)
     child = tony.start("bundle", "--output", place / "all.tgz", job.id, env={"TMPDIR": str(scratch)})
-    wait_until(lambda: list(scratch.rglob("status.json")) and list(place.iterdir()), "the bundle to be begun")
+    wait_until(lambda: list(scratch.rglob(job.id)) and list(place.iterdir()), "the bundle to be begun")
     child.send_signal(number)
     assert child.wait() == -number
     wait_until(lambda: not list(scratch.iterdir()) and not list(place.iterdir()), "what it made to be gone")
