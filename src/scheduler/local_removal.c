@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
@@ -13,7 +14,8 @@
 #include "scheduler/local_sources.h"
 #include "scheduler/state_dir.h"
 
-#define HOLD_WAIT_MS 5000 /* for whoever holds the folder of another job */
+#define HOLD_WAIT_MS	 5000 /* for whoever holds the folder of another job */
+#define LEAVING_PAUSE_US 20000
 
 /* ---- what others use ---------------------------------------------------------------------- */
 
@@ -107,6 +109,30 @@ static void look_at_jobs(struct removal *removal, const char *jobs)
 	}
 }
 
+static bool is_leaving(const char *job_dir)
+{
+	struct job_view *view;
+	struct job *job;
+
+	if (local_job_is_idle(job_dir) || local_job_read_end(job_dir, &job, &view) < 0)
+		return false;
+	job_view_destroy(view);
+	job_destroy(job);
+	return true;
+}
+
+/* Jobs that have ended, but whose AM still brings the history away, use nothing in a moment. */
+static void await_leaving(const struct removal *removal, const char *jobs)
+{
+	int64_t until = clock_monotonic_ms() + removal->wait_ms;
+
+	for (size_t i = 0; i < removal->here.jobs.count; i++) {
+		char *job_dir cleanup_free = fs_join(jobs, removal->here.jobs.items[i]);
+		while (clock_monotonic_ms() < until && is_leaving(job_dir))
+			usleep(LEAVING_PAUSE_US);
+	}
+}
+
 int local_removal_check_unused(struct removal *removal, const char *job_dir, struct err *err)
 {
 	const char *id = fs_basename(job_dir);
@@ -115,6 +141,7 @@ int local_removal_check_unused(struct removal *removal, const char *job_dir, str
 	look_at_jobs(removal, jobs);
 	if (removal_check_unused(removal, &removal->here, id, real, NULL) < 0) {
 		removal->here.looked_ms = 0; /* that job may have ended since, or be removed */
+		await_leaving(removal, jobs);
 		look_at_jobs(removal, jobs);
 	}
 	return removal_check_unused(removal, &removal->here, id, real, err) < 0

@@ -1,5 +1,6 @@
 """Pipelines: the jobs of a file, each after those that it waits for, with their results and from where they came."""
 
+import fcntl
 import json
 import pathlib
 import shlex
@@ -48,6 +49,15 @@ def run(tony, *options, code=0):
     assert answer.returncode == code, answer.stderr
     told = schemas.check("run", json.loads(answer.stdout))
     return told, {node["node"]: node for node in told["nodes"]}
+
+
+def is_held(path):
+    with path.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def states(nodes):
@@ -120,10 +130,20 @@ def test_results_that_a_live_pipeline_uses_are_not_removed(tony):
         refused = tony.run("rm", *options)
         assert refused.returncode == 2, refused.stderr
         assert f"{first['a']['id']} stays: {second['b']['id']}, a job of a pipeline, uses its results" in refused.stderr
+    door = tony.state / "jobs" / second["b"]["id"] / "am.json"
+    wait_until(door.exists, "the application master of b")
+    of_b = door.read_bytes()
     (tony.directory / "go").touch()
     assert tony.run("wait", told["id"]).returncode == 0
     assert tony.run("logs", second["b"]["id"]).stdout == "1\n"
-    wait_until(lambda: tony.run("rm", first["a"]["id"]).returncode == 0, "the last process of b to end")
+    wait_until(lambda: not door.exists(), "the application master of b to leave")
+    with door.with_name("am.lock").open() as lock:   # as where it is about to leave
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        door.write_bytes(of_b)
+        child = tony.start("rm", first["a"]["id"])
+        wait_until(lambda: is_held(tony.state / "jobs" / first["a"]["id"] / "am.lock"), "the removal to begin")
+        door.unlink()
+    assert child.wait() == 0
 
 
 def tune(*pairs):
