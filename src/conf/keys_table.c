@@ -288,7 +288,7 @@ static const struct key application_keys[] = {
 		"and "
 		"deletes there, already while the job runs, where the cluster does that "
 		"(yarn.nodemanager.log-aggregation.roll-monitoring-interval-seconds). stdout, "
-		"stderr and what tony writes are never among them."},
+		"stderr and what tony and YARN write are never among them."},
 	{"tony.yarn.rolled-log-exclude", KEY_TEXT, .since = OURS, .schedulers = YARN,
 	 .note = NO_YARN, .doc = "Of those that it does not."},
 	{"tony.yarn.staging-location", KEY_TEXT, .path = true, .since = OURS, .schedulers = YARN,

@@ -20,11 +20,14 @@
 /*
  * A NodeManager deletes, by its name, a file that it has collected. While the job runs, that would
  * take the journal from the AM and a log from its writer; and a rotated part may have another's
- * name by then.
+ * name by then. Of several containers whose files it has collected at once it deletes those of one
+ * alone, and later none of the others' (YARN-11963): so not its own files, which are in the AM's
+ * container, too.
  */
 #define OWN_LOGS                                                                                   \
 	"^(journal\\.jsonl|am\\.std(out|err)|executor\\.(stdout|log)|"                             \
-	"std(out|err)(-[0-9]+)?(\\.[0-9]+)?(\\.times)?)$"
+	"std(out|err)(-[0-9]+)?(\\.[0-9]+)?(\\.times)?|"                                           \
+	"prelaunch\\.(out|err)|launch_container\\.sh|directory\\.info)$"
 
 #define TIMEOUT_LIFETIME HADOOP__APPLICATION_TIMEOUT_TYPE_PROTO__APP_TIMEOUT_LIFETIME
 #define VIEW_APP	 HADOOP__APPLICATION_ACCESS_TYPE_PROTO__APPACCESS_VIEW_APP

@@ -82,7 +82,7 @@ def test_what_yarn_collects_while_the_job_runs_is_the_programs_own_alone(tony):
     assert answer.returncode == 0, answer.stdout + answer.stderr
     names = job.logs("worker:0").splitlines()
     assert (names[0], names[-1]) == ("before", "after")
-    assert {"stdout", "stderr", "stdout.times", "executor.log", "kept.log"} < set(names)
+    assert {"stdout", "stderr", "stdout.times", "executor.log", "kept.log", "prelaunch.err"} < set(names)
     assert job.logs("worker:0", "stderr") == "trouble\n"
     assert "registered with the ResourceManager" in tony.run("logs", "--am", job.id).stdout
     status = job.status()
