@@ -21,6 +21,7 @@
 #include "framework/framework.h"
 #include "history/layout.h"
 #include "job/record.h"
+#include "job/site_policy.h"
 #include "job/view.h"
 #include "scheduler/launch.h"
 #include "web/audit.h"
@@ -422,6 +423,14 @@ static int check_open_files(size_t tasks, struct err *err)
 		       (unsigned long long)limit.rlim_cur, tasks, str_plural(tasks), needed);
 }
 
+/* Where the AM runs, whatever its user's machine has. */
+static int check_policy(const struct am *am, struct err *err)
+{
+	return site_policy_check(SITE_POLICY_FILE, am->job, err) == 0
+		       ? 0
+		       : err_wrap(err, "on %s, where the application master runs", am->place.host);
+}
+
 /* What cannot go well is not begun. */
 static void submit(void *data)
 {
@@ -433,7 +442,8 @@ static void submit(void *data)
 	machine_status(am->machine, &status);
 	if (status.state != JOB_SUBMITTED)
 		return; /* a kill has come meanwhile */
-	if (check_open_files(machine_task_count(am->machine), &err) < 0) {
+	if (check_open_files(machine_task_count(am->machine), &err) < 0 ||
+	    check_policy(am, &err) < 0) {
 		cause.text = err_message(&err);
 		am_feed(am, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
 	} else {

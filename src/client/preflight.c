@@ -11,6 +11,7 @@
 #include "client/module_check.h"
 #include "client/program.h"
 #include "framework/framework.h"
+#include "job/site_policy.h"
 #include "scheduler/fetch.h"
 #include "scheduler/share.h"
 #include "scheduler/state_dir.h"
@@ -172,6 +173,16 @@ static void check_results(struct preflight *preflight, const struct description 
 
 /* ---- the rest ----------------------------------------------------------------------------- */
 
+static void check_policy(struct preflight *preflight, const struct job *job)
+{
+	struct err err cleanup_err = {0};
+
+	if (site_policy_check(SITE_POLICY_FILE, job, &err) < 0)
+		preflight_add_problem(preflight, "policy", &err);
+	else if (fs_exists(SITE_POLICY_FILE))
+		preflight_add(preflight, "policy", SITE_POLICY_FILE);
+}
+
 static void check_scheduler(struct preflight *preflight, const struct description *description)
 {
 	struct job *job = description->job;
@@ -212,6 +223,7 @@ static void check_start(struct preflight *preflight, const struct description *d
 void preflight_job(struct preflight *preflight, const struct description *description,
 		   const struct stage *stage)
 {
+	check_policy(preflight, description->job);
 	check_programs(preflight, description, stage);
 	check_results(preflight, description);
 	check_start(preflight, description);
