@@ -1,4 +1,4 @@
-"""What the administrator of a machine demands of every job whose application master runs there."""
+"""Jobs with other values than the administrator of a machine demands do not begin there."""
 
 import json
 
