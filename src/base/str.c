@@ -42,6 +42,25 @@ void str_append_char(struct str *str, char c)
 	str_append_bytes(str, &c, 1);
 }
 
+/* A spreadsheet takes what begins so for a formula, whoever has written it; a number is none. */
+static bool is_formula(const char *text)
+{
+	return *text && strchr("=+-@\t\r", *text);
+}
+
+void str_append_csv(struct str *str, const char *text)
+{
+	str_append_char(str, '"');
+	if (is_formula(text))
+		str_append_char(str, '\'');
+	for (; *text; text++) {
+		if (*text == '"')
+			str_append_char(str, '"');
+		str_append_char(str, *text);
+	}
+	str_append_char(str, '"');
+}
+
 void str_append_format(struct str *str, const char *format, ...)
 {
 	va_list args;

@@ -25,6 +25,8 @@ struct str {
 void str_append(struct str *str, const char *text);
 void str_append_bytes(struct str *str, const void *bytes, size_t length);
 void str_append_char(struct str *str, char c);
+/* A text as a cell of CSV: in quotes, and no formula to a spreadsheet. */
+void str_append_csv(struct str *str, const char *text);
 void str_append_format(struct str *str, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void str_append_vformat(struct str *str, const char *format, va_list args)

@@ -30,6 +30,7 @@ static bool is_wanted(const struct ended_filter *filter, const struct history_su
 {
 	return (filter->with_open || job_state_is_final(job->state)) &&
 	       job->submitted_ms >= filter->since_ms &&
+	       (filter->until_ms == 0 || job->submitted_ms < filter->until_ms) &&
 	       (!filter->user || str_equal(filter->user, job->user)) &&
 	       (!filter->state || str_equal(filter->state, job_state_name(job->state))) &&
 	       (!filter->name || fnmatch(filter->name, job->name, 0) == 0);
@@ -46,6 +47,11 @@ static void add(struct search *search, struct history_summary *summary)
 		return;
 	}
 	map_set(search->known, key, search);
+	if (search->filter->visit) {
+		search->filter->visit(search->filter->data, summary);
+		history_summary_finish(summary);
+		return;
+	}
 	jobs->items = mem_realloc_array(jobs->items, jobs->count + 1, sizeof(*jobs->items));
 	jobs->items[jobs->count++] = *summary;
 	*summary = (struct history_summary){0};
@@ -90,9 +96,11 @@ static int search_store(struct search *search, struct history_store *store, stru
 		const struct history_folder *folder = &folders.items[i];
 		bool is_day = folder->day_ms > 0;
 		bool is_too_old = is_day && folder->end_ms <= filter->since_ms;
+		bool is_too_new =
+			is_day && filter->until_ms > 0 && folder->day_ms >= filter->until_ms;
 		bool has_enough =
 			is_day && filter->most > 0 && search->jobs->count - before >= filter->most;
-		if (!is_too_old && !has_enough &&
+		if (!is_too_old && !is_too_new && !has_enough &&
 		    search_folder(search, store, folder->path, err) < 0)
 			return -1;
 	}

@@ -14,8 +14,12 @@ struct ended_filter {
 	const char *name; /* a pattern: "mnist*" */
 	const char *state;
 	int64_t since_ms; /* submitted then or later */
+	int64_t until_ms; /* submitted before; 0: whenever */
 	size_t most;	  /* the newest ones */
 	bool with_open;	  /* also TonY's that have not ended, as far as is known */
+	/* Gets each, in any order, in place of `items`; NULL: none. */
+	void (*visit)(void *data, const struct history_summary *job);
+	void *data;
 };
 
 struct ended_jobs {

@@ -5,14 +5,17 @@
 #include "base/mem.h"
 #include "client/ended_jobs.h"
 #include "client/exit_code.h"
+#include "client/history_sums.h"
 #include "client/moment.h"
 #include "client/prune.h"
 #include "client/report.h"
 #include "client/verbs.h"
 
+enum { LAST = 20 };
+
 struct history_options {
-	bool json, prunes;
-	char *state, *user, *name, *since, *location, *older_than, *max_size;
+	bool json, csv, prunes;
+	char *state, *user, *name, *since, *until, *sum_by, *location, *older_than, *max_size;
 	int64_t last;
 };
 
@@ -30,6 +33,13 @@ static const struct opt options[] = {
 	OPT_ROW("since", struct history_options, since,
 		"only jobs submitted since then: 2d ago, or 2026-11-21T06:14:11Z",
 		.argument = "TIME"),
+	OPT_ROW("until", struct history_options, until,
+		"only jobs submitted before that, written as for --since", .argument = "TIME"),
+	OPT_ROW("sum-by", struct history_options, sum_by,
+		"in place of the jobs the hours of GPUs, cores and memory that they held, by user, "
+		"queue or tag: one row for each",
+		.argument = "WHAT", .choices = history_sums_by),
+	OPT_ROW("csv", struct history_options, csv, "with --sum-by: as CSV"),
 	OPT_ROW("location", struct history_options, location,
 		"this history alone: a directory, hdfs://NAMESERVICE/PATH or s3://BUCKET/PATH",
 		.argument = "PLACE", .completion = OPT_COMPLETE_DIRECTORY),
@@ -104,7 +114,7 @@ static void print_table(const struct ended_jobs *jobs)
 
 static bool has_filter(const struct history_options *chosen)
 {
-	return chosen->state || chosen->user || chosen->name || chosen->since;
+	return chosen->state || chosen->user || chosen->name || chosen->since || chosen->until;
 }
 
 /* One more was asked for than is shown. */
@@ -116,22 +126,33 @@ static bool cut(struct ended_jobs *jobs, size_t most)
 	return true;
 }
 
-static int list(const struct history_options *chosen, struct err *err)
+static int read_filter(const struct history_options *chosen, struct ended_filter *filter,
+		       struct err *err)
 {
-	struct ended_jobs jobs cleanup_ended_jobs = {0};
-	struct ended_filter filter = {
+	*filter = (struct ended_filter){
 		.location = chosen->location,
 		.user = chosen->user,
 		.name = chosen->name,
 		.state = chosen->state,
-		.most = (size_t)chosen->last + 1,
-		.with_open = true,
 	};
-
-	if ((chosen->since && moment_parse("--since", chosen->since, &filter.since_ms, err) < 0) ||
-	    ended_jobs_find(&filter, &jobs, err) < 0)
+	if (chosen->since && moment_parse("--since", chosen->since, &filter->since_ms, err) < 0)
 		return -1;
-	bool is_cut = cut(&jobs, (size_t)chosen->last);
+	return chosen->until ? moment_parse("--until", chosen->until, &filter->until_ms, err) : 0;
+}
+
+static int list(const struct history_options *chosen, struct err *err)
+{
+	struct ended_jobs jobs cleanup_ended_jobs = {0};
+	struct ended_filter filter;
+	size_t most = chosen->last > 0 ? (size_t)chosen->last : LAST;
+
+	if (read_filter(chosen, &filter, err) < 0)
+		return -1;
+	filter.most = most + 1;
+	filter.with_open = true;
+	if (ended_jobs_find(&filter, &jobs, err) < 0)
+		return -1;
+	bool is_cut = cut(&jobs, most);
 	if (chosen->json)
 		print_json(&jobs);
 	else if (jobs.count > 0)
@@ -151,9 +172,34 @@ static int list(const struct history_options *chosen, struct err *err)
 	return jobs.failure == ERR_NONE ? EXIT_CODE_OK : (int)exit_code_of(jobs.failure);
 }
 
+static int sum(const struct history_options *chosen, struct err *err)
+{
+	struct ended_filter filter;
+
+	if (chosen->prunes || chosen->last > 0)
+		return err_set(err, ERR_USAGE,
+			       "--sum-by counts all jobs of its span, and removes none: leave out "
+			       "--%s",
+			       chosen->prunes ? "prune" : "last");
+	if (chosen->csv && chosen->json)
+		return err_set(err, ERR_USAGE, "--csv or --json: not both");
+	if (read_filter(chosen, &filter, err) < 0)
+		return -1;
+	return history_sums_print(&filter, chosen->sum_by,
+				  chosen->json	? HISTORY_SUMS_JSON
+				  : chosen->csv ? HISTORY_SUMS_CSV
+						: HISTORY_SUMS_TABLE,
+				  err);
+}
+
 static int run(void *data, const struct verb_call *call, struct err *err)
 {
 	const struct history_options *chosen = data;
+
+	if (chosen->sum_by)
+		return sum(chosen, err);
+	if (chosen->csv)
+		return err_set(err, ERR_USAGE, "--csv is for --sum-by alone; the list has --json");
 	if (chosen->prunes)
 		return prune(chosen->location, chosen->older_than, chosen->max_size, chosen->json,
 			     err);
@@ -174,7 +220,6 @@ const struct verb verb_history = {
 			.option_count = array_length(options),
 		},
 	.size = sizeof(struct history_options),
-	.defaults = &(const struct history_options){.last = 20},
 	.operands = VERB_NONE,
 	.run = run,
 };

@@ -68,8 +68,10 @@ void history_summary_finish(struct history_summary *summary)
 
 /* ---- out of a job ------------------------------------------------------------------------- */
 
-static void take_types(const struct job *job, struct history_summary *summary)
+static void take_types(const struct job_view *view, struct history_summary *summary)
 {
+	const struct job *job = view->job;
+
 	summary->type_count = job->type_count;
 	summary->types = mem_alloc_array(job->type_count, sizeof(*summary->types));
 	for (size_t i = 0; i < job->type_count; i++) {
@@ -82,6 +84,7 @@ static void take_types(const struct job *job, struct history_summary *summary)
 			.gpus = type->gpus,
 			.average_cpu_percent = -1,
 			.average_gpu_percent = -1,
+			.container_ms = view->sequence > 0 ? view->types[i].container_ms : -1,
 		};
 	}
 }
@@ -122,12 +125,12 @@ void history_summary_of(const struct job_view *view, struct history_summary *sum
 	};
 	str_list_copy(&summary->tags, &job->tags);
 	take_cause(view, summary);
-	take_types(job, summary);
+	take_types(view, summary);
 }
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-static void set_percent(json_t *object, const char *name, int64_t value)
+static void set_known(json_t *object, const char *name, int64_t value)
 {
 	if (value >= 0)
 		json_set_int(object, name, value);
@@ -141,8 +144,9 @@ static json_t *write_types(const struct history_summary *summary)
 		const struct history_type *type = &summary->types[i];
 		json_t *object = json_object();
 		job_fields_write(type_fields, array_length(type_fields), type, object);
-		set_percent(object, "average_cpu_percent", type->average_cpu_percent);
-		set_percent(object, "average_gpu_percent", type->average_gpu_percent);
+		set_known(object, "average_cpu_percent", type->average_cpu_percent);
+		set_known(object, "average_gpu_percent", type->average_gpu_percent);
+		set_known(object, "container_ms", type->container_ms);
 		json_array_append_new(list, object);
 	}
 	return list;
@@ -162,11 +166,12 @@ json_t *history_summary_to_json(const struct history_summary *summary)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static int read_percents(const json_t *row, struct history_type *type, struct err *err)
+static int read_known(const json_t *row, struct history_type *type, struct err *err)
 {
-	type->average_cpu_percent = type->average_gpu_percent = -1;
+	type->average_cpu_percent = type->average_gpu_percent = type->container_ms = -1;
 	if (json_read_int(row, "average_cpu_percent", 0, CPU_CAP, &type->average_cpu_percent, err) <
-	    0)
+		    0 ||
+	    json_read_int(row, "container_ms", 0, INT64_MAX, &type->container_ms, err) < 0)
 		return -1;
 	return json_read_int(row, "average_gpu_percent", 0, CPU_CAP, &type->average_gpu_percent,
 			     err);
@@ -185,7 +190,7 @@ static int read_types(const json_t *object, struct history_summary *summary, str
 		const json_t *row = json_array_get(list, i);
 		struct history_type *type = &summary->types[i];
 		if (job_fields_read(type_fields, array_length(type_fields), row, type, err) < 0 ||
-		    read_percents(row, type, err) < 0)
+		    read_known(row, type, err) < 0)
 			return err_wrap(err, "types[%zu]", i);
 	}
 	return 0;

@@ -8,7 +8,7 @@
  *    "cause": {...} (job/cause_json.h), "cause_task": "worker:0", "task_count": N, "bytes": N,
  *    "types": [{"name", "instances", "memory_mib", "vcores", "gpus", "max_rss_bytes",
  *               "max_pss_bytes", "p95_rss_bytes", "average_cpu_percent", "average_gpu_percent",
- *               "longest_silence_ms", "late_beats"}],
+ *               "longest_silence_ms", "late_beats", "container_ms"}],
  *    "view_acl": "..."}
  *
  * What is not known is left out. Times are wall-clock ms. The file has the number as "tasks", too:
@@ -42,6 +42,7 @@ struct history_type {
 	int64_t average_gpu_percent; /* 100: all GPUs that a task had */
 	/* Of executors: the longest between two beats, and how many came after two intervals. */
 	int64_t longest_silence_ms, late_beats;
+	int64_t container_ms; /* as in struct type_view; -1: not known */
 };
 
 struct history_summary {

@@ -353,6 +353,7 @@ static int fold_task(struct job_view *view, const struct view_record *record, in
 	fold_type(&view->types[task->type], from, task->state, time_ms);
 	set_times(task, from, was_up, time_ms);
 	view_attempts_fold(task, from, time_ms);
+	view->types[task->type].container_ms += view_attempts_hold(task, from, time_ms);
 	if (!view_record_has(record, "used_ms"))
 		return 0;
 	if (read_use(record, &task->use, err) < 0)
@@ -463,9 +464,11 @@ static void stop_the_rest(struct job_view *view, int64_t time_ms)
 {
 	for (size_t i = 0; i < view->task_count; i++) {
 		struct task_view *task = &view->tasks[i];
-		if (task->state >= TASK_SUCCEEDED)
+		enum task_state from = task->state;
+		if (from >= TASK_SUCCEEDED)
 			continue;
 		move_task(view, task, TASK_STOPPED);
+		view->types[task->type].container_ms += view_attempts_hold(task, from, time_ms);
 		task->state_since_ms = time_ms;
 		task->up = false;
 		if (task->started_ms > 0 && task->ended_ms == 0)

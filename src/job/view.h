@@ -53,6 +53,8 @@ struct task_view {
 	bool dormant; /* machine_task_is_dormant() */
 	struct attempt_view *attempts;
 	size_t attempt_count;
+	int held_attempt;      /* its last container; 0: none yet */
+	int64_t held_until_ms; /* up to then type_view.container_ms has that container's time */
 };
 
 struct type_view {
@@ -60,6 +62,9 @@ struct type_view {
 	int64_t begun_ms; /* when tasks of it began to run, after none did */
 	bool exempt;	  /* an ignored group timeout made it untracked */
 	int wanted;	  /* machine_wanted() */
+	/* For how long its tasks held containers, all added up: from each allocation to the end of
+	 * the task or of its container, by the clock of the AM. */
+	int64_t container_ms;
 };
 
 struct job_view {

@@ -132,3 +132,26 @@ void view_attempts_end(struct task_view *task, int64_t time_ms)
 	if (attempt && attempt->ended_ms == 0)
 		attempt->ended_ms = time_ms;
 }
+
+static bool holds_container(enum task_state state)
+{
+	return state >= TASK_ALLOCATED && state < TASK_SUCCEEDED;
+}
+
+int64_t view_attempts_hold(struct task_view *task, enum task_state from, int64_t time_ms)
+{
+	bool holds = holds_container(task->state), held = holds_container(from);
+	bool is_same = task->held_attempt == task->attempt;
+	int64_t since_ms = task->held_until_ms;
+
+	if (!holds && !held)
+		return 0;
+	task->held_until_ms = time_ms;
+	if (holds)
+		task->held_attempt = task->attempt;
+	/* A program that failed may start again in its container, which was the task's meanwhile.
+	 */
+	if ((!held && !is_same) || since_ms == 0 || time_ms < since_ms)
+		return 0;
+	return time_ms - since_ms;
+}

@@ -10,6 +10,8 @@ void view_attempts_fold(struct task_view *task, enum task_state from, int64_t ti
 void view_attempts_use(struct task_view *task);
 /* The job is over: so is the task's last attempt. */
 void view_attempts_end(struct task_view *task, int64_t time_ms);
+/* For how long the task has held its container since this was asked last. */
+int64_t view_attempts_hold(struct task_view *task, enum task_state from, int64_t time_ms);
 void view_attempts_finish(struct task_view *task);
 
 #endif

@@ -405,25 +405,6 @@ json_t *comparison_make(const json_t *runs)
 
 /* ---- CSV ---------------------------------------------------------------------------------- */
 
-/* A spreadsheet takes what begins so for a formula, whoever has named a job; a number is none. */
-static bool is_formula(const char *text)
-{
-	return *text && strchr("=+-@\t\r", *text);
-}
-
-static void append_text(struct str *out, const char *text)
-{
-	str_append_char(out, '"');
-	if (is_formula(text))
-		str_append_char(out, '\'');
-	for (; *text; text++) {
-		if (*text == '"')
-			str_append_char(out, '"');
-		str_append_char(out, *text);
-	}
-	str_append_char(out, '"');
-}
-
 static void append_value(struct str *out, const json_t *value)
 {
 	str_append_char(out, ',');
@@ -432,7 +413,7 @@ static void append_value(struct str *out, const json_t *value)
 	else if (json_is_real(value))
 		str_append_format(out, "%.15g", json_real_value(value));
 	else if (json_is_string(value))
-		append_text(out, json_string_value(value));
+		str_append_csv(out, json_string_value(value));
 }
 
 void comparison_to_csv(const json_t *comparison, struct str *out)
@@ -449,7 +430,7 @@ void comparison_to_csv(const json_t *comparison, struct str *out)
 	{
 		const char *unit = json_string_value(json_object_get(row, "unit"));
 		str_append_format(out, "\r\n%s,", json_string_value(json_object_get(row, "group")));
-		append_text(out, json_string_value(json_object_get(row, "key")));
+		str_append_csv(out, json_string_value(json_object_get(row, "key")));
 		str_append_format(out, ",%s", unit ? unit : "");
 		json_array_foreach(json_object_get(row, "values"), k, value)
 		{

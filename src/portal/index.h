@@ -142,6 +142,12 @@ int portal_index_runs(struct portal_index *index, const struct portal_runs *runs
 int portal_index_count(struct portal_index *index,
 		       void (*visit)(void *data, const char *state, int64_t jobs), void *data,
 		       struct err *err);
+/* Calls `visit` for each state, user and queue (NULL: none) of jobs that go on, those with most
+ * jobs first, `most` times at most. */
+int portal_index_live(struct portal_index *index, size_t most,
+		      void (*visit)(void *data, const char *state, const char *user,
+				    const char *queue, int64_t jobs),
+		      void *data, struct err *err);
 int64_t portal_index_age(struct portal_index *index); /* 0: never */
 
 #endif

@@ -406,3 +406,28 @@ int portal_index_count(struct portal_index *index,
 
 	return count_states(index, &all, visit, data, err);
 }
+
+int portal_index_live(struct portal_index *index, size_t most,
+		      void (*visit)(void *data, const char *state, const char *user,
+				    const char *queue, int64_t jobs),
+		      void *data, struct err *err)
+{
+	struct str sql cleanup_str = {0};
+	int got;
+
+	str_append(&sql, "SELECT state, user, queue, count(*) FROM jobs WHERE state IN (");
+	for (int state = 0; state < JOB_STATE_COUNT; state++)
+		if (!job_state_is_final((enum job_state)state))
+			str_append_format(&sql, "%s'%s'", state > 0 ? "," : "",
+					  job_state_name((enum job_state)state));
+	str_append(&sql, ") GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3 LIMIT :most");
+	sqlite3_stmt *count cleanup_statement = index_prepare(index, sql.text, err);
+	if (!count)
+		return -1;
+	index_bind_int(count, ":most", (int64_t)most);
+	while ((got = sqlite3_step(count)) == SQLITE_ROW)
+		visit(data, (const char *)sqlite3_column_text(count, 0),
+		      (const char *)sqlite3_column_text(count, 1),
+		      (const char *)sqlite3_column_text(count, 2), sqlite3_column_int64(count, 3));
+	return got == SQLITE_DONE ? 0 : index_fail(index, err);
+}

@@ -10,7 +10,7 @@
 #include "net/http_server.h"
 #include "portal/portal_internal.h"
 
-enum { LIMIT = 100, LIMIT_MAX = 1000, WORDS = 20 };
+enum { LIMIT = 100, LIMIT_MAX = 1000, WORDS = 20, LIVE_ROWS = 1000 };
 
 /* Empty is not asked for. */
 static const char *asked(const struct http_request *request, const char *name)
@@ -119,6 +119,25 @@ static void add_state(void *data, const char *state, int64_t jobs)
 	str_append_format(data, "tony_portal_jobs{state=\"%s\"} %" PRId64 "\n", state, jobs);
 }
 
+static void add_label(struct str *text, const char *value)
+{
+	for (; value && *value; value++)
+		if (*value == '\n')
+			str_append(text, "\\n");
+		else
+			str_append_format(text, strchr("\\\"", *value) ? "\\%c" : "%c", *value);
+}
+
+static void add_live(void *data, const char *state, const char *user, const char *queue,
+		     int64_t jobs)
+{
+	str_append_format(data, "tony_portal_live_jobs{state=\"%s\",user=\"", state);
+	add_label(data, user);
+	str_append(data, "\",queue=\"");
+	add_label(data, queue);
+	str_append_format(data, "\"} %" PRId64 "\n", jobs);
+}
+
 static void add_value(struct str *text, const char *name, const char *type, const char *help,
 		      int64_t value)
 {
@@ -146,6 +165,10 @@ void portal_handle_metrics(void *data, struct http_request *request)
 			  "# TYPE tony_portal_jobs gauge\n");
 	if (portal->index)
 		portal_index_count(portal->index, add_state, &text, NULL);
+	str_append(&text, "# HELP tony_portal_live_jobs Jobs that go on\n"
+			  "# TYPE tony_portal_live_jobs gauge\n");
+	if (portal->index)
+		portal_index_live(portal->index, LIVE_ROWS, add_live, &text, NULL);
 	add_value(&text, "tony_portal_index_age_milliseconds", "gauge",
 		  "Since all was looked at last", age > 0 ? clock_wall_ms() - age : -1);
 	add_value(&text, "tony_portal_requests_total", "counter", "Requests for jobs",

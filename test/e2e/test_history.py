@@ -171,6 +171,72 @@ def test_of_several_logs_and_containers_one_line_says_what_is_not_kept(tony):
     assert any("logs/tasks.log: of 2 logs only the ends" in line for line in bundle["missing"]), bundle
 
 
+# ---- what was held --------------------------------------------------------------------------------
+
+
+def sums(tony, what, *options):
+    answer = tony.run("history", "--sum-by", what, "--json", *options)
+    assert answer.returncode == 0, answer.stderr
+    return schemas.check("history-sums", json.loads(answer.stdout)), answer.stderr
+
+
+def held_hours(places):
+    """(cores, GiB) of all containers."""
+    types = [row for place in places for row in summary(place)["types"]]
+    return [pytest.approx(sum(row["container_ms"] * row[what] for row in types) / 3600000 / unit)
+            for what, unit in (("vcores", 1), ("memory_mib", 1024))]
+
+
+def test_hours_of_containers_are_summed(tony):
+    """A job counts once for its user and its queue, and for each of its tags."""
+    keys = {"tony.worker.instances": 2, "tony.application.tags": "nightly,vision", "tony.application.queue": "ml"}
+    jobs = [tony.job(keys, "--executes", "true")[1], tony.job({"tony.worker.instances": 1}, "--executes", "exit 3")[1]]
+    places = [kept(tony, job) for job in jobs]
+    assert all(row["container_ms"] > 0 for place in places for row in summary(place)["types"])
+    user = summary(places[0])["user"]
+    (row,), said = sums(tony, "user")
+    assert (row["user"], row["job_count"], row["estimated_job_count"], row["gpu_hours"]) == (user, 2, 0, 0) and not said
+    assert [row["core_hours"], row["memory_gib_hours"]] == held_hours(places)
+    by_queue = {row["queue"]: row for row in sums(tony, "queue")[0]}
+    assert by_queue["ml"]["core_hours"] == held_hours(places[:1])[0] and by_queue["default"]["job_count"] == 1
+    by_tag = {row.get("tag"): row["core_hours"] for row in sums(tony, "tag")[0]}
+    first, second = held_hours(places[:1])[0], held_hours(places[1:])[0]
+    assert by_tag == {"nightly": first, "vision": first, None: second}
+    assert sums(tony, "queue", "--state", "failed")[0] == [by_queue["default"]]
+
+
+def test_sums_are_a_table_and_csv_too(tony):
+    kept(tony, tony.job({"tony.worker.instances": 1, "tony.application.tags": "=cmd()"}, "--executes", "true")[1])
+    table = tony.run("history", "--sum-by", "tag").stdout.splitlines()
+    assert table[0].split() == ["TAG", "JOBS", "GPU-HOURS", "CORE-HOURS", "GIB-HOURS"]
+    assert table[1].split()[:3] == ["=cmd()", "1", "0.00"]
+    head, row = tony.run("history", "--sum-by", "tag", "--csv").stdout.splitlines()
+    assert head == "tag,job_count,estimated_job_count,gpu_hours,core_hours,memory_gib_hours"
+    assert row.startswith("\"'=cmd()\",1,0,0,"), "a spreadsheet would run it"
+    for options in (("--prune",), ("--last", "3"), ("--csv", "--json")):
+        assert tony.run("history", "--sum-by", "tag", *options).returncode == 2
+    assert tony.run("history", "--csv").returncode == 2
+
+
+def test_sums_are_of_a_span_and_older_histories_are_estimated(tony):
+    """As a version wrote them that did not count containers."""
+    place = kept(tony, tony.job({"tony.worker.instances": 2}, "--executes", "true")[1])
+    begun = 1795241640000
+    old = {**summary(place), "id": "tony-20261121-061400-0001", "submitted_ms": begun, "running_ms": begun, "ended_ms": begun + 1800000}
+    for row in old["types"]:
+        del row["container_ms"]
+    store = tony.directory / "store"
+    copy = store / "2026/11/21" / old["id"]
+    shutil.copytree(place, copy)
+    (copy / "summary.json").write_text(json.dumps(old))
+    there = ("--location", str(store))
+    (row,), note = sums(tony, "user", *there, "--since", "2026-11-21", "--until", "2026-11-21T06:14:01Z")
+    assert (row["core_hours"], row["estimated_job_count"]) == (1.0, 1), "two tasks of a core for half an hour"
+    assert "of 1 job the histories do not have the time of containers" in note
+    assert sums(tony, "user", *there, "--until", "2026-11-21T06:14:00Z")[0] == []
+    assert rows(tony, *there, "--until", "2026-11-21T06:14:00Z") == [] != rows(tony, *there)
+
+
 # ---- where ----------------------------------------------------------------------------------------
 
 

@@ -154,8 +154,9 @@ def test_an_elastic_job_that_waits(tony):
     assert len(ask(tony, "status", "status", job.id)["tasks"]) == 2
 
 
-def test_pruned_histories(tony):
+def test_summed_and_pruned_histories(tony):
     assert tony.job({"tony.worker.instances": 1}, "--executes", "true")[0].returncode == 0
+    assert len(ask(tony, "history-sums", "history", "--sum-by", "user")) == 1
     assert len(ask(tony, "history-prune", "history", "--prune")) == 1
 
 

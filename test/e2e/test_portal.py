@@ -711,10 +711,14 @@ def test_what_is_too_old_is_removed(tony):
 
 def test_prometheus(tony, portal):
     _, job = tony.job({}, "--executes", "true")
-    portal.wait_kept(job, "succeeded")
+    user = portal.wait_kept(job, "succeeded")["user"]
     text = portal.call("metrics")[1].decode()
     assert 'tony_portal_jobs{state="succeeded"} 1\n' in text
     assert re.search(r"^tony_portal_resident_bytes [1-9]", text, re.MULTILINE)
+    assert "tony_portal_live_jobs{" not in text, "nothing goes on"
+    tony.submit({"tony.worker.instances": 1, "tony.application.queue": 'm"l'}, "--executes", "sleep 1000")
+    row = f'tony_portal_live_jobs{{state="running",user="{user}",queue="m\\"l"}} 1\n'
+    wait_until(lambda: row in portal.call("metrics")[1].decode(), "the job to be counted by user and queue")
 
 
 # ---- TensorBoard ----------------------------------------------------------------------------------

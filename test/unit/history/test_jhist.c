@@ -153,6 +153,8 @@ static void a_job_of_tonys_has_a_summary(void **state)
 	assert_int_equal(summary.types[0].max_rss_bytes, 2000000000);
 	assert_int_equal(summary.types[0].average_gpu_percent, 80);
 	assert_int_equal(summary.types[1].max_rss_bytes, 500000000);
+	/* 2800 of worker:0, 700 and 1000 of worker:1. */
+	assert_int_equal(summary.types[0].container_ms, 4500);
 	history_store_close(store);
 }
 

@@ -45,7 +45,8 @@ static struct history_summary example(void)
 						 .max_rss_bytes = 1 << 30,
 						 .max_pss_bytes = 1 << 29,
 						 .average_cpu_percent = 93,
-						 .average_gpu_percent = -1};
+						 .average_gpu_percent = -1,
+						 .container_ms = 118000};
 	str_list_add(&summary.tags, "nightly");
 	return summary;
 }
@@ -71,6 +72,7 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(read.types[0].average_gpu_percent, -1);
 	assert_int_equal(read.types[0].average_cpu_percent, 93);
 	assert_int_equal(read.types[0].max_pss_bytes, 1 << 29);
+	assert_int_equal(read.types[0].container_ms, 118000);
 }
 
 static void older_summaries_have_the_number_of_tasks_by_another_name(void **state)
@@ -93,6 +95,7 @@ static void older_summaries_have_the_number_of_tasks_by_another_name(void **stat
 	assert_int_equal(read.task_count, 2);
 	assert_int_equal(read.types[0].instances, 2);
 	assert_int_equal(read.ended_ms, 1795493400601);
+	assert_int_equal(read.types[0].container_ms, -1);
 }
 
 static void figures_that_an_older_version_lacks_count_as_none(void **state)

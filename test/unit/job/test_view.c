@@ -247,6 +247,40 @@ static void containers_that_start_nothing_are_attempts(void **state)
 	end(&scene);
 }
 
+/* From the allocation on, through all processes in it, and until the task's last one has ended. */
+static void the_time_of_containers_is_added_up(void **state)
+{
+	struct scene scene = begin(state, "worker=2");
+
+	scene.bed->job->retry_count = 1;
+	scene.bed->job->types[0].max_restarts = 1;
+	play(&scene, "a0");
+	assert_int_equal(scene.view->types[0].container_ms, 0);
+	play(&scene, "a1 r0 r1 s0 s1 f1");
+	play(&scene, "s1 f1 r0 r1 s0 s1 x0 x1");
+	assert_int_equal(scene.view->types[0].container_ms, (15 - 2 + 16 - 3) * 1000);
+	play(&scene, "g0 g1");
+	assert_int_equal(scene.view->types[0].container_ms, (15 - 2 + 16 - 3) * 1000);
+	end(&scene);
+}
+
+static void a_lost_container_counts_until_it_was_lost(void **state)
+{
+	struct scene scene = begin(state, "worker=2");
+
+	scene.bed->job->infrastructure_retry_count = 1;
+	play(&scene, "a0 a1 r0 r1 s0 s1 g1");
+	bed_pass(scene.bed, 2000); /* nobody holds one while it is asked for */
+	write_actions(&scene);
+	play(&scene, "r0 a1");
+	assert_int_equal(scene.view->tasks[1].attempt, 2);
+	assert_int_equal(scene.view->types[0].container_ms, (11 - 2 + 8 - 3) * 1000);
+	/* The AM is killed: what is left counts until the job's end. */
+	job_view_end(scene.view, JOB_FAILED, "the AM was killed", 20000);
+	assert_int_equal(scene.view->types[0].container_ms, (20 - 2 + 8 - 3 + 20 - 12) * 1000);
+	end(&scene);
+}
+
 static void notes_waiting_and_the_end_are_seen(void **state)
 {
 	struct scene scene = begin(state, "worker=1");
@@ -626,6 +660,8 @@ int main(void)
 		in_directory(a_recovered_job_has_no_cause),
 		in_directory(processes_of_one_container_are_attempts),
 		in_directory(containers_that_start_nothing_are_attempts),
+		in_directory(the_time_of_containers_is_added_up),
+		in_directory(a_lost_container_counts_until_it_was_lost),
 		in_directory(notes_waiting_and_the_end_are_seen),
 		in_directory(checkpoints_that_cannot_be_stored_are_seen),
 		in_directory(what_cannot_be_kept_of_a_job_is_seen),

@@ -502,12 +502,42 @@ static void nobody_else_may_read_an_index(void **state)
 	portal_index_close(index);
 }
 
+static void add_live(void *data, const char *state, const char *user, const char *queue,
+		     int64_t jobs)
+{
+	str_append_format(data, "%s %s %s %d; ", state, user, queue, (int)jobs);
+}
+
+static void live_jobs_are_counted_by_user_and_queue(void **state)
+{
+	static const struct row live[] = {
+		{"tony-5", "a", "bob", "", "worker", NULL, JOB_RUNNING, 5000, 1},
+		{"tony-6", "b", "bob", "", "worker", NULL, JOB_RUNNING, 6000, 1},
+		{"tony-7", "c", "bob", "", "worker", NULL, JOB_FORMING, 7000, 1},
+		{"tony-8", "d", "alice", "", "worker", NULL, JOB_RUNNING, 8000, 1},
+	};
+	struct portal_index *index = fill_index(state);
+	struct str text cleanup_str = {0}, cut cleanup_str = {0};
+
+	assert_int_equal(portal_index_live(index, 10, add_live, &text, NULL), 0);
+	assert_int_equal(text.length, 0);
+	for (size_t i = 0; i < array_length(live); i++)
+		put(index, &live[i], 0);
+	assert_int_equal(portal_index_live(index, 10, add_live, &text, NULL), 0);
+	assert_string_equal(text.text, "running bob Default 2; forming bob Default 1; "
+				       "running alice Default 1; ");
+	assert_int_equal(portal_index_live(index, 1, add_live, &cut, NULL), 0);
+	assert_string_equal(cut.text, "running bob Default 2; ");
+	portal_index_close(index);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(jobs_are_found_by_what_is_known_of_them),
 		scratch_test(a_text_in_quotes_is_all_of_it),
 		scratch_test(states_are_counted_whichever_is_shown),
+		scratch_test(live_jobs_are_counted_by_user_and_queue),
 		scratch_test(of_runs_of_one_name_the_newest_is_shown),
 		scratch_test(jobs_are_sorted_by_how_long_they_last),
 		scratch_test(words_are_those_of_jobs_that_may_be_seen),
