@@ -82,7 +82,7 @@ void portal_handle_jobs(void *data, struct http_request *request)
 		http_answer_error(request, 503, "not-ready", "the index of jobs: %s",
 				  portal->index ? err_message(&err) : "is made anew");
 	else
-		http_answer_bytes(request, 200, "application/json", answer.text, answer.length);
+		http_answer_json_text(request, 200, answer.text, answer.length);
 }
 
 void portal_handle_words(void *data, struct http_request *request)
