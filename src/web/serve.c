@@ -32,7 +32,8 @@ static const char *find_name(const char *path)
 									   : path;
 }
 
-/* What a version names never changes; all else is asked for by its ETag each time. */
+/* A file below the name of this version never changes; a browser asks for others by their ETag each
+ * time. */
 static const char *find_caching(const char *path, const char *name)
 {
 	return name != path && str_starts_with(path, web_assets_version)

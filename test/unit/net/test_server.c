@@ -48,7 +48,7 @@ static void test_answers(void **state)
 
 #define TAKES_GZIP "Accept-Encoding: br, gzip\r\n"
 
-/* What comes back for an item of so long a name. The caller frees. */
+/* The answer for an item of so long a name. The caller frees. */
 static char *ask_item(struct fixture *fixture, int length, const char *header)
 {
 	struct peer peer;
