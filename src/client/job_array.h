@@ -9,7 +9,7 @@
 
 #define JOB_ARRAY_MAX 1000 /* jobs */
 
-/* What names one of the jobs. */
+/* The letters that name one of the jobs. */
 #define JOB_ARRAY_MEMBER "abcdefghijklmnopqrstuvwxyz0123456789"
 
 /* "1-10%3", "1,4,7", "0-20:5". *limit: 0: none. The caller frees *numbers. The error is a phrase.

@@ -17,7 +17,7 @@ struct family {
 	bool is_one_framework, is_told;
 };
 
-/* What matters more comes first: what goes on, then what failed. */
+/* The states by importance: live ones, then failures. */
 static const enum job_state order[] = {
 	JOB_RUNNING,   JOB_REFORMING, JOB_FORMING, JOB_FINISHING,
 	JOB_SUBMITTED, JOB_FAILED,    JOB_KILLED,  JOB_SUCCEEDED,

@@ -47,6 +47,7 @@ static int read_query(struct http_request *request, struct portal_query *query)
 		.sort = asked(request, "sort"),
 		.ascending = str_equal(order, "asc"),
 		.groups = str_equal(asked(request, "group"), "name"),
+		.folds = str_equal(asked(request, "fold"), "1"),
 		.counts = str_equal(asked(request, "counts"), "1"),
 		.now_ms = clock_wall_ms(),
 		.limit = LIMIT,
