@@ -2,6 +2,12 @@
  * What servers are asked (docs/rest.md). Paths are relative to the page's own address.
  */
 
+/** The address of a file of the dashboard: beside this one, and of the same version. @param {string} path */
+export function fileUrl(path) {
+	const page = new URL('.', document.baseURI).href;
+	return new URL(path, import.meta.url).href.slice(page.length);
+}
+
 /** Of an answer that no server of ours gave. */
 const FOREIGN = 'foreign';
 

@@ -2,6 +2,7 @@
  * Curves over time or steps: uPlot, dressed in the page's colours, with the numbers as text below.
  * Where the library does not load the page says so in place of the curves.
  */
+import {fileUrl} from './api.js';
 import {h, replace, setText} from './dom.js';
 import {formatClock, formatDuration, formatNumber, formatPlural, formatValue} from './format.js';
 import {TIME_STEPS} from './gantt_spans.js';
@@ -14,7 +15,7 @@ let library = null;
 
 async function load() {
 	const {default: Plot} = await import('./vendor/uPlot.js');
-	const style = h('link', {rel: 'stylesheet', href: 'assets/vendor/uPlot.css'});
+	const style = h('link', {rel: 'stylesheet', href: fileUrl('vendor/uPlot.css')});
 	await new Promise((resolve, reject) => {
 		style.onload = resolve;
 		style.onerror = reject;

@@ -230,6 +230,9 @@ export class Gantt {
 		pen.clip();
 		for (const attempt of history.attempts)
 			this.drawAttempt(pen, attempt, y);
+		/* Above the bar of the next run, which begins at the same moment. */
+		for (const {at} of history.attempts.flatMap(({failures}) => failures))
+			this.drawFailure(pen, this.x(at), y);
 		pen.restore();
 		pen.save();
 		pen.beginPath();
@@ -263,8 +266,6 @@ export class Gantt {
 				pen.fillRect(this.x(at) - 1, y + ROW / 2 - 2, 3, 4);
 			}
 		}
-		for (const {at} of attempt.failures)
-			this.drawFailure(pen, this.x(at), y);
 	}
 
 	hatch(pen, left, top, width, height) {

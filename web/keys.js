@@ -1,6 +1,7 @@
 /**
  * Keys that work everywhere, and the dialog that tells them all.
  */
+import {fileUrl} from './api.js';
 import {h} from './dom.js';
 
 const KEYS = [
@@ -22,7 +23,7 @@ export function helpDialog() {
 		h('dl', {class: 'keys'}, KEYS.map(([keys, what]) => what === null
 			? h('div', {class: 'group'}, h('dt', {}, keys))
 			: h('div', {}, h('dt', {}, keys.split(' ').map((key) => [h('kbd', {}, key), ' '])), h('dd', {}, what)))),
-		h('p', {class: 'muted'}, 'Charts are drawn by ', h('a', {href: 'assets/vendor/uPlot.LICENSE.txt'}, 'uPlot'), '.'),
+		h('p', {class: 'muted'}, 'Charts are drawn by ', h('a', {href: fileUrl('vendor/uPlot.LICENSE.txt')}, 'uPlot'), '.'),
 		h('form', {method: 'dialog'}, h('button', {autofocus: true, onclick: (event) => {
 			event.preventDefault();
 			dialog.close();

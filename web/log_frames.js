@@ -73,6 +73,7 @@ export class FrameParser {
  * @property {string} key of its log, among those that are read together
  * @property {boolean} partial its end is not there yet
  * @property {boolean} isBroken the next one is the rest of the same line
+ * @property {boolean} goesOn the one before it is the beginning of the same line
  * @property {number|null} [number] of the line in its file, from 1, as far as it is known
  */
 
@@ -84,6 +85,7 @@ export class LineSplitter {
 		this.rest = new Uint8Array(0);
 		this.part = null;
 		this.offset = 0; /* of the rest */
+		this.isWithin = false; /* the rest begins within a line */
 		this.time = 0;
 	}
 
@@ -94,6 +96,7 @@ export class LineSplitter {
 			if (this.rest.length > 0)
 				lines.push(this.line(this.rest, this.rest.length));
 			this.rest = new Uint8Array(0);
+			this.isWithin = false;
 			this.part = frame.part;
 			this.offset = frame.offset;
 		}
@@ -116,17 +119,19 @@ export class LineSplitter {
 	partial() {
 		if (this.rest.length === 0)
 			return null;
-		const before = this.offset;
+		const {offset, isWithin} = this;
 		const line = this.line(this.rest, this.rest.length);
-		this.offset = before;
+		Object.assign(this, {offset, isWithin});
 		return {...line, partial: true};
 	}
 
 	line(bytes, size, isBroken = false) {
 		const raw = decoder.decode(bytes);
 		const line = {text: plainText(raw), raw, part: this.part, offset: this.offset,
-			end: this.offset + size, time: this.time, ...this.about, partial: false, isBroken};
+			end: this.offset + size, time: this.time, ...this.about, partial: false, isBroken,
+			goesOn: this.isWithin};
 		this.offset += size;
+		this.isWithin = isBroken;
 		return line;
 	}
 }

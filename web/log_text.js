@@ -145,22 +145,28 @@ export class LogText {
 		const ranges = this.matcher ? this.matcher.ranges(line.text) : [];
 		const isPlain = ranges.length === 0 && pieces.length === 1 && Object.keys(pieces[0]).length === 2 &&
 			pieces[0].kind === '';
-		const isLong = line.text.length > FOLD_CHARACTERS && !line.isUnfolded &&
-			!ranges.some(([from]) => from > FOLD_CHARACTERS);
+		const most = line.goesOn ? 0 : FOLD_CHARACTERS;
+		const isLong = line.text.length > most && !line.isUnfolded && !ranges.some(([from]) => from >= most);
 		if (isPlain && !isLong) {
 			element.textContent = line.text || '\u200b';
 			return;
 		}
-		const shown = isLong ? cutPieces(markPieces(pieces, ranges), FOLD_CHARACTERS) : markPieces(pieces, ranges);
-		replace(element, shown.map(drawPiece), isLong ? this.unfoldButton(element, line) : null);
+		const shown = isLong ? cutPieces(markPieces(pieces, ranges), most) : markPieces(pieces, ranges);
+		replace(element, shown.map(drawPiece), isLong ? this.unfoldButton(element, line, line.text.length - most) : null);
 	}
 
-	/* A line of megabytes is laid out when somebody asks for it. */
-	unfoldButton(element, line) {
+	/* A line of megabytes is laid out when somebody asks for it, with all that is here of it. */
+	unfoldButton(element, line, count) {
 		return h('button', {type: 'button', class: 'unfold', onclick: () => {
-			line.isUnfolded = true;
-			this.draw(element, line);
-		}}, `\u2026 ${formatCount(line.text.length - FOLD_CHARACTERS)} more characters`);
+			this.unfold(element, line);
+			for (let i = this.lines.indexOf(line) + 1; i > 0 && this.lines[i]?.goesOn; i++)
+				this.unfold(this.element.children[i], this.lines[i]);
+		}}, `\u2026 ${formatCount(count)} more characters`);
+	}
+
+	unfold(element, line) {
+		line.isUnfolded = true;
+		this.draw(element, line);
 	}
 
 	/** @param {import('./log_search.js').Matcher|null} matcher */

@@ -2,7 +2,7 @@
  * What the job was told: its configuration with where each value comes from, where its code comes
  * from, the present cluster spec, and the environment as the user gave it.
  */
-import {getJson, orNull, unknownWords} from './api.js';
+import {fileUrl, getJson, orNull, unknownWords} from './api.js';
 import {configCommand, configXml, givenAgain, Keys} from './config_keys.js';
 import {copyButton, definitions, h, replace, setText} from './dom.js';
 import {codeWords, formatBytes, formatPlural} from './format.js';
@@ -81,7 +81,7 @@ export class ConfigPage {
 	async readConfig() {
 		try {
 			const [config, keys] = await Promise.all([this.store.api.get('config'),
-				getJson('assets/keys.json').catch(() => [])]);
+				getJson(fileUrl('keys.json'), {cache: 'default'}).catch(() => [])]);
 			this.config = config;
 			this.keys = new Keys(keys);
 		} catch (error) {

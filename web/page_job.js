@@ -1,7 +1,7 @@
 /**
  * The job at a glance: its state, why it failed, what it waits for, and all its tasks.
  */
-import {orNull, request} from './api.js';
+import {orNull, queryText, request} from './api.js';
 import {ago, lasting} from './clock.js';
 import {OrderPlace} from './control.js';
 import {badge, copyButton, definitions, h, outerLink, replace, setText} from './dom.js';
@@ -25,10 +25,25 @@ const TENSORBOARD_MS = 1000;
 const STRAGGLERS_NAMED = 5;
 const TROUBLES_NAMED = 5;
 const TYPES_OPEN = 6;
+const PIPELINE = /^pipeline-\d{8}-\d{6}-[0-9a-f]{8}$/;
 
 /* Leads to the other job's page where it has one. */
 function otherJob(id, isPortal) {
 	return isPortal ? h('a', {href: jobHash(id)}, id) : h('code', {}, id);
+}
+
+/* The jobs of a pipeline whose results it uses: "NODE=JOB" of each. */
+function usesWords({uses = []}, isPortal) {
+	return uses.map((use, i) => {
+		const [node, id] = use.split(/=(.*)/s);
+		return [i > 0 ? ', ' : '', `${node} of `, otherJob(id, isPortal)];
+	});
+}
+
+/* A pipeline has no page of its own; the list has its jobs. */
+function pipelineWords({tags = []}, isPortal) {
+	const id = tags.find((tag) => PIPELINE.test(tag));
+	return id && isPortal ? h('a', {href: `#/${queryText({tag: `"${id}"`})}`}, id) : id && h('code', {}, id);
 }
 
 function trialWords({sweep, trial}, isPortal) {
@@ -161,6 +176,7 @@ export class JobPage {
 			['Submitted', ago(job.submitted_ms)], ['Started', ago(job.running_ms)],
 			['Ended', ago(job.ended_ms)], ['Repeat of', job.rerun_of],
 			['Submitted within', job.parent && !job.sweep ? otherJob(job.parent, this.route.job !== null) : ''],
+			['Pipeline', pipelineWords(job, this.route.job !== null)], ['Uses', usesWords(job, this.route.job !== null)],
 			['Trial', trialWords(job, this.route.job !== null)], ['Code', this.buildCode(job.provenance)],
 			['Tracked', job.tracking_page ? outerLink(job.tracking_page, 'its run') : ''],
 		];

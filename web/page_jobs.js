@@ -5,6 +5,7 @@ import {getJson, queryText} from './api.js';
 import {command, h, replace, setText} from './dom.js';
 import {causeWords, formatAgo, formatClock, formatCount, formatDuration, formatElapsed, formatPlural, formatTime, formatZone,
 	workWords} from './format.js';
+import {familyTag, familyWords, foldRows} from './job_families.js';
 import {hasFilters, JobFilters, TIMES} from './job_filters.js';
 import {FILTERS} from './job_search.js';
 import {keptBox} from './kept.js';
@@ -20,9 +21,13 @@ const COMPARED_MOST = 10;
 /** Columns by the names that older bookmarks have. */
 const NEWER_SORTS = {tasks: 'task_count'};
 
+/* Jobs that were looked for are shown one by one. */
+const mayFold = (query) => !query.get('group') &&
+	!hasFilters(new URLSearchParams([...query].filter(([name]) => name !== 'user')));
+
 /** What the portal is asked for; times are told in words and asked in ms. Pure. */
 export function jobsQuery(query, now) {
-	const asked = {counts: 1};
+	const asked = {counts: 1, fold: mayFold(query) ? 1 : null};
 	for (const name of [...FILTERS, 'sort', 'order', 'group'])
 		asked[name] = query.get(name);
 	const page = Math.max(1, Number(query.get('page')) || 1);
@@ -102,7 +107,7 @@ export class JobsPage {
 			onSort: ({key, descending}) => this.change({sort: key, order: descending ? 'desc' : 'asc', page: null}),
 			tick: (job) => this.choose(job, !this.chosen.has(job.id)), copied: (job) => job.id, folds: true,
 			onOpen: (job) => {
-				location.hash = jobHash(job.id);
+				location.hash = this.hashOf(job);
 			}});
 		this.compare = h('a', {class: 'button', hidden: true}, 'Compare');
 		this.pages = h('nav', {class: 'pages', 'aria-label': 'Pages'});
@@ -132,8 +137,9 @@ export class JobsPage {
 			{key: 'state', title: 'State', width: '7rem', least: 7, priority: 0, value: ({state}) => state,
 				draw: (cell, {state}) => drawBadge(cell, state, stateClass(state))},
 			{key: 'name', title: 'Name', width: 'minmax(8rem, 2fr)', least: 8, priority: 0, value: ({name}) => name,
-				draw: (cell, job) => drawLink(cell, job.name || job.id, jobHash(job.id)), under: (job) => this.underName(job)},
+				draw: (cell, job) => drawLink(cell, job.name || job.id, this.hashOf(job)), under: (job) => this.underName(job)},
 			...this.runsColumn(),
+			...this.familyColumn(),
 			{key: 'id', title: 'Job', width: 'minmax(11rem, 1.6fr)', least: 11, priority: 8, value: ({id}) => id,
 				draw: (cell, {id}) => drawCopied(cell, id, 'Copy the id')},
 			{key: 'user', title: 'User', width: 'minmax(5.5rem, .9fr)', least: 5.5,
@@ -167,9 +173,30 @@ export class JobsPage {
 		return !time ? '' : this.isExact ? formatTime(time) : formatAgo(time, Date.now());
 	}
 
-	/* Where there is no room for columns of their own. */
+	/* Where there is no room for columns of their own: how far it is or what went wrong, before whose it is. */
 	underName(job) {
-		return [job.user, this.submitted(job), jobDuration(job)].filter(Boolean).join(' \u00b7 ');
+		return [job.family ? familyWords(job.family) : jobMessage(job), this.submitted(job), jobDuration(job), job.user]
+			.filter(Boolean).join(' \u00b7 ');
+	}
+
+	/* All jobs of a sweep, pipeline or array. */
+	familyHash({family}) {
+		return `#/${queryText({tag: familyTag(family)})}`;
+	}
+
+	/* A pipeline or an array has no page. */
+	hashOf(job) {
+		return this.isNoJob(job) ? this.familyHash(job) : jobHash(job.id);
+	}
+
+	isNoJob({family, types}) {
+		return Boolean(family) && !types;
+	}
+
+	familyColumn() {
+		return !this.hasFamilies ? [] : [{key: 'family', title: 'Jobs in it', width: '12rem', least: 12, priority: 1,
+			folded: true, draw: (cell, job) => job.family ? drawLink(cell, familyWords(job.family), this.familyHash(job))
+				: cell.replaceChildren()}];
 	}
 
 	/* Of runs with one name the newest is shown. */
@@ -197,6 +224,7 @@ export class JobsPage {
 		}
 		box.job = job;
 		box.checked = this.chosen.has(job.id);
+		box.hidden = this.isNoJob(job);
 		const label = `Compare ${job.name || job.id}`;
 		if (box.getAttribute('aria-label') !== label)
 			box.setAttribute('aria-label', label);
@@ -204,7 +232,7 @@ export class JobsPage {
 
 	choose(job, on) {
 		this.chosen.delete(job.id);
-		if (on && this.chosen.size < COMPARED_MOST)
+		if (on && !this.isNoJob(job) && this.chosen.size < COMPARED_MOST)
 			this.chosen.set(job.id, job);
 		const count = this.chosen.size;
 		this.compare.hidden = count === 0;
@@ -267,7 +295,16 @@ export class JobsPage {
 		this.grid.element.classList.add('stale');
 	}
 
-	show({total, jobs, runs, states}) {
+	showRows(rows) {
+		const hasFamilies = rows.some(({family}) => family);
+		if (hasFamilies !== Boolean(this.hasFamilies)) {
+			this.hasFamilies = hasFamilies;
+			this.grid.setColumns(this.columns());
+		}
+		this.grid.setRows(rows);
+	}
+
+	show({total, jobs, runs, families, states}) {
 		this.answeredAt = Date.now();
 		this.away.hidden = true;
 		this.grid.element.classList.remove('stale');
@@ -276,7 +313,7 @@ export class JobsPage {
 		setText(this.count, isGrouped ? formatPlural(total, 'name') : formatPlural(total, 'job'));
 		this.filters.showStates(states ?? {});
 		this.showFirst(total === 0 && !hasFilters(this.query));
-		this.grid.setRows(runs ? jobs.map((job, i) => ({...job, runs: runs[i]})) : jobs);
+		this.showRows(isGrouped ? jobs.map((job, i) => ({...job, runs: runs[i]})) : foldRows(jobs, families));
 		const page = Math.max(1, Number(this.query.get('page')) || 1);
 		const last = Math.max(1, Math.ceil(total / PAGE));
 		const button = (title, to) => h('button', {type: 'button', disabled: to < 1 || to > last || to === page,

@@ -5,11 +5,6 @@
 
 enum { POINTS = 300, POINTS_MAX = 2000, SPARKLINE_POINTS = 32 };
 
-static void answer_text(struct http_request *request, const struct str *text)
-{
-	http_answer_bytes(request, 200, "application/json", text->text, text->length);
-}
-
 /* All of one task. */
 static void answer_task(struct api *api, struct http_request *request, const char *name)
 {
@@ -25,7 +20,7 @@ static void answer_task(struct api *api, struct http_request *request, const cha
 	str_append_format(&text, "{\"task\":\"%s\",", name);
 	api_task_write_series(&api->tasks[number], (size_t)points, &text);
 	str_append(&text, "}");
-	answer_text(request, &text);
+	http_answer_json_text(request, 200, text.text, text.length);
 }
 
 static void append_newest(const struct api *api, const struct api_rows *rows, size_t number,

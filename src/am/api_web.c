@@ -123,7 +123,7 @@ void api_handle_sweep(void *data, struct http_request *request)
 		path ? fs_read_file(path, HISTORY_SWEEP_CAP, &length, NULL) : NULL;
 
 	if (table)
-		http_answer_bytes(request, 200, "application/json", table, length);
+		http_answer_json_text(request, 200, table, length);
 	else
 		http_answer_error(request, 404, "not-found",
 				  path ? "the sweep has not begun yet" : "this job is no sweep");

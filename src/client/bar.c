@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "client/live.h"
+#include "client/report.h"
 
 enum { SHOW_MS = 100, ESTIMATE_AFTER_MS = 500, WIDTH = 30 };
 
@@ -29,18 +31,29 @@ static char *estimate(int64_t elapsed_ms, int64_t done, int64_t total)
 	return mem_printf(", %s left", left);
 }
 
-char *bar_line(const char *verb, const char *name, int64_t elapsed_ms, int64_t done, int64_t total)
+static int width_beside(int columns, const char *front, const char *rear)
 {
-	/* A file may have grown since it was counted. */
-	int filled = total > done ? (int)((double)done / (double)total * WIDTH) : WIDTH;
+	int room = columns - (int)(strlen(front) + strlen(rear));
+
+	return room > WIDTH ? WIDTH : room < 0 ? 0 : room;
+}
+
+char *bar_line(const char *verb, const char *name, int64_t elapsed_ms, int64_t done, int64_t total,
+	       int columns)
+{
 	char *size cleanup_free = str_format_mib((double)(total > 0 ? total : done) / (1 << 20));
 	char *clean cleanup_free = str_printable(name, strlen(name));
 	char *left cleanup_free = estimate(elapsed_ms, done, total);
 
 	if (total <= 0)
 		return mem_printf("%s %.40s, %s so far", verb, clean, size);
-	return mem_printf("%s %.40s [%.*s%*s] %s%s", verb, clean, filled,
-			  "##############################", WIDTH - filled, "", size, left);
+	char *front cleanup_free = mem_printf("%s %.40s [", verb, clean);
+	char *rear cleanup_free = mem_printf("] %s%s", size, left);
+	int width = width_beside(columns, front, rear);
+	/* A file may have grown since it was counted. */
+	int filled = total > done ? (int)((double)done / (double)total * width) : width;
+	return mem_printf("%s%.*s%*s%s", front, filled, "##############################",
+			  width - filled, "", rear);
 }
 
 bool bar_show(struct bar *bar, const char *name, int64_t done, int64_t total)
@@ -48,9 +61,10 @@ bool bar_show(struct bar *bar, const char *name, int64_t done, int64_t total)
 	int64_t now = clock_monotonic_ms();
 
 	if (bar->is_terminal && now - bar->shown_ms >= SHOW_MS) {
-		char *line cleanup_free =
-			bar_line(bar->verb, name, now - bar->begun_ms, done, total);
-		fprintf(stderr, "\r\033[K%s", line);
+		char *line cleanup_free = bar_line(bar->verb, name, now - bar->begun_ms, done,
+						   total, live_window(stderr).columns - 1);
+		/* The rest would go on below, where bar_clear() does not come. */
+		fprintf(stderr, "\r\033[K%.*s", (int)report_fit(line, stderr), line);
 		fflush(stderr);
 		bar->is_shown = true;
 		bar->shown_ms = now;

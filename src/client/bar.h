@@ -18,8 +18,10 @@ void bar_begin(struct bar *bar, const char *verb, bool (*interrupted)(void));
 /* `done` of `total` (0: not known) bytes of `name`. False: the user wants it to end. */
 bool bar_show(struct bar *bar, const char *name, int64_t done, int64_t total);
 
-/* Its text; an estimate is in it once that is more than a guess. The caller frees. */
-char *bar_line(const char *verb, const char *name, int64_t elapsed_ms, int64_t done, int64_t total);
+/* Its text, at most `columns` wide unless its words are wider; an estimate is in it once that is
+ * more than a guess. The caller frees. */
+char *bar_line(const char *verb, const char *name, int64_t elapsed_ms, int64_t done, int64_t total,
+	       int columns);
 
 void bar_clear(struct bar *bar);
 

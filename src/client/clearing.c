@@ -82,7 +82,7 @@ static void tell_job(struct clearing *clearing, const char *id)
 static bool is_of_pipeline(const struct str_list *tags)
 {
 	for (size_t i = 0; i < tags->count; i++)
-		if (str_starts_with(tags->items[i], JOB_ARRAY_PIPELINE))
+		if (str_starts_with(tags->items[i], JOB_FAMILY_PIPELINE))
 			return true;
 	return false;
 }

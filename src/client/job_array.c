@@ -6,7 +6,7 @@
 #include "base/mem.h"
 
 /* Of ids of jobs that are submitted together. */
-static const char *const beginnings[] = {JOB_ARRAY_BEGINNING, JOB_ARRAY_PIPELINE};
+static const char *const beginnings[] = {JOB_FAMILY_ARRAY, JOB_FAMILY_PIPELINE};
 
 struct numbers {
 	int64_t *items;
@@ -93,7 +93,7 @@ char *job_array_make_id(const char *beginning, const struct job *job)
 
 void job_array_begin(struct job *job, int64_t number)
 {
-	job->array = job_array_make_id(JOB_ARRAY_BEGINNING, job);
+	job->array = job_array_make_id(JOB_FAMILY_ARRAY, job);
 	place(job, number);
 }
 

@@ -5,13 +5,12 @@
 #define TONY_CLIENT_JOB_ARRAY_H
 
 #include "job/job.h"
+#include "job/job_family.h"
 
 #define JOB_ARRAY_MAX 1000 /* jobs */
 
-/* How ids begin, and what names one of the jobs. */
-#define JOB_ARRAY_BEGINNING "array-"
-#define JOB_ARRAY_PIPELINE  "pipeline-"
-#define JOB_ARRAY_MEMBER    "abcdefghijklmnopqrstuvwxyz0123456789"
+/* The letters that name one of the jobs. */
+#define JOB_ARRAY_MEMBER "abcdefghijklmnopqrstuvwxyz0123456789"
 
 /* "1-10%3", "1,4,7", "0-20:5". *limit: 0: none. The caller frees *numbers. The error is a phrase.
  */

@@ -37,6 +37,11 @@ int job_list_find(const struct job_list_filter *filter, struct job_list *list, s
  * is none. */
 int job_list_find_array(const char *word, struct str_list *ids, struct err *err);
 
+/* The same with one job in place of each sweep with its trials, and of each pipeline or array. Its
+ * name tells how many there are in each state; a pipeline or array has its id, the state that
+ * matters most, and the word of a job in that state. */
+void job_list_fold(const struct job_list *list, struct job_list *folded);
+
 /* As struct job_list_filter has it; one of an array's form is that array alone, and no name. */
 bool job_list_has_word(const struct job_summary *job, const char *word);
 /* A scheduler may keep tags in small letters, so these are the same in any case. */

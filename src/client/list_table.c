@@ -82,8 +82,8 @@ static void add_row(struct report_table *table, const struct job_summary *job, b
 			     waiting ? waiting : job->message);
 }
 
-void list_table_format(const struct job_list *list, bool wide, int64_t now_ms, size_t width,
-		       struct str *out)
+static void format_rows(const struct job_list *list, bool wide, int64_t now_ms, size_t width,
+			struct str *out)
 {
 	static const char *const few[] = {"JOB", "STATE", "FRAMEWORK", "DURATION", "NAME, CAUSE"};
 	static const char *const named[] = {"JOB",	"STATE", "FRAMEWORK",
@@ -106,4 +106,14 @@ void list_table_format(const struct job_list *list, bool wide, int64_t now_ms, s
 		add_row(&table, &list->items[i], wide, with_user, now_ms);
 	report_table_format(&table, width, out);
 	report_table_finish(&table);
+}
+
+void list_table_format(const struct job_list *list, const struct list_form *form, int64_t now_ms,
+		       size_t width, struct str *out)
+{
+	struct job_list folded cleanup_job_list = {0};
+
+	if (!form->each)
+		job_list_fold(list, &folded);
+	format_rows(form->each ? list : &folded, form->wide, now_ms, width, out);
 }

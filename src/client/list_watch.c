@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "client/list_table.h"
 #include "client/look.h"
 
 enum { EVERY_MS = 1000 };
@@ -15,7 +14,7 @@ enum { EVERY_MS = 1000 };
 struct list_view {
 	list_watch_find *find;
 	void *data;
-	bool wide;
+	const struct list_form *form;
 	struct job_list list;
 	struct map *known; /* the state that was told, by id */
 };
@@ -34,7 +33,7 @@ static void draw(void *data, struct live_size size, struct str *out)
 {
 	const struct list_view *view = data;
 
-	list_table_format(&view->list, view->wide, clock_wall_ms(), (size_t)size.columns, out);
+	list_table_format(&view->list, view->form, clock_wall_ms(), (size_t)size.columns, out);
 }
 
 static void tell(const struct job_summary *job, const char *time)
@@ -66,9 +65,9 @@ static void tell_changes(void *data)
 	}
 }
 
-int list_watch(list_watch_find *find, void *data, bool wide, struct err *err)
+int list_watch(list_watch_find *find, void *data, const struct list_form *form, struct err *err)
 {
-	struct list_view view = {.find = find, .data = data, .wide = wide};
+	struct list_view view = {.find = find, .data = data, .form = form};
 	const struct look_options options = {
 		.every_ms = EVERY_MS,
 		.ask = ask,

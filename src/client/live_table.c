@@ -351,6 +351,8 @@ void live_table(const struct job_view *view, const json_t *work, int64_t now_ms,
 		return;
 	}
 	int width = name_width(view);
+	/* The rows that the head did not need. */
+	table.spare = table.left - (int)live_count(view);
 	for (size_t i = 0; i < view->task_count; i++)
 		if (!view->tasks[i].dormant)
 			add_task(&table, i, width);

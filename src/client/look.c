@@ -11,7 +11,10 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
+#include "client/report.h"
 #include "client/watch.h"
+
+enum { INDENT = 4 }; /* of a line that goes on below */
 
 struct look {
 	const struct look_options *options;
@@ -41,6 +44,28 @@ static size_t count_lines(const char *text)
 	return lines;
 }
 
+/* A line that the terminal would fold is more rows than one, and erase() goes up by rows. */
+static void fold_lines(struct str *text, size_t columns)
+{
+	struct str folded = {0};
+	const char *line = str_text(text);
+
+	while (*line) {
+		const char *end = line + strcspn(line, "\n");
+		char *whole cleanup_free = mem_strndup(line, (size_t)(end - line));
+		const char *rest = whole;
+		size_t length = report_fold_at(rest, columns);
+		str_append_format(&folded, "%.*s\n", (int)length, rest);
+		while (*(rest += length + strspn(rest + length, " "))) {
+			length = report_fold_at(rest, columns - INDENT);
+			str_append_format(&folded, "%*s%.*s\n", INDENT, "", (int)length, rest);
+		}
+		line = end + (*end == '\n');
+	}
+	str_finish(text);
+	*text = folded;
+}
+
 static void add_warnings(const struct look *look, size_t columns, struct str *out)
 {
 	const char *matter;
@@ -68,6 +93,8 @@ static void draw(struct look *look)
 
 	size.rows = (int)most;
 	look->options->draw(look->options->data, size, &text);
+	if (size.columns > 2 * INDENT)
+		fold_lines(&text, (size_t)size.columns);
 	size_t lines = count_lines(str_text(&text));
 	if (lines > most) {
 		size_t more = lines - (most - 1);

@@ -394,7 +394,7 @@ static int plan_node(struct pipeline_run *run, size_t node, struct err *err)
 	note_description(&run->nodes[node], &description);
 	run->nodes[node].is_late |= crosses(run, node);
 	if (!run->id)
-		run->id = job_array_make_id(JOB_ARRAY_PIPELINE, description.job);
+		run->id = job_array_make_id(JOB_FAMILY_PIPELINE, description.job);
 	if (run->nodes[node].lacks_files)
 		return 0;
 	if (node_of(run, node)->is_cached &&

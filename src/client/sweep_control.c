@@ -9,6 +9,7 @@
 #include "client/job_list.h"
 #include "client/sweep_check.h"
 #include "client/sweep_config.h"
+#include "job/job_family.h"
 #include "scheduler/scheduler.h"
 
 enum { STOP_GRACE_MS = 120000, RESTARTS_MAX = 1000 };
@@ -228,7 +229,7 @@ int sweep_trials(const char *sweep, bool live_only, struct str_list *ids, struct
 
 char *sweep_control_tag(const char *sweep)
 {
-	return mem_printf("sweep=%s", sweep);
+	return mem_printf(JOB_FAMILY_SWEEP "%s", sweep);
 }
 
 void sweep_control_mark(const struct sweep_trial *trial, struct job *job)

@@ -13,7 +13,7 @@
 #include "client/verbs.h"
 
 struct list_options {
-	bool json, all, watch, all_users;
+	bool json, all, watch, all_users, each;
 	char *user, *output;
 	struct str_list states, tags;
 };
@@ -24,6 +24,9 @@ static const char *const outputs[] = {"wide", "json", "name", NULL};
 
 static const struct opt options[] = {
 	OPT_ROW("all", struct list_options, all, "also the jobs that have ended", .letter = 'a'),
+	OPT_ROW("each", struct list_options, each,
+		"each trial of a sweep, and each job of a pipeline or array, in a row of its own",
+		.letter = 'e'),
 	OPT_ROW("watch", struct list_options, watch,
 		"go on until Ctrl-C: a table that is drawn anew in a terminal, else a line for "
 		"each change",
@@ -102,12 +105,24 @@ static void print_names(const struct list_options *chosen, const struct job_list
 			puts(list->items[i].id);
 }
 
-static void print_table(const struct list_options *chosen, const struct job_list *list)
+/* Jobs that the user chose are none to be folded. */
+static struct list_form form_of(const struct listing *listing)
 {
+	const struct list_options *chosen = listing->chosen;
+
+	return (struct list_form){
+		.wide = is_output(chosen, "wide"),
+		.each = chosen->each || listing->filter.words->count > 0 ||
+			chosen->states.count > 0 || chosen->tags.count > 0,
+	};
+}
+
+static void print_table(const struct listing *listing, const struct job_list *list)
+{
+	const struct list_form form = form_of(listing);
 	struct str text cleanup_str = {0};
 
-	list_table_format(list, is_output(chosen, "wide"), clock_wall_ms(), report_width(stdout),
-			  &text);
+	list_table_format(list, &form, clock_wall_ms(), report_width(stdout), &text);
 	fputs(str_text(&text), stdout);
 }
 
@@ -135,7 +150,7 @@ static void print_jobs(const struct listing *listing, const struct job_list *lis
 	else if (is_output(chosen, "name"))
 		print_names(chosen, list);
 	else if (list->count > 0)
-		print_table(chosen, list);
+		print_table(listing, list);
 	else if (listing->filter.words->count == 0 && list->failure == ERR_NONE)
 		tell_none(listing);
 }
@@ -183,8 +198,9 @@ static int list_jobs(void *data, const struct verb_call *call, struct err *err)
 		return -1;
 	if (absence)
 		log_warning("%s: jobs there are not shown", absence);
+	const struct list_form form = form_of(&listing);
 	if (chosen->watch)
-		return list_watch(find_jobs, &listing, is_output(chosen, "wide"), err);
+		return list_watch(find_jobs, &listing, &form, err);
 	if (find_jobs(&listing, &list, err) < 0)
 		return -1;
 	print_jobs(&listing, &list);

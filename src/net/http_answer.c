@@ -5,7 +5,10 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "net/gzip.h"
 #include "net/http_internal.h"
+
+enum { COMPRESSED_MIN = 1024, COMPRESSED_MAX = 1024 * 1024 };
 
 const char *http_status_reason(int status)
 {
@@ -141,12 +144,39 @@ void http_answer_bytes(struct http_request *request, int status, const char *con
 	evbuffer_free(body);
 }
 
+/* A short text is one packet either way; a long one would keep the server's loop for too long. */
+static bool is_worth_compressing(const struct http_request *request, size_t length)
+{
+	return length >= COMPRESSED_MIN && length <= COMPRESSED_MAX &&
+	       http_request_takes_gzip(request);
+}
+
+void http_answer_json_text(struct http_request *request, int status, const char *text,
+			   size_t length)
+{
+	struct gzip_body file;
+
+	if (!is_worth_compressing(request, length)) {
+		http_answer_bytes(request, status, "application/json", text, length);
+		return;
+	}
+	struct evbuffer *body = evbuffer_new();
+	struct gzip_part *part = gzip_part_create(text, length);
+	gzip_begin(&file, body);
+	gzip_add_part(&file, part);
+	gzip_end(&file);
+	http_answer_header(request, "Content-Encoding", "gzip");
+	http_answer_buffer(request, status, "application/json", body);
+	gzip_part_destroy(part);
+	evbuffer_free(body);
+}
+
 void http_answer_json(struct http_request *request, int status, json_t *body)
 {
 	char *text cleanup_free = json_text(body);
 
 	json_decref(body);
-	http_answer_bytes(request, status, "application/json", text, strlen(text));
+	http_answer_json_text(request, status, text, strlen(text));
 }
 
 void http_answer_error(struct http_request *request, int status, const char *code,

@@ -201,7 +201,10 @@ void http_raw_end(struct http_request *request);
  * "no-store". */
 void http_answer_header(struct http_request *request, const char *name, const char *value);
 
+/* JSON between 1 KiB and 1 MiB goes compressed to clients that take gzip. */
 void http_answer_json(struct http_request *request, int status, json_t *body); /* takes `body` */
+void http_answer_json_text(struct http_request *request, int status, const char *text,
+			   size_t length);
 /* {"error": {"code": ..., "message": ...}}, unless the server answers in its own way. */
 void http_answer_error(struct http_request *request, int status, const char *code,
 		       const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -12,10 +12,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/user.h"
+#include "job/job_family.h"
 #include "portal/index_internal.h"
 
 enum {
-	VERSION = 7,
+	VERSION = 8,
 	BUSY_MS = 10000,
 	TEXT_MESSAGE = 300, /* bytes of a message that are looked through */
 };
@@ -31,16 +32,17 @@ static const char schema[] =
 	" framework TEXT, queue TEXT, state TEXT, tags TEXT, types TEXT, task_count INTEGER,"
 	" begun_ms INTEGER, ended_ms INTEGER, view_acl TEXT, modify_acl TEXT,"
 	" folder INTEGER NOT NULL,"
-	" modified_ms INTEGER NOT NULL, text TEXT,"
+	" modified_ms INTEGER NOT NULL, text TEXT, family TEXT,"
 	" PRIMARY KEY (submitted_ms DESC, id, user)) WITHOUT ROWID;"
 	"CREATE UNIQUE INDEX jobs_id ON jobs (id, user);"
 	"CREATE INDEX jobs_folder ON jobs (folder);"
 	"CREATE INDEX jobs_state ON jobs (state);"
+	"CREATE INDEX jobs_family ON jobs (family, user, submitted_ms, id) WHERE family NOT NULL;"
 	"CREATE TABLE summaries (id TEXT, user TEXT, json TEXT NOT NULL, PRIMARY KEY (id, user))"
 	" WITHOUT ROWID;"
 	"CREATE TABLE age (ms INTEGER NOT NULL);"
 	"INSERT INTO age VALUES (0);"
-	"PRAGMA user_version = 7;";
+	"PRAGMA user_version = 8;";
 
 static const char settings[] = "PRAGMA synchronous = OFF; PRAGMA cache_size = -4096;"
 			       "PRAGMA temp_store = MEMORY;";
@@ -433,7 +435,7 @@ static int insert_job(struct portal_index *index, const struct history_summary *
 		index,
 		"INSERT INTO jobs VALUES (:submitted, :id, :name, :user, :framework, :queue, "
 		":state, :tags, :types, :task_count, :begun, :ended, :acl, :modify, :folder, "
-		":modified, :text)",
+		":modified, :text, :family)",
 		err);
 
 	if (!insert)
@@ -456,6 +458,7 @@ static int insert_job(struct portal_index *index, const struct history_summary *
 	index_bind_int(insert, ":folder", folder);
 	index_bind_int(insert, ":modified", modified_ms);
 	index_bind(insert, ":text", text);
+	index_bind(insert, ":family", job_family(&summary->tags));
 	return run(index, insert, err);
 }
 

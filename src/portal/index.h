@@ -97,6 +97,7 @@ struct portal_query {
 	const char *sort;	/* of portal_sorts; NULL: submitted_ms */
 	bool ascending;
 	bool groups;	/* of the runs of one user that have one name only the newest */
+	bool folds;	/* of a sweep with its trials, of a pipeline and of an array only one */
 	bool counts;	/* how many jobs there are in each state, whatever `state` is */
 	int64_t now_ms; /* wall clock: live jobs last until now */
 	int64_t offset, limit;
@@ -105,7 +106,10 @@ struct portal_query {
 bool portal_is_sort(const char *name);
 
 /* {"total": N, "jobs": [summary ...]}; with `groups` "runs": [{"count": N, "failed": N} ...], one
- * for each job; with `counts` "states": {"running": N, ...}. */
+ * for each job; with `folds` "families": [{"id", "count", "states": {}, "submitted_ms", "ended_ms"}
+ * ...], null for a job that has none: a sweep stands for its trials, and the newest job for the
+ * others of its pipeline or array; the times are those of the first and last. With `counts`
+ * "states": {"running": N, ...}. */
 int portal_index_list(struct portal_index *index, const struct portal_query *query,
 		      struct str *answer, struct err *err);
 

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "portal/index_internal.h"
 
@@ -29,6 +30,20 @@ static const char *value_of(const struct portal_query *query, const struct condi
 	return value && *value ? value : NULL;
 }
 
+/* The sweep's own job stands for its trials, and the newest one for the others, as far as they may
+ * be seen. */
+static void append_fold(struct str *sql, bool has_viewer)
+{
+	str_append_format(
+		sql,
+		" AND (family IS NULL OR NOT (EXISTS (SELECT 1 FROM jobs AS head WHERE "
+		"head.id = jobs.family AND head.user = jobs.user%s) OR EXISTS (SELECT 1 FROM jobs "
+		"AS other WHERE other.family = jobs.family AND other.user = jobs.user AND "
+		"(other.submitted_ms, other.id) > (jobs.submitted_ms, jobs.id)%s)))",
+		has_viewer ? " AND may_see(head.user, head.view_acl)" : "",
+		has_viewer ? " AND may_see(other.user, other.view_acl)" : "");
+}
+
 static void append_conditions(struct str *sql, const struct portal_query *query)
 {
 	/* Without any condition an index of states is enough to count them all. */
@@ -40,6 +55,8 @@ static void append_conditions(struct str *sql, const struct portal_query *query)
 	for (size_t i = 0; i < array_length(conditions); i++)
 		if (value_of(query, &conditions[i]))
 			str_append_format(sql, " AND %s", conditions[i].sql);
+	if (query->folds)
+		append_fold(sql, query->viewer);
 }
 
 /* "%text%", with nothing in it that means more than itself; of a text in double quotes what is
@@ -143,7 +160,8 @@ static sqlite3_stmt *prepare_page(struct portal_index *index, const struct porta
 
 	str_append_format(
 		&sql,
-		"SELECT json, runs, failed FROM (SELECT id, %s AS submitted_ms, name, "
+		"SELECT json, runs, failed, coalesce(page.family, page.id), page.user "
+		"FROM (SELECT id, family, %s AS submitted_ms, name, "
 		"user, queue, state, task_count, framework, begun_ms, ended_ms, %s FROM jobs",
 		query->groups ? "max(submitted_ms)" : "submitted_ms",
 		query->groups ? "count(*) AS runs, sum(state = 'failed') AS failed"
@@ -164,22 +182,94 @@ static sqlite3_stmt *prepare_page(struct portal_index *index, const struct porta
 	return find;
 }
 
+/* States are names of ours. */
+static void append_state(void *data, const char *state, int64_t jobs)
+{
+	struct str *states = data;
+
+	str_append_format(states, "%s\"%s\":%lld", states->length > 0 ? "," : "", state,
+			  (long long)jobs);
+}
+
+/* A page's rows in three ways, each a JSON array without its brackets. */
+struct page_text {
+	struct str jobs, runs, families;
+};
+
+static void page_text_finish(struct page_text *text)
+{
+	str_finish(&text->jobs);
+	str_finish(&text->runs);
+	str_finish(&text->families);
+}
+#define cleanup_page_text __attribute__((cleanup(page_text_finish)))
+
+/* Times and number of the jobs of a family in each state. */
+static sqlite3_stmt *prepare_family(struct portal_index *index, const struct portal_query *query,
+				    struct err *err)
+{
+	char *sql cleanup_free =
+		mem_printf("SELECT state, count(*), min(submitted_ms), max(ended_ms) FROM jobs "
+			   "WHERE family = :family AND user = :user%s GROUP BY state",
+			   query->viewer ? " AND may_see(user, view_acl)" : "");
+
+	return index_prepare(index, sql, err);
+}
+
+/* Appends the family whose id and user are columns of `page`, or null. */
+static void append_family(sqlite3_stmt *family, sqlite3_stmt *page, struct str *families)
+{
+	const char *id = (const char *)sqlite3_column_text(page, 3);
+	struct str states cleanup_str = {0};
+	int64_t count = 0, submitted_ms = INT64_MAX, ended_ms = 0;
+
+	index_bind(family, ":family", id);
+	index_bind(family, ":user", (const char *)sqlite3_column_text(page, 4));
+	while (sqlite3_step(family) == SQLITE_ROW) {
+		append_state(&states, (const char *)sqlite3_column_text(family, 0),
+			     sqlite3_column_int64(family, 1));
+		count += sqlite3_column_int64(family, 1);
+		if (sqlite3_column_int64(family, 2) < submitted_ms)
+			submitted_ms = sqlite3_column_int64(family, 2);
+		if (sqlite3_column_int64(family, 3) > ended_ms)
+			ended_ms = sqlite3_column_int64(family, 3);
+	}
+	sqlite3_reset(family);
+	str_append(families, families->length > 0 ? "," : "");
+	if (count == 0) {
+		str_append(families, "null");
+		return;
+	}
+	json_t *told cleanup_json = json_object();
+	json_set_text(told, "id", id);
+	json_set_int(told, "count", count);
+	json_set_int(told, "submitted_ms", submitted_ms);
+	json_set_int(told, "ended_ms", ended_ms);
+	char *text cleanup_free = json_text(told);
+	str_append_format(families, "%.*s,\"states\":{%s}}", (int)strlen(text) - 1, text,
+			  str_text(&states));
+}
+
 /* How many rows; -1: `err`. */
 static int64_t append_page(struct portal_index *index, const struct portal_query *query,
-			   struct str *jobs, struct str *runs, struct err *err)
+			   struct page_text *out, struct err *err)
 {
 	sqlite3_stmt *find cleanup_statement = prepare_page(index, query, err);
+	sqlite3_stmt *family cleanup_statement =
+		find && query->folds ? prepare_family(index, query, err) : NULL;
 	int64_t count = 0;
 	int got;
 
-	if (!find)
+	if (!find || (query->folds && !family))
 		return -1;
 	while ((got = sqlite3_step(find)) == SQLITE_ROW) {
 		const char *comma = count++ > 0 ? "," : "";
-		str_append(jobs, comma);
-		str_append_bytes(jobs, sqlite3_column_text(find, 0),
+		str_append(&out->jobs, comma);
+		str_append_bytes(&out->jobs, sqlite3_column_text(find, 0),
 				 (size_t)sqlite3_column_bytes(find, 0));
-		str_append_format(runs, "%s{\"count\":%lld,\"failed\":%lld}", comma,
+		if (family)
+			append_family(family, find, &out->families);
+		str_append_format(&out->runs, "%s{\"count\":%lld,\"failed\":%lld}", comma,
 				  (long long)sqlite3_column_int64(find, 1),
 				  (long long)sqlite3_column_int64(find, 2));
 	}
@@ -212,6 +302,7 @@ static int count_states(struct portal_index *index, const struct portal_query *q
 	int got;
 
 	all.state = NULL;
+	all.folds = false;
 	str_append(&sql, "SELECT state, count(*) FROM jobs");
 	append_conditions(&sql, &all);
 	str_append(&sql, " GROUP BY state");
@@ -225,22 +316,14 @@ static int count_states(struct portal_index *index, const struct portal_query *q
 	return got == SQLITE_DONE ? 0 : index_fail(index, err);
 }
 
-/* States are names of ours. */
-static void append_state(void *data, const char *state, int64_t jobs)
-{
-	struct str *states = data;
-
-	str_append_format(states, "%s\"%s\":%lld", states->length > 0 ? "," : "", state,
-			  (long long)jobs);
-}
-
 int portal_index_list(struct portal_index *index, const struct portal_query *query,
 		      struct str *answer, struct err *err)
 {
-	struct str jobs cleanup_str = {0}, runs cleanup_str = {0}, states cleanup_str = {0};
+	struct page_text page cleanup_page_text = {0};
+	struct str states cleanup_str = {0};
 
 	index->viewer = query->viewer;
-	int64_t count = append_page(index, query, &jobs, &runs, err);
+	int64_t count = append_page(index, query, &page, err);
 	/* A page that is not full is the last. */
 	bool is_last = count < query->limit && (count > 0 || query->offset == 0);
 	int64_t total = is_last ? query->offset + count : count_all(index, query, err);
@@ -249,9 +332,11 @@ int portal_index_list(struct portal_index *index, const struct portal_query *que
 	    (query->counts && count_states(index, query, append_state, &states, err) < 0))
 		return -1;
 	str_append_format(answer, "{\"total\":%lld,\"jobs\":[%s]", (long long)total,
-			  str_text(&jobs));
+			  str_text(&page.jobs));
 	if (query->groups)
-		str_append_format(answer, ",\"runs\":[%s]", str_text(&runs));
+		str_append_format(answer, ",\"runs\":[%s]", str_text(&page.runs));
+	if (query->folds)
+		str_append_format(answer, ",\"families\":[%s]", str_text(&page.families));
 	if (query->counts)
 		str_append_format(answer, ",\"states\":{%s}", str_text(&states));
 	str_append_char(answer, '}');

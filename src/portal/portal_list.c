@@ -47,6 +47,7 @@ static int read_query(struct http_request *request, struct portal_query *query)
 		.sort = asked(request, "sort"),
 		.ascending = str_equal(order, "asc"),
 		.groups = str_equal(asked(request, "group"), "name"),
+		.folds = str_equal(asked(request, "fold"), "1"),
 		.counts = str_equal(asked(request, "counts"), "1"),
 		.now_ms = clock_wall_ms(),
 		.limit = LIMIT,
@@ -82,7 +83,7 @@ void portal_handle_jobs(void *data, struct http_request *request)
 		http_answer_error(request, 503, "not-ready", "the index of jobs: %s",
 				  portal->index ? err_message(&err) : "is made anew");
 	else
-		http_answer_bytes(request, 200, "application/json", answer.text, answer.length);
+		http_answer_json_text(request, 200, answer.text, answer.length);
 }
 
 void portal_handle_words(void *data, struct http_request *request)

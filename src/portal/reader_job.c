@@ -44,7 +44,7 @@ void reader_handle_tasks(void *data, struct http_request *request)
 		str_append_format(&text, "%s%s", i > (size_t)offset ? "," : "", one);
 	}
 	str_append(&text, "]}");
-	http_answer_bytes(request, 200, "application/json", text.text, text.length);
+	http_answer_json_text(request, 200, text.text, text.length);
 }
 
 void reader_handle_task(void *data, struct http_request *request)

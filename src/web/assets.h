@@ -1,4 +1,5 @@
-/* The dashboard: the files of web/, embedded at build. */
+/* The dashboard: the files of web/, embedded at build. index.html names the others below
+ * assets/VERSION/. */
 #ifndef TONY_WEB_ASSETS_H
 #define TONY_WEB_ASSETS_H
 
@@ -16,6 +17,7 @@ struct web_asset {
 
 extern const struct web_asset web_assets[]; /* by path */
 extern const size_t web_asset_count;
+extern const char web_assets_version[]; /* 16 hexadecimal digits: a hash of all files */
 
 const struct web_asset *web_asset_find(const char *path); /* NULL: there is none */
 

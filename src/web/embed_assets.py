@@ -1,7 +1,8 @@
 """embed_assets.py WEB OUTPUT.c OUTPUT.d [FILE...]: the dashboard's files as C (assets.h).
 
-All of WEB that a browser can use, and FILEs that the build made, each file as it is and compressed. The third file tells ninja what
-this was made of: the folders too, so that a new file is seen.
+All of WEB that a browser can use, and FILEs that the build made, each file as it is and compressed. index.html names the others below
+assets/VERSION/, a hash of them all: a changed file has another address, so that browsers keep each without asking again. The third
+file tells ninja what this was made of: the folders too, so that a new file is seen.
 """
 
 import gzip
@@ -17,6 +18,7 @@ TYPES = {
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
 }
+PAGE = "index.html"
 OWN = set(TYPES) - {".json"}  # of WEB: those of packages stay at home
 
 
@@ -47,17 +49,35 @@ def embed(number, name, data):
     return array(f"plain_{number}", data) + array(f"gzip_{number}", small), row
 
 
+def read_all(files):
+    """The bytes of each name, by name."""
+    contents = {}
+    for name, path in sorted(files):
+        with open(path, "rb") as file:
+            contents[name] = file.read()
+    return contents
+
+
+def version_of(contents):
+    whole = hashlib.sha256()
+    for name, data in contents.items():
+        whole.update(f"{name} {len(data)}\n".encode() + data)
+    return whole.hexdigest()[:16]
+
+
 def main():
     web, output, depfile, *made = sys.argv[1:]
     made_of = []
     files = list(find_own(web, made_of)) + [(os.path.basename(path), path) for path in made]
-    lines, rows = ['#include "web/assets.h"'], []
-    for number, (name, path) in enumerate(sorted(files)):
-        with open(path, "rb") as file:
-            arrays, row = embed(number, name, file.read())
+    contents = read_all(files)
+    made_of += [path for _, path in files]
+    version = version_of(contents)
+    contents[PAGE] = contents[PAGE].replace(b'"assets/', f'"assets/{version}/'.encode())
+    lines, rows = ['#include "web/assets.h"', f'const char web_assets_version[] = "{version}";'], []
+    for number, (name, data) in enumerate(contents.items()):
+        arrays, row = embed(number, name, data)
         lines += arrays
         rows.append(row)
-        made_of.append(path)
     lines += ["const struct web_asset web_assets[] = {", *rows, "};",
               f"const size_t web_asset_count = {len(rows)};", ""]
     with open(output, "w", encoding="utf-8") as file:

@@ -22,15 +22,35 @@ static bool is_known(const struct http_request *request, const char *etag)
 	return known && strstr(known, etag);
 }
 
+/* Behind the name of a version. A page of another version is open while tony is upgraded, and gets
+ * the files of today. */
+static const char *find_name(const char *path)
+{
+	size_t length = strspn(path, "0123456789abcdef");
+
+	return length == strlen(web_assets_version) && path[length] == '/' ? path + length + 1
+									   : path;
+}
+
+/* A file below the name of this version never changes; a browser asks for others by their ETag each
+ * time. */
+static const char *find_caching(const char *path, const char *name)
+{
+	return name != path && str_starts_with(path, web_assets_version)
+		       ? "max-age=31536000, immutable"
+		       : "no-cache";
+}
+
 void web_serve(struct http_request *request, const char *path)
 {
-	const struct web_asset *asset = web_asset_find(path);
+	const char *name = find_name(path);
+	const struct web_asset *asset = web_asset_find(name);
 
 	if (!asset) {
 		http_answer_error(request, 404, "not-found", "there is no such path");
 		return;
 	}
-	http_answer_header(request, "Cache-Control", "no-cache"); /* asked for by ETag each time */
+	http_answer_header(request, "Cache-Control", find_caching(path, name));
 	http_answer_header(request, "ETag", asset->etag);
 	http_answer_header(request, "Vary", "Accept-Encoding");
 	http_answer_header(request, "Content-Security-Policy", policy);

@@ -6,8 +6,9 @@
 
 struct http_request;
 
-/* Answers GET or HEAD with the file of this path (assets.h), with its ETag and a policy that lets
- * the page load from here only; 304 when the client has it already; 404 when there is none. */
+/* Answers GET or HEAD with the file of this path (assets.h), with or without a version before it,
+ * with its ETag and a policy that lets the page load from here only; 304 when the client has it
+ * already; 404 when there is none. */
 void web_serve(struct http_request *request, const char *path);
 
 /* http_server.h's answer_failure(): to browsers that show it to a person it is a page, with a link

@@ -461,14 +461,17 @@ def test_top_draws_a_table_in_a_terminal_until_the_job_ends(tony, burner):
     assert "killed" in terminal.text
 
 
-def test_top_is_left_by_ctrl_c(tony):
+@pytest.mark.parametrize("columns", [40, 80])
+def test_top_is_left_by_ctrl_c(tony, columns):
     job = tony.submit({"tony.worker.instances": 1, **OFTEN}, "--executes", "sleep 1000")
     job.wait_task("worker:0")
-    terminal = Terminal(tony, "top", job.id)
+    terminal = Terminal(tony, "top", job.id, columns=columns)
     terminal.wait_text("worker:0  running")
+    terminal.wait_text("; in all")
     terminal.type("\x03")
     assert terminal.finish() == 130 and job.status()["state"] == "running"
-    assert all(len(line) <= 80 for line in terminal.text.splitlines())
+    lines = re.sub(r"\x1b\[\d*[A-Z]", "", terminal.text).splitlines()
+    assert max(map(len, lines)) <= columns, "none is folded by the terminal, where it is two rows"
 
 
 def test_top_counts_the_tasks_that_do_not_fit_the_window(tony):

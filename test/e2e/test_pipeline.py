@@ -77,6 +77,9 @@ def test_jobs_run_one_after_the_other_and_find_what_those_before_them_have_writt
     assert len(tony.run("list", "-o", "name", name).stdout.split()) == 3
     assert tony.run("status", f"{name}_train").stdout.split()[1] == "digits.train"
     assert len(tony.run("list", "-o", "name", "--all", "--tag", "digits").stdout.split()) == 3
+    _, *rows = tony.run("list", "--all").stdout.splitlines()
+    assert len(rows) == 1 and rows[0].startswith(name) and rows[0].endswith("digits (3 jobs: 3 succeeded)")
+    assert len(tony.run("list", "--all", "--each").stdout.splitlines()) == 4
 
 
 def test_a_detached_pipeline_needs_no_client(tony):

@@ -3,7 +3,7 @@
 const BROWSER = ['AbortController', 'AbortSignal', 'CustomEvent', 'Element', 'EventSource', 'HTMLAnchorElement',
 	'HTMLDialogElement', 'HTMLElement', 'HTMLInputElement', 'HTMLSelectElement', 'HTMLSpanElement',
 	'HTMLTextAreaElement', 'Node', 'ResizeObserver', 'TextDecoder', 'TextDecoderStream', 'TextEncoder',
-	'URLSearchParams', 'cancelAnimationFrame', 'clearInterval', 'clearTimeout', 'console', 'document', 'fetch',
+	'URL', 'URLSearchParams', 'cancelAnimationFrame', 'clearInterval', 'clearTimeout', 'console', 'document', 'fetch',
 	'getComputedStyle', 'history', 'localStorage', 'location', 'matchMedia', 'navigator', 'performance', 'requestAnimationFrame',
 	'sessionStorage', 'setInterval', 'setTimeout', 'window'];
 const NODE = ['TextEncoder', 'URLSearchParams', 'setImmediate'];

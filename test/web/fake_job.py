@@ -146,6 +146,7 @@ class Job:
         self.by_name = {task["task"]: task for task in self.tasks}
         self.config = self.make_config()
         self.code, self.diff = self.make_code(), None
+        self.uses = None  # of the job of a pipeline: "NODE=JOB" of those before it
         self.sweep = None  # the table of its trials
         self.environment = {"worker": {"DATA": self.word("/data/mnist", 2), "OMP_NUM_THREADS": "4"}}
         self.emit(ev="am", attempt=1, pid=4711, address="127.0.0.1:40000", version="0.1.0")
@@ -191,7 +192,7 @@ class Job:
                  "retries": self.retries, "infrastructure_retries": 0, "am_attempt": 1, "task_count": len(self.tasks),
                  "progress": progress, "submitted_ms": self.submitted_ms, "running_ms": self.running_ms,
                  "ended_ms": self.ended_ms, "waiting": self.waiting, "cause": self.cause, "types": self.types,
-                 "message": self.message, "sweep": self.id if self.sweep else None, "provenance": self.code, "sequence": len(self.lines),
+                 "message": self.message, "uses": self.uses, "sweep": self.id if self.sweep else None, "provenance": self.code, "sequence": len(self.lines),
                  "links": [{"name": task["task"].split(":")[0], "task": task["task"],
                             "path": f"ui/{task['task'].split(':')[0]}/"} for task in self.tasks if task.get("ui_port")],
                  **self.trouble_of_job}

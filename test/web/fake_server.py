@@ -38,6 +38,29 @@ class Refused(Exception):
         self.status, self.code = status, code
 
 
+def family_of(job):
+    """The sweep, pipeline or array whose tag it has."""
+    tags = [tag.removeprefix("sweep=") for tag in job.tags if tag.startswith(("sweep=", "pipeline-", "array-"))]
+    return tags[0] if tags else None
+
+
+def fold(jobs):
+    families = {}
+    for job in jobs:
+        if family_of(job):
+            families.setdefault(family_of(job), []).append(job)
+    return families
+
+
+def describe_family(families, job):
+    id_ = family_of(job) or job.id
+    found = families.get(id_)
+    states = [member.state for member in found or []]
+    return found and {"id": id_, "count": len(found), "states": {state: states.count(state) for state in set(states)},
+                      "submitted_ms": min(member.submitted_ms for member in found),
+                      "ended_ms": max(member.ended_ms or 0 for member in found)}
+
+
 def not_found(what):
     return Refused(404, "not-found", f"there is no {what}")
 
@@ -213,10 +236,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         groups = {}
         for job in jobs:
             groups.setdefault((job.name, job.user) if self.query.get("group") else job.id, []).append(job)
+        families = {id_: list(found) for id_, found in fold(jobs).items()} if self.query.get("fold") else {}
+        hidden = {job.id for id_, found in families.items() for job in found if id_ in self.server.jobs or job is not found[0]}
+        groups = {key: runs for key, runs in groups.items() if runs[0].id not in hidden}
         offset, limit = self.number("offset", 0), self.number("limit", 100)
         page = list(groups.values())[offset:offset + limit]
         self.send_json({"total": len(groups), "jobs": [runs[0].summary() for runs in page],
                         "runs": [{"count": len(runs), "failed": sum(job.state == "failed" for job in runs)} for runs in page],
+                        "families": [describe_family(families, runs[0]) for runs in page],
                         "states": {state: states.count(state) for state in set(states)}})
 
     def has(self, name, values):

@@ -573,6 +573,28 @@ def test_timeline(page, serve, job):
     page.wait_for_text("worker:0", "h1")
 
 
+def test_the_cross_of_a_failure_is_not_covered_by_the_next_run(page, serve, job):
+    """It has four arms, two on each side of its middle."""
+    job.fail("worker:0")
+    job.form(["worker:0"])
+    job.run()
+    page.open(serve(job), "#/events")
+    page.wait_for_text("8 tasks")
+    left, right = page.wait(lambda: page.run("""
+        const canvas = document.querySelector('canvas');
+        const failed = getComputedStyle(document.documentElement).getPropertyValue('--s-failed').trim();
+        const wanted = [1, 3, 5].map((at) => parseInt(failed.slice(at, at + 2), 16));
+        const {data, width} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        const columns = [];
+        for (let i = 0; i < data.length; i += 4)
+            if (wanted.every((value, at) => Math.abs(value - data[i + at]) < 40))
+                columns.push(i / 4 % width);
+        const middle = (Math.min(...columns) + Math.max(...columns)) / 2;
+        const count = (is) => columns.filter(is).length;
+        return columns.length > 20 && [count((x) => x < middle - 1), count((x) => x > middle + 1)]"""), "the cross")
+    assert min(left, right) * 2 > max(left, right), (left, right)
+
+
 def test_a_failure_that_was_repaired_in_place_is_marked_with_its_reason(page, serve, job):
     cause = {"kind": "signal", "signal": 11, "text": "killed by signal 11 (SIGSEGV)"}
     job.move("worker:1", "registered", cause=cause, up=False, restarts_used=1, restart=1)
@@ -619,6 +641,14 @@ def test_journal(page, serve, job):
         "#/tasks/worker:1?log=stderr&q=ValueError%3A+no+data+in+%2Fdata%2Fmnist")
     page.type("[aria-label='Filter tasks and events']", "worker:1 allocated")
     page.wait_for_rows(lambda rows: len(rows) == 2, "Journal")
+
+
+def test_a_table_that_is_wider_than_a_phone_shows_that_it_scrolls(page, serve, job):
+    browser.resize(page.driver, 390, 844)
+    page.open(serve(job), "#/config?all=1")
+    page.wait(lambda: page.run("const one = document.querySelector('.scroll-x'); return one?.scrollWidth > one?.clientWidth"))
+    shadows = page.run("return getComputedStyle(document.querySelector('.scroll-x')).backgroundAttachment")
+    assert shadows == "local, local, scroll, scroll", "shadows stay at the sides, and what covers them moves"
 
 
 def test_configuration(page, serve, job):

@@ -3,6 +3,7 @@ import {test} from 'node:test';
 
 import {formatDay, formatZone, parseDay} from '../../web/format.js';
 import {formatSearch, parseSearch, searchEnd, suggestions} from '../../web/job_search.js';
+import {familyTag, familyWords, foldRows} from '../../web/job_families.js';
 import {jobMessage, jobsQuery} from '../../web/page_jobs.js';
 
 const written = (text) => Object.fromEntries(Object.entries(parseSearch(text)).filter(([, value]) => value !== null));
@@ -54,4 +55,28 @@ test('a message begins with what went wrong', () => {
 	assert.equal(jobMessage({state: 'running', work: {done: 0.22}}), '22%');
 	assert.equal(jobMessage({state: 'killed', message: 'killed by ada'}), 'killed by ada');
 	assert.equal(jobMessage({state: 'succeeded', message: 'the job succeeded', cause}), '');
+});
+
+const SWEEP = {id: 'tony-1', count: 3, states: {succeeded: 1, killed: 1, running: 1}, submitted_ms: 1, ended_ms: 9};
+const PIPELINE = {...SWEEP, id: 'pipeline-20260101-000000-00000000', count: 2, states: {failed: 1, succeeded: 1}};
+
+test('a sweep has its trials in its row, and a pipeline is a row in the state that matters most', () => {
+	const jobs = [{id: 'tony-1', name: 'tune', state: 'running'}, {id: 'tony-3', name: 'digits.b', state: 'succeeded'},
+		{id: 'tony-2', name: 'other'}];
+	const [sweep, pipeline, other] = foldRows(jobs, [SWEEP, PIPELINE, null]);
+	assert.deepEqual(sweep, {...jobs[0], family: SWEEP});
+	assert.equal(familyWords(SWEEP), '3 trials: 1 running, 1 killed, 1 succeeded');
+	assert.equal(familyTag(SWEEP), '"sweep=tony-1"');
+	assert.deepEqual([pipeline.id, pipeline.name, pipeline.state, pipeline.submitted_ms, pipeline.ended_ms],
+		[PIPELINE.id, 'digits', 'failed', 1, 9]);
+	assert.equal(familyTag(PIPELINE), `"${PIPELINE.id}"`);
+	assert.equal(other, jobs[2]);
+	assert.equal(foldRows(jobs, [null, {...PIPELINE, count: 1}, null])[1], jobs[1], 'one job alone');
+	assert.deepEqual(foldRows(jobs), jobs, 'of an older portal');
+});
+
+test('jobs that were looked for are not folded', () => {
+	const fold = (text) => jobsQuery(new URLSearchParams(text), 0).fold;
+	assert.deepEqual(['', 'user="ada"&sort=name', 'q=x', 'state=failed', 'tag=a', 'time=1h', 'group=name'].map(fold),
+		[1, 1, null, null, null, null, null]);
 });

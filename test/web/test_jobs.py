@@ -214,6 +214,9 @@ def test_on_a_phone(page, portal):
     page.open(portal)
     rows = page.wait_for_rows(lambda rows: len(rows) > 5)
     assert "min" in page.text(".grid-item .under") and page.all(".under")[0].is_displayed()
+    failed = next(under for under in page.run("return [...document.querySelectorAll('.under')].map((one) => one.textContent)")
+                  if "ValueError" in under)
+    assert failed.startswith("ValueError: no data"), "what went wrong comes first"
     assert len(rows[0]) >= 3
     assert not page.all("[aria-label=Submitted]")[0].is_displayed()
     page.button("Filters")
@@ -222,6 +225,47 @@ def test_on_a_phone(page, portal):
     assert page.run("return document.documentElement.scrollWidth") <= 390
     browser.resize(page.driver, 1280, 800)
     page.wait(lambda: page.all(".under") == [])
+
+
+def family(*members):
+    """Jobs of these names and tags, which have ended."""
+    jobs = []
+    for number, (name, tag) in enumerate(members):
+        job = Job(tasks=1, name=name, identity=f"tony-20261102-00000{number}-1f3a")
+        job.tags = [tag] if tag else []
+        job.start()
+        job.end("killed" if number == 1 else "succeeded", "ended")
+        jobs.append(job)
+    return jobs
+
+
+def test_trials_of_a_sweep_are_one_row_that_leads_to_them(page, serve):
+    tag = "sweep=tony-20261102-000000-1f3a"
+    page.open(serve(*family(("tune", None), ("tune_0", tag), ("tune_1", tag)), is_portal=True))
+    [row] = page.wait_for_rows(lambda rows: len(rows) == 1)
+    assert "tune" in row and "2 trials: 1 killed, 1 succeeded" in row
+    page.all(".grid-item a")[1].click()
+    rows = page.wait_for_rows(lambda rows: len(rows) == 2)
+    assert {"tune_0", "tune_1"} <= {cell for row in rows for cell in row}
+
+
+def test_a_pipeline_is_one_row_without_a_page(page, serve):
+    tag = "pipeline-20261102-000000-0000000a"
+    page.open(serve(*family(("digits.a", tag), ("digits.b", tag)), is_portal=True))
+    [row] = page.wait_for_rows(lambda rows: len(rows) == 1)
+    assert {"killed", "digits", "2 jobs: 1 killed, 1 succeeded"} <= set(row)
+    assert not page.all(".grid-item input")[0].is_displayed()
+    page.all(".grid-item a")[0].click()
+    page.wait_for_rows(lambda rows: len(rows) == 2)
+
+
+def test_the_page_of_a_pipelines_job_leads_to_those_that_it_uses(page, serve):
+    before, job = family(("digits.a", "pipeline-20261102-000000-0000000a"), ("digits.b", "pipeline-20261102-000000-0000000a"))
+    job.uses = [f"a={before.id}"]
+    page.open(serve(before, job, is_portal=True), f"#/jobs/{job.id}")
+    page.wait_for_text(f"a of {before.id}")
+    page.wait_for(f"a[href='#/jobs/{before.id}']").click()
+    page.wait_for_text("digits.a", ".job-name")
 
 
 def test_jobs_are_compared(page, portal):

@@ -129,6 +129,20 @@ def test_a_long_line_is_unfolded_when_it_is_asked_for(page, serve):
     page.wait(lambda: lines_of_log(page) == ["x" * 9000 + " its end"])
 
 
+def test_a_line_of_many_pieces_is_folded_as_one(page, serve):
+    """Pieces of 16 KiB come behind the first: each is a row, and one button opens them all."""
+    job = Job(tasks=4).start()
+    job.scheduler = "local"
+    job.set_log("worker:0", "stdout", Log(b"x" * 40000 + b" its end\n"))
+    job.end()
+    page.open(serve(job), "#/tasks/worker:0")
+    page.wait(lambda: len(lines_of_log(page)) == 3 and len(page.all(".log .unfold")) == 3)
+    assert "xxx" not in "".join(lines_of_log(page)[1:])
+    page.click(".log .unfold")
+    page.wait(lambda: "".join(lines_of_log(page)) == "x" * 40000 + " its end")
+    assert page.all(".log .unfold") == []
+
+
 def test_how_a_program_paints_its_lines(page, serve):
     job = Job(tasks=4).start()
     job.scheduler = "local"

@@ -141,6 +141,40 @@ static void test_compressed_when_that_is_understood(void **state)
 	expect(answer, length);
 }
 
+/* The address is one that the page itself names. */
+static char *find_named(const char *page)
+{
+	const char *named = strstr(page, "src=\"assets/");
+
+	assert_non_null(named);
+	named += strlen("src=\"");
+	return mem_strndup(named, strcspn(named, "\""));
+}
+
+static void test_files_that_the_page_names_are_kept_without_asking(void **state)
+{
+	char *page cleanup_free = answer_to(*state, "GET / HTTP/1.1\r\n" CLOSE "\r\n");
+	char *path cleanup_free = find_named(page);
+	char *request cleanup_free = mem_printf("GET /%s HTTP/1.1\r\n" CLOSE "\r\n", path);
+	char *answer cleanup_free = answer_to(*state, request);
+
+	expect(answer, "HTTP/1.1 200 OK\r\nContent-Type: text/javascript");
+	expect(answer, "\r\nCache-Control: max-age=31536000, immutable\r\n");
+	assert_null(strstr(page, "\"assets/app.js\""));
+}
+
+static void test_a_page_of_another_version_gets_files_that_are_not_kept(void **state)
+{
+	char *answer cleanup_free = answer_to(
+		*state, "GET /assets/0123456789abcdef/vendor/uPlot.css HTTP/1.1\r\n" CLOSE "\r\n");
+
+	expect(answer, "HTTP/1.1 200 OK\r\nContent-Type: text/css");
+	expect(answer, "\r\nCache-Control: no-cache\r\n");
+	char *none cleanup_free = answer_to(
+		*state, "GET /assets/0123456789abcdef/none.css HTTP/1.1\r\n" CLOSE "\r\n");
+	expect(none, "HTTP/1.1 404 ");
+}
+
 /* ---- a way in ----------------------------------------------------------------------------- */
 
 /* Asks for a link, and follows it. The session's cookie, as a header's line; the caller frees. */
@@ -729,6 +763,8 @@ int main(void)
 		on_bed(test_head_has_no_body),
 		on_bed(test_what_the_browser_has_is_not_sent_again),
 		on_bed(test_compressed_when_that_is_understood),
+		on_bed(test_files_that_the_page_names_are_kept_without_asking),
+		on_bed(test_a_page_of_another_version_gets_files_that_are_not_kept),
 		on_bed(test_page_can_tell_of_each_key),
 		on_bed(test_files_that_are_not_there),
 		on_bed(test_a_link_lets_look),

@@ -99,6 +99,19 @@ static void every_task_has_a_line(void **state)
 	assert_null(strchr(text, '\033'));
 }
 
+static void rows_that_the_head_does_not_need_are_for_lines_that_go_on_below(void **state)
+{
+	struct scene *scene = *state;
+	int whole = 0;
+
+	scene->view->state = JOB_FORMING;
+	const char *text = table(scene, 40, 14, false);
+	assert_in_range(measure(text, 40), 8, 14);
+	for (const char *at = text; (at = strstr(at, "succeed")); at++)
+		whole++;
+	assert_int_equal(whole, 3);
+}
+
 static void what_is_waited_for_and_what_failed_first_is_said(void **state)
 {
 	struct scene *scene = *state;
@@ -530,6 +543,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(every_task_has_a_line),
+		TEST(rows_that_the_head_does_not_need_are_for_lines_that_go_on_below),
 		TEST(what_is_waited_for_and_what_failed_first_is_said),
 		TEST(how_far_the_programs_are_and_who_is_behind_is_said),
 		TEST(what_a_task_uses_is_said_where_there_is_room),

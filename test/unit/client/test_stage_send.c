@@ -210,13 +210,16 @@ static void a_bar_says_how_long_it_will_take(void **state)
 {
 	const int64_t gib = 1 << 30;
 
-	assert_text_freed(bar_line("copying", "src", 100, gib, 10 * gib),
+	assert_text_freed(bar_line("copying", "src", 100, gib, 10 * gib, 80),
 			  "copying src [###                           ] 10.0 GiB");
-	assert_text_freed(bar_line("copying", "src", 2000, 5 * gib, 10 * gib),
+	assert_text_freed(bar_line("copying", "src", 2000, 5 * gib, 10 * gib, 80),
 			  "copying src [###############               ] 10.0 GiB, 3.0 s left");
-	assert_text_freed(bar_line("copying", "src", 2000, 2 * gib, gib),
+	assert_text_freed(bar_line("copying", "src", 2000, 2 * gib, gib, 80),
 			  "copying src [##############################] 1.0 GiB");
-	assert_text_freed(bar_line("reading", "standard input", 2000, 2 * gib, 0),
+	/* In a narrow terminal. */
+	assert_text_freed(bar_line("copying", "src", 2000, 5 * gib, 10 * gib, 39),
+			  "copying src [##  ] 10.0 GiB, 3.0 s left");
+	assert_text_freed(bar_line("reading", "standard input", 2000, 2 * gib, 0, 80),
 			  "reading standard input, 2.0 GiB so far");
 }
 

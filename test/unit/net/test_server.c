@@ -46,6 +46,39 @@ static void test_answers(void **state)
 	ask(*state, "\r\nGET /open?text=x HTTP/1.0\r\n\r\n", "Connection: close", "\r\n\r\nx");
 }
 
+#define TAKES_GZIP "Accept-Encoding: br, gzip\r\n"
+
+/* The answer for an item of so long a name. The caller frees. */
+static char *ask_item(struct fixture *fixture, int length, const char *header)
+{
+	struct peer peer;
+	char *name cleanup_free = mem_alloc((size_t)length + 1);
+	memset(name, 'x', (size_t)length);
+	char *request cleanup_free = mem_printf(
+		"GET /item/%s HTTP/1.1\r\nConnection: close\r\n%s" TEST_AUTHORIZATION "\r\n", name,
+		header);
+
+	open_peer(&peer, fixture);
+	peer_send(&peer, request);
+	peer_expect_end(&peer, fixture->base);
+	char *answer = mem_strdup(str_text(&peer.received));
+	peer_close(&peer);
+	return answer;
+}
+
+static void test_long_json_is_compressed_for_clients_that_take_it(void **state)
+{
+	char *compressed cleanup_free = ask_item(*state, 2000, TAKES_GZIP);
+	char *plain cleanup_free = ask_item(*state, 2000, "");
+	char *little cleanup_free = ask_item(*state, 20, TAKES_GZIP);
+
+	assert_non_null(strstr(compressed, "\r\nContent-Encoding: gzip\r\n"));
+	assert_null(strstr(compressed, "xxxxxxxxxx"));
+	assert_null(strstr(plain, "Content-Encoding"));
+	assert_non_null(strstr(plain, "xxxxxxxxxx"));
+	assert_null(strstr(little, "Content-Encoding"));
+}
+
 /* promise: S3 */
 static void test_refusals(void **state)
 {
@@ -491,6 +524,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		on_server(test_answers),
+		on_server(test_long_json_is_compressed_for_clients_that_take_it),
 		on_server(test_refusals),
 		on_server(test_bare_line_feeds_are_refused_at_once),
 		on_server(test_headers_too_large),

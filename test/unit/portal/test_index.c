@@ -220,6 +220,48 @@ static void of_runs_of_one_name_the_newest_is_shown(void **state)
 	portal_index_close(index);
 }
 
+static void put_family(struct portal_index *index)
+{
+	static const struct row family[] = {
+		{"tony-5", "tune", "bob", "", "driver", NULL, JOB_SUCCEEDED, 5000, 1, 9000},
+		{"tony-6", "tune_0", "bob", "sweep=tony-5", "driver", NULL, JOB_KILLED, 6000, 1,
+		 7000},
+		{"tony-7", "tune_1", "bob", "sweep=tony-5", "driver", NULL, JOB_SUCCEEDED, 6500, 1,
+		 8000},
+		{"tony-8", "digits.a", "bob", "pipeline-20260101-000000-00000000", "driver", "*",
+		 JOB_FAILED, 8000, 1, 8500},
+		{"tony-9", "digits.b", "bob", "pipeline-20260101-000000-00000000", "driver", NULL,
+		 JOB_KILLED, 8100, 1, 8600},
+	};
+
+	for (size_t i = 0; i < array_length(family); i++)
+		put(index, &family[i], 1);
+}
+
+static void a_sweep_and_a_pipeline_are_one_row_each(void **state)
+{
+	struct portal_index *index = fill_index(state);
+	struct portal_viewer viewer;
+
+	put_family(index);
+	expect(index, (struct portal_query){0}, "9 8 7 6 5 4 3 2 1");
+	expect(index, (struct portal_query){.folds = true}, "9 5 4 3 2 1");
+	json_t *page cleanup_json = list(index, (struct portal_query){.folds = true});
+	const json_t *families = json_object_get(page, "families");
+	const json_t *pipeline = json_array_get(families, 0), *sweep = json_array_get(families, 1);
+	assert_int_equal(member(pipeline, "count"), 2);
+	assert_int_equal(member(pipeline, "submitted_ms"), 8000);
+	assert_int_equal(member(pipeline, "ended_ms"), 8600);
+	assert_string_equal(json_string_value(json_object_get(sweep, "id")), "tony-5");
+	assert_int_equal(member(json_object_get(sweep, "states"), "killed"), 1);
+	assert_int_equal(member(json_object_get(sweep, "states"), "succeeded"), 1);
+	assert_true(json_is_null(json_array_get(families, 2)));
+	/* A job that the viewer may not see hides none that he may. */
+	expect(index, (struct portal_query){.folds = true, .viewer = named(&viewer, "alice", "")},
+	       "8 3 2 1");
+	portal_index_close(index);
+}
+
 static void jobs_are_sorted_by_how_long_they_last(void **state)
 {
 	struct portal_index *index = open_index(state);
@@ -539,6 +581,7 @@ int main(void)
 		scratch_test(states_are_counted_whichever_is_shown),
 		scratch_test(live_jobs_are_counted_by_user_and_queue),
 		scratch_test(of_runs_of_one_name_the_newest_is_shown),
+		scratch_test(a_sweep_and_a_pipeline_are_one_row_each),
 		scratch_test(jobs_are_sorted_by_how_long_they_last),
 		scratch_test(words_are_those_of_jobs_that_may_be_seen),
 		scratch_test(how_far_a_live_job_is_becomes_a_part_of_its_summary),

@@ -1,0 +1,159 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "client/job_list.h"
+#include "job/job_family.h"
+
+/* Jobs of one sweep, pipeline or array. */
+struct family {
+	const char *id;
+	const struct job_summary *head; /* the sweep's own job; NULL: there is none in the list */
+	const struct job_summary *word; /* a member in the state that matters most */
+	size_t count, in_state[JOB_STATE_COUNT];
+	int64_t submitted_ms, ended_ms; /* of the first, of the last */
+	int64_t task_count;
+	bool is_one_framework, is_told;
+};
+
+/* The states by importance: live ones, then failures. */
+static const enum job_state order[] = {
+	JOB_RUNNING,   JOB_REFORMING, JOB_FORMING, JOB_FINISHING,
+	JOB_SUBMITTED, JOB_FAILED,    JOB_KILLED,  JOB_SUCCEEDED,
+};
+
+static size_t rank_of(enum job_state state)
+{
+	size_t rank = 0;
+
+	while (order[rank] != state)
+		rank++;
+	return rank;
+}
+
+/* ---- finding ------------------------------------------------------------------------------ */
+
+static struct family *find_family(struct map *families, const char *id)
+{
+	struct family *family = map_get(families, id);
+
+	if (!family) {
+		family = mem_alloc(sizeof(*family));
+		*family = (struct family){
+			.id = id, .submitted_ms = INT64_MAX, .is_one_framework = true};
+		map_set(families, id, family);
+	}
+	return family;
+}
+
+static void count_member(struct family *family, const struct job_summary *job)
+{
+	const struct job_summary *word = family->word;
+
+	family->count++;
+	family->in_state[job->state]++;
+	family->task_count += job->task_count;
+	if (job->submitted_ms < family->submitted_ms)
+		family->submitted_ms = job->submitted_ms;
+	if (job->ended_ms > family->ended_ms)
+		family->ended_ms = job->ended_ms;
+	family->is_one_framework &= !word || str_equal(word->framework, job->framework);
+	if (!word || rank_of(job->state) < rank_of(word->state))
+		family->word = job;
+}
+
+static struct map *find_families(const struct job_list *list)
+{
+	struct map *families = map_create(free);
+
+	for (size_t i = 0; i < list->count; i++) {
+		const char *id = job_family(&list->items[i].tags);
+		if (id)
+			count_member(find_family(families, id), &list->items[i]);
+	}
+	for (size_t i = 0; i < list->count; i++) {
+		struct family *family = map_get(families, list->items[i].id);
+		if (family)
+			family->head = &list->items[i];
+	}
+	return families;
+}
+
+/* ---- one job in place of all -------------------------------------------------------------- */
+
+/* "12 trials: 3 succeeded, 9 killed" */
+static char *count_words(const struct family *family)
+{
+	bool has_jobs = str_starts_with(family->id, JOB_FAMILY_PIPELINE) ||
+			str_starts_with(family->id, JOB_FAMILY_ARRAY);
+	struct str text = {0};
+
+	str_append_format(&text, "%zu %s%s", family->count, has_jobs ? "job" : "trial",
+			  str_plural((int64_t)family->count));
+	for (size_t i = 0, told = 0; i < array_length(order); i++)
+		if (family->in_state[order[i]] > 0)
+			str_append_format(&text, "%s%zu %s", told++ == 0 ? ": " : ", ",
+					  family->in_state[order[i]], job_state_name(order[i]));
+	return str_steal(&text);
+}
+
+/* The name of one of the jobs is "PIPELINE.NODE", "ARRAY_7" or "SWEEP_7". */
+static char *common_name(const struct family *family)
+{
+	const char *name = family->word->name ? family->word->name : "-";
+	bool is_pipeline = str_starts_with(family->id, JOB_FAMILY_PIPELINE);
+	const char *end = strrchr(name, is_pipeline ? '.' : '_');
+
+	return end ? mem_strndup(name, (size_t)(end - name)) : mem_strdup(name);
+}
+
+static void fold_family(const struct family *family, struct job_summary *job)
+{
+	char *words cleanup_free = count_words(family);
+
+	job_summary_copy(family->head ? family->head : family->word, job);
+	char *name cleanup_free =
+		family->head ? mem_strdup(job->name ? job->name : "-") : common_name(family);
+	mem_replace(&job->name, mem_printf("%s (%s)", name, words));
+	if (family->head)
+		return;
+	mem_replace(&job->id, mem_strdup(family->id));
+	mem_replace(&job->parent, NULL);
+	str_list_finish(&job->tags);
+	job->tags = (struct str_list){0};
+	if (!family->is_one_framework)
+		mem_replace(&job->framework, NULL);
+	job->task_count = family->task_count;
+	job->submitted_ms = family->submitted_ms;
+	job->ended_ms = job_state_is_final(job->state) ? family->ended_ms : 0;
+}
+
+/* A family stands where its head is, or else its first member; one job alone stays as it is. */
+static void fold_one(struct map *families, const struct job_summary *job, struct job_list *folded)
+{
+	const char *of = job_family(&job->tags);
+	struct family *family = of ? map_get(families, of) : NULL;
+	const struct family *own = map_get(families, job->id);
+	bool is_alone = !family || (!family->head && family->count == 1);
+
+	if (!is_alone && !family->head && !family->is_told)
+		fold_family(family, &folded->items[folded->count++]);
+	else if (is_alone && own)
+		fold_family(own, &folded->items[folded->count++]);
+	else if (is_alone)
+		job_summary_copy(job, &folded->items[folded->count++]);
+	if (family)
+		family->is_told = true;
+}
+
+void job_list_fold(const struct job_list *list, struct job_list *folded)
+{
+	struct map *families = find_families(list);
+
+	*folded = (struct job_list){.failure = list->failure};
+	folded->items = mem_alloc_array(list->count, sizeof(*folded->items));
+	for (size_t i = 0; i < list->count; i++)
+		fold_one(families, &list->items[i], folded);
+	map_destroy(families);
+}

@@ -1,0 +1,28 @@
+#include "job/job_family.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+/* The tag of one of the jobs has more behind it. */
+static bool is_whole(const char *tag, const char *beginning)
+{
+	char *form cleanup_free = mem_printf("%s00000000-000000-xxxxxxxx", beginning);
+	const char *rest = str_after_form(tag, form);
+
+	return rest && !*rest;
+}
+
+const char *job_family(const struct str_list *tags)
+{
+	const char *family = NULL;
+
+	for (size_t i = 0; i < tags->count; i++) {
+		const char *tag = tags->items[i];
+		if (str_starts_with(tag, JOB_FAMILY_SWEEP))
+			return tag + strlen(JOB_FAMILY_SWEEP);
+		if (is_whole(tag, JOB_FAMILY_PIPELINE) || is_whole(tag, JOB_FAMILY_ARRAY))
+			family = tag;
+	}
+	return family;
+}
