@@ -147,6 +147,27 @@ def test_a_child_that_is_to_outlive_its_parent_does(tony):
     assert tony.run("kill", child).returncode == 0
 
 
+def test_a_child_that_would_wait_for_its_parents_end_is_refused(tony):
+    job = outer(tony, 'tony submit --detach --memory 64m --after $TONY_JOB_ID -- true; sleep 1000')
+    wait_until(lambda: "tony.application.outlives-parent=true" in job.logs("driver:0", "stderr"), "the refusal")
+    assert f"--after {job.id}: this job is submitted within {job.id}, and ends with it" in job.logs("driver:0", "stderr")
+    assert [row["id"] for row in listed(tony, "--all")] == [job.id]
+
+
+def test_a_child_of_a_child_that_would_wait_for_the_first_ones_end_is_refused(tony):
+    inner = "tony submit --detach --memory 64m --after $FIRST:any -- true; sleep 1000"
+    job = outer(tony, f"tony submit --detach --memory 64m --env FIRST=$TONY_JOB_ID -- sh -c '{inner}'; sleep 1000")
+    child = tony.job_class(tony, child_of(tony, job))
+    wait_until(lambda: f"--after {job.id}: this job is submitted within {job.id}" in child.logs("driver:0", "stderr"), "the refusal")
+
+
+def test_a_child_that_outlives_its_parent_may_wait_for_its_end(tony):
+    job = outer(tony, "tony submit --detach --memory 64m --after $TONY_JOB_ID --conf tony.application.outlives-parent=true -- true")
+    assert job.wait() == 0, tony.run("logs", job.id).stdout
+    child = next(row["id"] for row in listed(tony, "--all") if row.get("parent") == job.id)
+    assert tony.run("wait", child).returncode == 0
+
+
 def test_a_child_of_a_child_ends_with_both(tony):
     inner = "tony submit --detach --memory 64m -- sleep 1000; sleep 1000"
     job = outer(tony, f"tony submit --detach --memory 64m -- sh -c '{inner}'; sleep 1000")
