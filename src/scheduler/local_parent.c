@@ -10,6 +10,8 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/proc.h"
+#include "base/proc_scan.h"
 #include "job/awaited.h"
 #include "scheduler/ledger.h"
 #include "scheduler/local.h"
@@ -84,9 +86,24 @@ static bool await_am(struct local_parent *parent, const char *container)
 	return false;
 }
 
+/* Of this process, or of one above it, as for env -i tony submit. NULL: it is in no task. The
+ * caller frees. */
+static char *find_mark(void)
+{
+	struct proc_entry entry = {.parent = getppid()};
+	char *mark = mem_strdup(getenv("TONY_CONTAINER"));
+
+	while (!mark && entry.parent > 0) {
+		mark = proc_variable(entry.parent, "TONY_CONTAINER");
+		if (proc_read_entry(entry.parent, &entry) < 0)
+			break;
+	}
+	return mark;
+}
+
 void local_parent_find(struct local_parent *parent)
 {
-	const char *mark = getenv("TONY_CONTAINER");
+	char *mark cleanup_free = find_mark();
 	const char *slash = mark ? strchr(mark, '/') : NULL;
 	char *state cleanup_free = slash ? state_dir_find(NULL) : NULL;
 
