@@ -35,16 +35,10 @@ static _Noreturn void become(const char *shell, const char *command, const char 
 			     const struct str_list *environment, int output)
 {
 	char *const argv[] = {"bash", "-c", (char *)command, NULL};
-	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setsid();
-	proc_reset_signals();
+	proc_enter_session(output);
 	limits_restore();
-	dup2(input, STDIN_FILENO);
-	dup2(output, STDOUT_FILENO);
-	dup2(output, STDERR_FILENO);
-	close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC);
 	for (size_t i = 0; i < environment->count; i++)
 		putenv(environment->items[i]);
 	if (chdir(directory) == 0)

@@ -50,9 +50,10 @@ struct parent_watch *parent_watch_create(const struct parent_options *options)
 	if (!job->parent || job->outlives_parent)
 		return NULL;
 	struct parent_watch *watch = mem_alloc(sizeof(*watch));
-	*watch = (struct parent_watch){
-		.options = *options,
-		.parent = {.id = mem_strdup(job->parent), .submitted_ms = job->submitted_ms}};
+	/* When it was submitted is not known, so its history is not found. A parent of which
+	 * nothing else is left counts as ended after the MISSES. */
+	*watch = (struct parent_watch){.options = *options,
+				       .parent = {.id = mem_strdup(job->parent)}};
 	watch->timer = evtimer_new(options->base, on_timer, watch);
 	timer_start(watch->timer, LOOK_MS);
 	return watch;

@@ -28,7 +28,7 @@ enum {
 };
 
 /* Troubles, of which a note tells once each. */
-enum note { NOTE_GIVEN_UP, NOTE_REFUSED, NOTE_FAILED, NOTE_THINNED, NOTES };
+enum note { NOTE_GIVEN_UP, NOTE_REFUSED, NOTE_FAILED, NOTE_THINNED, NOTE_NOT_FINITE, NOTES };
 
 struct tracking {
 	struct tracking_options options;
@@ -555,6 +555,14 @@ const char *tracking_run(const struct tracking *tracking)
 	return tracking->run;
 }
 
+/* JSON has no such number, and a server would refuse all that comes with it. */
+static void tell_not_finite(struct tracking *tracking, const char *key)
+{
+	char *what cleanup_free = mem_printf("%s is NaN or infinite, which it cannot take", key);
+
+	tell(tracking, NOTE_NOT_FINITE, what, "such values are left out; tony metrics has them");
+}
+
 void tracking_add(struct tracking *tracking, const char *task, const struct number_list *numbers,
 		  size_t first)
 {
@@ -562,11 +570,13 @@ void tracking_add(struct tracking *tracking, const char *task, const struct numb
 		return;
 	for (size_t i = first; i < numbers->count; i++) {
 		const struct number *number = &numbers->items[i];
+		char *key cleanup_free = tracking_key(task, number->run, number->name);
 		if (!isfinite(number->value))
-			continue;
-		tracking_queue_add(&tracking->queue, tracking_key(task, number->run, number->name),
-				   number->time_ms > 0 ? number->time_ms : clock_wall_ms(),
-				   number->step < 0 ? 0 : number->step, number->value);
+			tell_not_finite(tracking, key);
+		else
+			tracking_queue_add(&tracking->queue, mem_steal(&key),
+					   number->time_ms > 0 ? number->time_ms : clock_wall_ms(),
+					   number->step < 0 ? 0 : number->step, number->value);
 	}
 	if (tracking->queue.is_thinned)
 		tell(tracking, NOTE_THINNED, "it takes numbers more slowly than the job tells them",

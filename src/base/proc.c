@@ -1,5 +1,7 @@
 #include "base/proc.h"
 
+#include <fcntl.h>
+#include <linux/close_range.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,18 @@ void proc_reset_signals(void)
 			signal(number, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void proc_enter_session(int output)
+{
+	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	setsid();
+	proc_reset_signals();
+	dup2(input, STDIN_FILENO);
+	dup2(output, STDOUT_FILENO);
+	dup2(output, STDERR_FILENO);
+	close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
 }
 
 bool proc_identify(pid_t pid, struct proc_id *id)

@@ -15,6 +15,10 @@
  * but SIGXFSZ is limits_restore()'s (limits.h). For a child between fork() and exec(). */
 void proc_reset_signals(void);
 
+/* Likewise: that, a session of its own, nothing to read, `output` for all that it writes. Other
+ * descriptors are closed by exec(). */
+void proc_enter_session(int output);
+
 /* A process named so that a recycled pid is not mistaken for it. */
 struct proc_id {
 	pid_t pid;

@@ -216,34 +216,32 @@ static int read_environment(pid_t pid, struct str *environment)
 	return -1;
 }
 
-char *proc_variable(pid_t pid, const char *name)
+/* An entry without `text`, with which it begins, and `end` behind that; NULL: none begins so. */
+static const char *find_entry(const struct str *environment, const char *text, char end)
 {
-	struct str environment cleanup_str = {0};
-	size_t length = strlen(name);
+	size_t length = strlen(text);
 
-	if (read_environment(pid, &environment) < 0)
-		return NULL;
-	for (size_t start = 0; start < environment.length;) {
-		const char *entry = environment.text + start;
-		if (strncmp(entry, name, length) == 0 && entry[length] == '=')
-			return mem_strdup(entry + length + 1);
+	for (size_t start = 0; start < environment->length;) {
+		const char *entry = environment->text + start;
+		if (strncmp(entry, text, length) == 0 && entry[length] == end)
+			return entry + length + (end != '\0');
 		start += strlen(entry) + 1;
 	}
 	return NULL;
 }
 
+char *proc_variable(pid_t pid, const char *name)
+{
+	struct str environment cleanup_str = {0};
+
+	return read_environment(pid, &environment) < 0
+		       ? NULL
+		       : mem_strdup(find_entry(&environment, name, '='));
+}
+
 bool proc_has_mark(pid_t pid, const char *mark)
 {
 	struct str environment cleanup_str = {0};
-	size_t length = strlen(mark);
 
-	if (read_environment(pid, &environment) < 0)
-		return false;
-	for (size_t start = 0; start < environment.length;) {
-		size_t size = strlen(environment.text + start);
-		if (size == length && memcmp(environment.text + start, mark, length) == 0)
-			return true;
-		start += size + 1;
-	}
-	return false;
+	return read_environment(pid, &environment) == 0 && find_entry(&environment, mark, '\0');
 }

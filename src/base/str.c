@@ -182,6 +182,11 @@ void str_list_finish(struct str_list *list)
 	*list = (struct str_list){0};
 }
 
+bool str_is_blank(const char *text)
+{
+	return text[strspn(text, " \t")] == '\0';
+}
+
 static bool is_blank(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');

@@ -55,6 +55,8 @@ void str_list_sort(struct str_list *list);
 char *str_list_join(const struct str_list *list, const char *separator);
 void str_list_finish(struct str_list *list);
 
+/* Nothing but spaces and tabs. */
+bool str_is_blank(const char *text);
 /* Splits at `separator`, trims blanks, drops empty items ("a, ,b" -> a b). */
 void str_split(struct str_list *list, const char *text, char separator);
 

@@ -183,19 +183,21 @@ static int choose_tagged(const struct job_choice *choice, const struct job_list 
 static int choose_array(const struct job_choice *choice, const struct job_list *list,
 			const char *word, struct str_list *jobs, struct err *err)
 {
-	size_t before = jobs->count;
+	bool is_found = false;
 	bool is_change = choice->verb->jobs != OPT_JOBS_ALL;
 
 	for (size_t i = 0; i < list->count; i++) {
 		const struct job_summary *job = &list->items[is_change ? i : list->count - 1 - i];
-		if (may_be_meant(choice->verb, job) && job_list_has_word(job, word))
-			add_once(jobs, job->id);
+		if (!may_be_meant(choice->verb, job) || !job_list_has_word(job, word))
+			continue;
+		add_once(jobs, job->id);
+		is_found = true;
 	}
-	return jobs->count > before ? 0
-				    : err_set(err, ERR_NOT_FOUND, "%s has no %sjob", word,
-					      choice->verb->jobs == OPT_JOBS_LIVE    ? "live "
-					      : choice->verb->jobs == OPT_JOBS_ENDED ? "ended "
-										     : "");
+	return is_found ? 0
+			: err_set(err, ERR_NOT_FOUND, "%s has no %sjob", word,
+				  choice->verb->jobs == OPT_JOBS_LIVE	 ? "live "
+				  : choice->verb->jobs == OPT_JOBS_ENDED ? "ended "
+									 : "");
 }
 
 /* ------------------------------------------------------------------------------------------- */

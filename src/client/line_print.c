@@ -75,6 +75,16 @@ static void add_piece(struct line_printer *printer, const struct job_output_line
 	printer->is_returned = ends_returned || (length == 0 && printer->is_returned);
 }
 
+/* A progress bar's last state in place of the one that is there, as the program did it. */
+static bool replace(const struct line_printer *printer, const struct job_output_line *line)
+{
+	char *prefix cleanup_free = make_prefix(printer, line);
+
+	fprintf(printer->stream, "\r%s", prefix);
+	write_text(printer, line->text, line->length);
+	return true;
+}
+
 /* The rest of an unfinished line whose beginning is there. False: it is not that, or it is another
  * one by now. */
 static bool complete(struct line_printer *printer, const struct job_output_line *line)
@@ -89,7 +99,8 @@ static bool complete(struct line_printer *printer, const struct job_output_line 
 		length--;
 	const char *rest = written->text + printer->shown;
 	if (memchr(rest, '\r', length - printer->shown))
-		return false;
+		return !written->goes_on && !written->continues && !written->is_open &&
+		       replace(printer, line);
 	write_text(printer, rest, length - printer->shown);
 	return true;
 }

@@ -553,6 +553,11 @@ struct job_logs *opened_logs(const struct opened *opened, struct err *err)
 	return logs;
 }
 
+int opened_wrap(const struct opened *opened, struct err *err)
+{
+	return err && strstr(err_message(err), opened->id) ? -1 : err_wrap(err, "%s", opened->id);
+}
+
 int opened_say_ended(const struct opened *opened, struct err *err)
 {
 	return err_set(err, ERR_NOT_FOUND, "%s has already ended: %s", opened->id,

@@ -107,6 +107,9 @@ int opened_kill_waiting(const struct opened *opened, const char *by, const char 
  * history has the ends. `opened` is to outlive them. NULL: `err`. */
 struct job_logs *opened_logs(const struct opened *opened, struct err *err);
 
+/* Puts the job's id before a message that does not name it. Returns -1. */
+int opened_wrap(const struct opened *opened, struct err *err);
+
 /* ERR_NOT_FOUND: there is nothing left to order about. Returns -1. */
 int opened_say_ended(const struct opened *opened, struct err *err);
 

@@ -52,28 +52,51 @@ static void take_news(struct opened_jobs *jobs)
 	}
 }
 
+/* A name, a beginning and an id may mean one job: it is opened once. */
+static bool is_there(const struct opened_jobs *jobs, const char *id)
+{
+	for (size_t i = 0; i < jobs->count; i++)
+		if (id && str_equal(jobs->items[i].opened.id, id))
+			return true;
+	return false;
+}
+
+static void open_next(struct opened_jobs *jobs, const char *word, bool is_alone,
+		      opened_jobs_open *open, void *data)
+{
+	struct opened_job *job = &jobs->items[jobs->count];
+	struct err err cleanup_err = {0};
+
+	job->word = word;
+	job->opened.aside.calls = is_alone ? NULL : jobs->calls;
+	int result = open(&job->opened, word, data, &err);
+	if (is_there(jobs, job->opened.id)) {
+		opened_finish(&job->opened);
+		*job = (struct opened_job){0};
+		return;
+	}
+	jobs->count++;
+	job->is_over = result != 0;
+	if (result < 0)
+		opened_jobs_note(jobs, -1, &err);
+	opened_rest(&job->opened);
+}
+
 void opened_jobs_find(struct opened_jobs *jobs, const struct str_list *words,
 		      opened_jobs_open *open, void *data)
 {
 	size_t count = words->count > 0 ? words->count : 1;
 
-	*jobs = (struct opened_jobs){.calls = am_calls_create(), .count = count};
+	*jobs = (struct opened_jobs){.calls = am_calls_create()};
 	jobs->items = mem_alloc_array(count, sizeof(*jobs->items));
-	for (size_t i = 0; i < count; i++)
-		jobs->items[i].is_over = true; /* until it is opened */
-	for (size_t i = 0; i < count && jobs->code != EXIT_CODE_INTERRUPTED; i++) {
-		struct opened_job *job = &jobs->items[i];
-		struct err err cleanup_err = {0};
-		job->word = words->count > 0 ? words->items[i] : NULL;
-		job->opened.aside.calls = count > 1 ? jobs->calls : NULL;
-		int result = open(&job->opened, job->word, data, &err);
-		job->is_over = result != 0;
-		if (result < 0)
-			opened_jobs_note(jobs, -1, &err);
-		opened_rest(&job->opened);
-	}
+	for (size_t i = 0; i < count && jobs->code != EXIT_CODE_INTERRUPTED; i++)
+		open_next(jobs, words->count > 0 ? words->items[i] : NULL, count == 1, open, data);
 	if (count > 1)
 		take_news(jobs);
+	if (jobs->count == 1) {
+		am_call_drop(jobs->items[0].opened.aside.call);
+		jobs->items[0].opened.aside = (struct pull_aside){0};
+	}
 }
 
 /* ---- signs of life ------------------------------------------------------------------------ */

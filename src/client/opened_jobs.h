@@ -24,9 +24,9 @@ struct opened_jobs {
 #define cleanup_opened_jobs __attribute__((cleanup(opened_jobs_finish)))
 void opened_jobs_finish(struct opened_jobs *jobs);
 
-/* Opens those of job_choice_find(), in their order, by opened_find() or what has its shape. A
- * failure is reported, and 1 says that the job is over. One job alone is opened as ever, and waited
- * for. */
+/* Opens those of job_choice_find(), each once and in their order, by opened_find() or what has its
+ * shape. A failure is reported, and 1 says that the job is over. Behind EXIT_CODE_INTERRUPTED none
+ * is opened. One job alone is opened as ever, and waited for. */
 typedef int opened_jobs_open(struct opened *opened, const char *word, void *data, struct err *err);
 void opened_jobs_find(struct opened_jobs *jobs, const struct str_list *words,
 		      opened_jobs_open *open, void *data);

@@ -74,12 +74,25 @@ static int open_job(struct opened *opened, const char *word, void *data, struct 
 	return opened_find_any(opened, word, err);
 }
 
-/* Returns an exit code. */
-static int add_runs(const struct str_list *words, json_t *runs)
+static int check_count(size_t count, struct err *err)
+{
+	if (count >= COMPARISON_LEAST && count <= COMPARISON_MOST)
+		return 0;
+	return err_set(err, ERR_USAGE,
+		       "name %d to %d jobs to compare; tony history lists those that have ended",
+		       COMPARISON_LEAST, COMPARISON_MOST);
+}
+
+/* Returns an exit code, or -1: `err`. */
+static int add_runs(const struct str_list *words, json_t *runs, struct err *err)
 {
 	struct opened_jobs jobs cleanup_opened_jobs = {0};
 
+	if (check_count(words->count, err) < 0)
+		return -1;
 	opened_jobs_find(&jobs, words, open_job, NULL);
+	if (jobs.code == 0 && check_count(jobs.count, err) < 0)
+		return -1;
 	if (jobs.code == 0)
 		opened_jobs_greet(&jobs, ANSWER_MS);
 	for (size_t i = 0; i < jobs.count && jobs.code == 0; i++)
@@ -162,12 +175,7 @@ static int print_comparison(void *data, const struct verb_call *call, struct err
 		return err_set(err, ERR_USAGE, "--csv or --json: not both");
 	if (job_choice_find(&choice, &jobs, err) < 0)
 		return -1;
-	if (jobs.count < COMPARISON_LEAST || jobs.count > COMPARISON_MOST)
-		return err_set(err, ERR_USAGE,
-			       "name %d to %d jobs to compare; tony history lists "
-			       "those that have ended",
-			       COMPARISON_LEAST, COMPARISON_MOST);
-	int code = add_runs(&jobs, runs);
+	int code = add_runs(&jobs, runs, err);
 	if (code != 0)
 		return code;
 	json_t *comparison cleanup_json = comparison_make(runs);

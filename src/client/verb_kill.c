@@ -38,12 +38,11 @@ static bool is_ending(struct opened *opened)
 
 static int tell_failure(const struct opened *opened, const struct err *failure, struct err *err)
 {
-	bool names_job = strstr(err_message(failure), opened->id);
-
 	if (failure->kind == ERR_DENIED && opened->door.identity)
 		return err_copy(err, failure);
-	return err_set(err, failure->kind, "%s%s%s; tony kill --force ends it all the same",
-		       names_job ? "" : opened->id, names_job ? "" : ": ", err_message(failure));
+	err_set(err, failure->kind, "%s; tony kill --force ends it all the same",
+		err_message(failure));
+	return opened_wrap(opened, err);
 }
 
 static int kill_undescribed(const struct opened *opened, const char *reason, struct err *err)

@@ -560,6 +560,33 @@ static void name_jobs(struct several *several)
 					   : several->opened[i].id);
 }
 
+/* A name, a beginning and an id may mean one job: it is read once. */
+static bool is_there(const struct several *several, const char *id)
+{
+	for (size_t i = 0; i < several->count; i++)
+		if (str_equal(several->opened[i].id, id))
+			return true;
+	return false;
+}
+
+static int find_next(struct several *several, const char *word, struct err *err)
+{
+	struct opened *opened = &several->opened[several->count];
+
+	several->logs->opened = opened;
+	int result = find_job(several->logs, word, err);
+	if (result < 0 || is_there(several, opened->id)) {
+		opened_finish(opened);
+		*opened = (struct opened){0};
+		return result;
+	}
+	several->count++;
+	opened_rest(opened);
+	if (several->changes)
+		follow_add(several->changes, opened->door.job_dir);
+	return 0;
+}
+
 static int find_several(struct several *several, const struct str_list *ids, struct err *err)
 {
 	struct logs *logs = several->logs;
@@ -567,18 +594,11 @@ static int find_several(struct several *several, const struct str_list *ids, str
 	several->opened = mem_alloc_array(ids->count, sizeof(*several->opened));
 	several->told = mem_alloc_array(ids->count, sizeof(*several->told));
 	several->outputs = mem_alloc_array(ids->count, sizeof(struct job_output *));
-	several->count = ids->count;
 	if (logs->chosen->follow)
 		several->changes = follow_create();
-	for (size_t i = 0; i < ids->count; i++) {
-		struct opened *opened = &several->opened[i];
-		logs->opened = opened;
-		if (find_job(logs, ids->items[i], err) < 0)
+	for (size_t i = 0; i < ids->count; i++)
+		if (find_next(several, ids->items[i], err) < 0)
 			return -1;
-		opened_rest(opened);
-		if (several->changes)
-			follow_add(several->changes, opened->door.job_dir);
-	}
 	return 0;
 }
 
@@ -592,7 +612,7 @@ static int open_outputs(struct several *several, struct err *err)
 		several->outputs[i] = job_output_open(opened, &logs->chosen->output,
 						      several->changes, print_line, logs, err);
 		if (!several->outputs[i])
-			return err_wrap(err, "%s", opened->id);
+			return opened_wrap(opened, err);
 	}
 	name_jobs(several);
 	return 0;
@@ -721,8 +741,14 @@ static int print_found(struct several *several, struct err *err)
 static int print_several(struct logs *logs, const struct str_list *ids, struct err *err)
 {
 	struct several several = {.logs = logs};
+	struct opened *alone = logs->opened;
 	int result = find_several(&several, ids, err);
 
+	if (result == 0 && several.count == 1) {
+		close_several(&several);
+		logs->opened = alone;
+		return print_one(logs, ids->items[0], err);
+	}
 	if (result == 0)
 		result = print_found(&several, err);
 	if (result == 0 && logs->chosen->count)

@@ -33,7 +33,7 @@ static int open_job(struct opened *opened, const char *word, void *data, struct 
 static int tell_failure(const struct opened *opened, const struct err *failure, struct err *err)
 {
 	err_copy(err, failure);
-	return err_wrap(err, "%s", opened->id);
+	return opened_wrap(opened, err);
 }
 
 static int release(void *data, const struct verb_call *call, struct err *err)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "executor/aside.h"
 
 enum {
 	CODE_OF_PYTHON = 1, /* of an exception that nobody caught */
@@ -69,12 +70,29 @@ static void look_behind(const struct str_list *lines, const bool *told,
 	for (size_t i = traceback->last + 1; i < lines->count; i++) {
 		const char *line = lines->items[i];
 		behind->has_ended = behind->has_ended || line[0] == '\0' || handled_is_record(line);
+		if (aside_is(line, ASIDE_LAUNCHER))
+			behind->ends_own = false; /* lines above may be of other ranks */
 		if (line[0] == '\0' || told[i])
 			continue;
 		behind->lines += !isspace((unsigned char)*line) && *line != '[';
 		behind->ends_own = is_own(line);
 		behind->has_error = behind->has_error || strstr(line, ": error: ");
 	}
+}
+
+/* The interpreter tells of an exception that nobody caught from the program's first frame on. */
+static bool begins_at_top(const struct str_list *lines, const struct traceback *traceback)
+{
+	size_t head = traceback->first;
+
+	while (head < traceback->exception && !strstr(lines->items[head], traceback_head))
+		head++;
+	for (size_t i = head + 1; i < traceback->exception; i++)
+		if (traceback_has(traceback, lines, i) && strstr(lines->items[i], "File \""))
+			return !strstr(lines->items[i], ", in ") ||
+			       strstr(lines->items[i], ", in <module>") ||
+			       strstr(lines->items[i], ", in _run_module_as_main");
+	return true;
 }
 
 static bool is_of_import(const char *exception)
@@ -94,9 +112,13 @@ bool handled_is(const struct str_list *lines, const bool *told, const struct tra
 	look_behind(lines, told, traceback, &behind);
 	if (code == 0)
 		return behind.lines >= MANY_LINES;
-	if ((code > CODE_OF_PYTHON && behind.has_error) ||
-	    (is_of_import(exception) && behind.ends_own))
+	if (code > CODE_OF_PYTHON && behind.has_error)
 		return true;
-	return behind.ends_own && behind.has_ended && traceback->first > 0 &&
+	if (!behind.ends_own)
+		return false;
+	if (behind.lines >= MANY_LINES ||
+	    (is_of_import(exception) && !begins_at_top(lines, traceback)))
+		return true;
+	return traceback->first > 0 && (behind.has_ended || is_of_import(exception)) &&
 	       handled_is_record(lines->items[traceback->first - 1]);
 }

@@ -27,11 +27,6 @@ struct found {
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-static bool is_blank(const char *line)
-{
-	return line[strspn(line, " \t")] == '\0';
-}
-
 /* "}", "^^^^": of something that began further up. */
 static bool has_no_word(const char *line)
 {
@@ -295,7 +290,7 @@ static struct found find_framed(const struct scan *scan)
 	const struct str_list *lines = scan->lines;
 	size_t i = lines->count, first = NO_LINE;
 
-	while (i > 0 && is_blank(lines->items[i - 1]))
+	while (i > 0 && str_is_blank(lines->items[i - 1]))
 		i--;
 	if (i == 0 || !is_rule(lines->items[i - 1]))
 		return (struct found){.line = NO_LINE};
@@ -377,7 +372,7 @@ static bool goes_on(const char *head, const char *next, bool is_first)
 {
 	if (traceback_has_paragraphs(head))
 		return true;
-	return !is_blank(next) &&
+	return !str_is_blank(next) &&
 	       (!is_first || isspace((unsigned char)*next) || str_ends_with(head, ":"));
 }
 
@@ -440,7 +435,7 @@ static char *take_line(const struct scan *scan, size_t i)
 {
 	const char *line = scan->lines->items[i] + strspn(scan->lines->items[i], " |\t");
 	const char *colon = strrchr(line, ':');
-	bool goes_on_below = colon && is_blank(colon + 1) && i + 1 < scan->lines->count &&
+	bool goes_on_below = colon && str_is_blank(colon + 1) && i + 1 < scan->lines->count &&
 			     !scan->told[i + 1] &&
 			     (strstr(line, "panicked at") || begins_error_of_r(line));
 

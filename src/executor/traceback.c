@@ -17,14 +17,9 @@ bool traceback_begins_alike(const char *a, const char *b, size_t length)
 	return strncmp(a, b, length) == 0;
 }
 
-static bool is_blank(const char *line)
-{
-	return line[strspn(line, " \t")] == '\0';
-}
-
 static bool is_indented(const char *line)
 {
-	return isspace((unsigned char)*line) || is_blank(line);
+	return isspace((unsigned char)*line) || str_is_blank(line);
 }
 
 bool traceback_is_exception(const char *line)
@@ -83,7 +78,7 @@ static const struct aside *find_above(const struct str_list *lines, struct trace
 	for (size_t i = head; i-- > 0 && head - i <= ABOVE_MAX;) {
 		const char *line = lines->items[i], *own = line + traceback->prefix;
 		if (!traceback_begins_alike(line, lines->items[head], traceback->prefix) ||
-		    is_blank(own) || aside_is(own, ASIDE_BETWEEN))
+		    str_is_blank(own) || aside_is(own, ASIDE_BETWEEN))
 			continue;
 		const struct aside *row = aside_find(own);
 		if (row && (row->kind == ASIDE_IGNORED || row->kind == ASIDE_OTHER))

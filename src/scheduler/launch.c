@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/close_range.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,23 +122,13 @@ static void write_record(const struct launch *launch, bool is_limited)
 	_exit(launch_exit_code(&err, EXIT_NO_EXEC));
 }
 
-static void redirect(int input, int output)
-{
-	dup2(input, STDIN_FILENO);
-	dup2(output, STDOUT_FILENO);
-	dup2(output, STDERR_FILENO);
-}
-
 /* `output` also gets the one message of an executor that could not be started. */
-static _Noreturn void become_executor(const struct launch *launch, const char *work, int input,
-				      int output, bool is_limited)
+static _Noreturn void become_executor(const struct launch *launch, const char *work, int output,
+				      bool is_limited)
 {
 	char *const argv[] = {"tony-agent", "exec", NULL};
 
-	setsid();
-	proc_reset_signals();
-	redirect(input, output);
-	close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC);
+	proc_enter_session(output);
 	fcntl(launch->ledger, F_SETFD, 0);
 	fcntl(launch->shared_ledger, F_SETFD, 0);
 	fcntl(launch->lifeline, F_SETFD, 0);
@@ -185,14 +174,13 @@ pid_t launch_start(const struct launch *launch, struct err *err)
 
 	if (fs_make_directories(work, 0700, err) < 0)
 		return -1;
-	int input cleanup_close = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	int output cleanup_close = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	if (input < 0 || output < 0)
-		return err_set_errno(err, "%s", input < 0 ? "/dev/null" : log);
+	if (output < 0)
+		return err_set_errno(err, "%s", log);
 	bool is_limited = false;
 	pid_t pid = cgroup_fork(launch->cgroup, &is_limited);
 	if (pid == 0)
-		become_executor(launch, work, input, output, is_limited);
+		become_executor(launch, work, output, is_limited);
 	return pid < 0 ? err_set_fork(err, "fork") : pid;
 }
 

@@ -10,6 +10,9 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/proc.h"
+#include "base/proc_scan.h"
+#include "job/awaited.h"
 #include "scheduler/ledger.h"
 #include "scheduler/local.h"
 #include "scheduler/local_job.h"
@@ -83,9 +86,24 @@ static bool await_am(struct local_parent *parent, const char *container)
 	return false;
 }
 
+/* Of this process, or of one above it, as for env -i tony submit. NULL: it is in no task. The
+ * caller frees. */
+static char *find_mark(void)
+{
+	struct proc_entry entry = {.parent = getppid()};
+	char *mark = mem_strdup(getenv("TONY_CONTAINER"));
+
+	while (!mark && entry.parent > 0) {
+		mark = proc_variable(entry.parent, "TONY_CONTAINER");
+		if (proc_read_entry(entry.parent, &entry) < 0)
+			break;
+	}
+	return mark;
+}
+
 void local_parent_find(struct local_parent *parent)
 {
-	const char *mark = getenv("TONY_CONTAINER");
+	char *mark cleanup_free = find_mark();
 	const char *slash = mark ? strchr(mark, '/') : NULL;
 	char *state cleanup_free = slash ? state_dir_find(NULL) : NULL;
 
@@ -116,11 +134,18 @@ int local_parent_capacity(const json_t *config, struct capacity *capacity, struc
 	return capacity_find("", parent.am, config, capacity, err);
 }
 
+/* The description of a job of this machine. NULL: it is gone. */
+static struct job *read_job(const char *jobs, const char *id)
+{
+	char *path cleanup_free = mem_printf("%s/%s/job.json", jobs, id);
+
+	return job_read_file(path, NULL);
+}
+
 /* Within which job the one with this id was submitted; NULL: within none. The caller frees. */
 static char *read_parent_of(const char *jobs, const char *id)
 {
-	char *path cleanup_free = mem_printf("%s/%s/job.json", jobs, id);
-	struct job *job = job_read_file(path, NULL);
+	struct job *job = read_job(jobs, id);
 	char *parent = job ? mem_strdup(job->parent) : NULL;
 
 	job_destroy(job);
@@ -167,6 +192,39 @@ static void take_away(struct capacity *capacity, const struct share *held)
 		free(capacity->gpus.items[--capacity->gpus.count]);
 }
 
+static bool awaits(const struct job *job, const char *id)
+{
+	bool is_awaited = false;
+
+	for (size_t i = 0; i < job->after.count && !is_awaited; i++) {
+		struct awaited awaited cleanup_awaited = {0};
+		is_awaited = awaited_parse(job->after.items[i], &awaited, NULL) == 0 &&
+			     str_equal(awaited.id, id);
+	}
+	return is_awaited;
+}
+
+/* A job that ends with another one would wait in vain for the other one's end. */
+static int check_awaited(const struct local_parent *parent, const struct job *job, struct err *err)
+{
+	char *jobs cleanup_free = fs_dirname(parent->job_dir);
+	char *id cleanup_free = job->outlives_parent ? NULL : mem_strdup(parent->id);
+
+	for (int i = 0; id && i < ANCESTORS_MAX; i++) {
+		if (awaits(job, id))
+			return err_set(err, ERR_USAGE,
+				       "--after %s: this job is submitted within %s, and ends with "
+				       "it; leave out --after, or set "
+				       "tony.application.outlives-parent=true",
+				       id, id);
+		struct job *above = read_job(jobs, id);
+		bool ends_with = above && !above->outlives_parent;
+		mem_replace(&id, ends_with ? mem_strdup(above->parent) : NULL);
+		job_destroy(above);
+	}
+	return 0;
+}
+
 int local_parent_enter(const struct local_parent *parent, struct job *job,
 		       struct capacity *capacity, struct err *err)
 {
@@ -177,6 +235,8 @@ int local_parent_enter(const struct local_parent *parent, struct job *job,
 			       "this is a task of %s in namespaces of its own "
 			       "(tony.<type>.isolation), within which no job can be submitted",
 			       parent->id);
+	if (check_awaited(parent, job, err) < 0)
+		return -1;
 	mem_replace(&job->parent, mem_strdup(parent->id));
 	struct share held = {0};
 	if (find_held(parent, &held, err) < 0)

@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/close_range.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,15 +40,9 @@ static _Noreturn void become_am(const char *agent, const char *job_id, const cha
 			      signs->ready < 0 ? NULL : "--ready-fd",
 			      number,
 			      NULL};
-	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	setsid();
-	proc_reset_signals();
+	proc_enter_session(output);
 	limits_restore();
-	dup2(input, STDIN_FILENO);
-	dup2(output, STDOUT_FILENO);
-	dup2(output, STDERR_FILENO);
-	close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC);
 	if (signs->ready >= 0 && dup2(signs->ready, READY_FD) == signs->ready)
 		fcntl(READY_FD, F_SETFD, 0);
 	setenv("TONY_JOB_ID", job_id, 1);

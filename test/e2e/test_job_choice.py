@@ -185,6 +185,35 @@ def test_status_of_several(tony):
     assert answer.returncode == 2 and "tony list" in answer.stderr
 
 
+def test_a_job_that_several_words_mean_is_taken_once(tony):
+    job = submit(tony, "fox", "echo from the fox")
+    assert job.wait() == 0
+    for words in ((job.id, "fox"), ("fox", job.id[:-1], job.id)):
+        assert [row["id"] for row in shown(tony, *words)] == [job.id]
+        assert tony.run("wait", *words).stdout.count(job.id) == 1
+        assert tony.run("logs", *words).stdout == tony.run("logs", "--follow", *words).stdout == "from the fox\n"
+        answer = tony.run("compare", *words)
+        assert answer.returncode == 2 and "name 2 to 10 jobs" in answer.stderr
+    answer = tony.run("logs", "--task", "worker:9", "fox", submit(tony, "hen").id)
+    assert answer.returncode == 4 and answer.stderr.startswith(f'tony: {job.id} has no task "worker:9"'), answer.stderr
+
+
+def test_an_array_and_one_of_its_jobs_are_the_jobs_of_the_array(tony):
+    answer = tony.run("submit", "--array", "1-2", "--name", "ant", "--", "echo", "from an ant")
+    array = answer.stdout.split()[0]
+    assert answer.returncode == 0 and array.startswith("array-"), answer
+    assert tony.run("wait", array).returncode == 0
+    ids = [row["id"] for row in shown(tony, array)]
+    assert len(ids) == 2
+    for words in ((array, f"{array}_2"), (array, ids[1]), (array, "ant_2")):
+        assert [row["id"] for row in shown(tony, *words)] == ids
+        assert tony.run("wait", *words).returncode == 0
+        assert tony.run("logs", *words).stdout.count("from an ant") == 2
+    assert [row["id"] for row in shown(tony, f"{array}_2", array)] == ids[::-1]
+    answer = tony.run("rm", array, f"{array}_2")
+    assert answer.returncode == 0 and "2 jobs removed" in answer.stdout, answer
+
+
 IMPATIENT = {"yarn.resourcemanager.connect.max-wait.ms": 100}
 
 

@@ -71,14 +71,22 @@ def test_a_child_that_is_asked_for_again_is_the_same(tony):
 
 
 def test_a_child_gets_what_its_submitter_has_and_not_what_its_parents_task_is(tony):
-    shown = "env | grep -E '^(RANK|WORLD_SIZE|MASTER_ADDR|OWN|KEY|TONY_TASK_VARIABLES)='; umask"
-    job = outer(tony, f'umask 027; OWN=9 exec tony submit --memory 64m -- sh -c "{shown}"', "--framework", "pytorch", "--workers", "1",
+    shown = "env | grep -E '^(RANK|WORLD_SIZE|MASTER_ADDR|OWN|KEY|TONY_TASK_VARIABLES)='; umask; ulimit -Sn"
+    job = outer(tony, f'umask 027; ulimit -Sn 299; OWN=9 exec tony submit --memory 64m -- sh -c "{shown}"', "--framework", "pytorch", "--workers", "1",
                 "--env=KEY=users")
     assert job.wait() == 0, tony.run("logs", job.id).stdout
     child = next(row["id"] for row in listed(tony, "--all") if row.get("parent") == job.id)
     lines = tony.run("logs", "--stream", "stdout", child).stdout.splitlines()
     assert {"OWN=9", "KEY=users", "0027"} <= set(lines)
     assert not [line for line in lines if line.startswith(("RANK=", "WORLD_SIZE=", "MASTER_ADDR="))]
+    assert "299" not in lines
+
+
+def test_a_child_is_one_also_without_its_tasks_environment(tony):
+    bare = "env -i PATH=$PATH HOME=$HOME TONY_STATE_DIR=$TONY_STATE_DIR"
+    job = outer(tony, f"{bare} setsid sh -c '{bare} tony submit --detach --memory 64m -- sleep 1000'; sleep 1000")
+    assert tony.job_class(tony, child_of(tony, job)).status()["state"] == "running"
+    assert tony.run("kill", job.id).returncode == 0
 
 
 def test_a_secret_is_not_handed_on_to_a_child(tony):
@@ -145,6 +153,27 @@ def test_a_child_that_is_to_outlive_its_parent_does(tony):
     wait_until(lambda: not find_marked(f"TONY_JOB_ID={job.id}"), "the parent's processes to end")
     assert json.loads(tony.run("status", "--json", child).stdout)["state"] == "running"
     assert tony.run("kill", child).returncode == 0
+
+
+def test_a_child_that_would_wait_for_its_parents_end_is_refused(tony):
+    job = outer(tony, 'tony submit --detach --memory 64m --after $TONY_JOB_ID -- true; sleep 1000')
+    wait_until(lambda: "tony.application.outlives-parent=true" in job.logs("driver:0", "stderr"), "the refusal")
+    assert f"--after {job.id}: this job is submitted within {job.id}, and ends with it" in job.logs("driver:0", "stderr")
+    assert [row["id"] for row in listed(tony, "--all")] == [job.id]
+
+
+def test_a_child_of_a_child_that_would_wait_for_the_first_ones_end_is_refused(tony):
+    inner = "tony submit --detach --memory 64m --after $FIRST:any -- true; sleep 1000"
+    job = outer(tony, f"tony submit --detach --memory 64m --env FIRST=$TONY_JOB_ID -- sh -c '{inner}'; sleep 1000")
+    child = tony.job_class(tony, child_of(tony, job))
+    wait_until(lambda: f"--after {job.id}: this job is submitted within {job.id}" in child.logs("driver:0", "stderr"), "the refusal")
+
+
+def test_a_child_that_outlives_its_parent_may_wait_for_its_end(tony):
+    job = outer(tony, "tony submit --detach --memory 64m --after $TONY_JOB_ID --conf tony.application.outlives-parent=true -- true")
+    assert job.wait() == 0, tony.run("logs", job.id).stdout
+    child = next(row["id"] for row in listed(tony, "--all") if row.get("parent") == job.id)
+    assert tony.run("wait", child).returncode == 0
 
 
 def test_a_child_of_a_child_ends_with_both(tony):

@@ -258,6 +258,20 @@ def test_a_terminal_shows_the_state_of_a_progress_bar(tony):
     assert {"stderr| other", "100%"} <= set(shown), terminal.text
 
 
+@pytest.mark.parametrize("end", ["\\n", ""])
+def test_a_pipe_gets_a_progress_bar_once(tony, end):
+    """The last state stands in its place: there is no half line above."""
+    go = tony.directory / "go"
+    job = tony.submit({"tony.worker.instances": 1}, "--executes",
+                      f"printf ' 10%%\\r 20%%' >&2; until [ -e {go} ]; do sleep 0.05; done; printf '\\r 90%%\\r100%%{end}' >&2")
+    follower = tony.start("logs", "-f", job.id)
+    assert read_until(follower.stdout, " 20%") == "stderr|  20%"
+    go.touch()
+    assert read_until(follower.stdout, "\n") == "\rstderr| 100%\n"
+    rest, words = follower.communicate(timeout=PATIENCE_S)
+    assert (follower.returncode, rest) == (0, ""), (rest, words)
+
+
 def test_a_line_that_others_interrupt_is_printed_whole(tony):
     go = tony.directory / "go"
     job = tony.submit({"tony.worker.instances": 1}, "--executes",

@@ -534,12 +534,15 @@ static void native_code_says_why_it_ends_its_process(void **state)
 #define NO_MODULE                                                                                  \
 	"Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n"           \
 	"ModuleNotFoundError: No module named 'flash_attn'\n"
+#define CAUGHT_NO_MODULE                                                                           \
+	"Traceback (most recent call last):\n  File \"train.py\", line 3, in load\n"               \
+	"ModuleNotFoundError: No module named 'flash_attn'\n"
 #define LOGGED "ERROR:root:no flash_attn, going on without\n"
 
 static void a_traceback_that_was_logged_is_not_told_for_a_later_end(void **state)
 {
 	assert_headline(LOGGED NO_MODULE "master not reachable yet\n", "master not reachable yet");
-	assert_headline(NO_MODULE "master not reachable yet\n", "master not reachable yet");
+	assert_headline(CAUGHT_NO_MODULE "master not reachable yet\n", "master not reachable yet");
 	assert_headline("ERROR:root:no cache\n" KEY_ERROR
 			"INFO:root:going on\nmaster not reachable yet\n",
 			"master not reachable yet");
@@ -548,6 +551,11 @@ static void a_traceback_that_was_logged_is_not_told_for_a_later_end(void **state
 			"2026-11-28 20:38:22,123 CRITICAL master not reachable yet");
 	assert_exit(2, KEY_ERROR "usage: train.py [-h]\ntrain.py: error: no such option: --lr\n",
 		    "train.py: error: no such option: --lr");
+	/* Much later. */
+	assert_headline(KEY_ERROR "1\n2\n3\n4\n5\nmaster not reachable yet\n",
+			"master not reachable yet");
+	assert_headline(NO_MODULE "1\n2\n3\n4\n5\nmaster not reachable yet\n",
+			"master not reachable yet");
 	assert_of_signal(LOGGED NO_MODULE "1\n2\n3\n4\n5\n6\n7\n8\n", "(none)");
 }
 
@@ -558,6 +566,16 @@ static void a_traceback_that_nothing_else_explains_is_told(void **state)
 
 	assert_headline(LOGGED NO_MODULE, module);
 	assert_headline(NO_MODULE "train.sh: done with code 1\n", module);
+	assert_headline(NO_MODULE "bye, saw 3 batches\n", module);
+	assert_headline(NO_MODULE "closing the log\nclosing the store\nbye\n", module);
+	assert_headline("Traceback (most recent call last):\n"
+			"  File \"<frozen runpy>\", line 198, in _run_module_as_main\n"
+			"  File \"train.py\", line 3, in <module>\n"
+			"ModuleNotFoundError: No module named 'flash_attn'\nbye\n",
+			module);
+	assert_headline(KEY_ERROR "1\n2\n3\n4\n5\n6\nsrun: error: node1: task 0: Exited with exit "
+				  "code 1\n",
+			"KeyError: 'lr'");
 	assert_headline(NO_MODULE "training failed\n", module);
 	assert_headline(NO_MODULE "\nreal\t0m0.1s\nuser\t0m0.1s\nsys\t0m0.0s\n", module);
 	assert_headline(NO_MODULE "+ echo bye\nbye\n+ cleanup\n", module);
