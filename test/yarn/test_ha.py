@@ -64,7 +64,7 @@ def test_either_of_each_pair_may_serve(tony, number):
                             f"{tony.cluster.env['HDFS_URI']}{place}/data"}, "--executes", "cat data")
     tony.cluster.hdfs("DELETE", place, op="DELETE", recursive="true")
     assert answer.returncode == 0, answer.stderr
-    assert job.logs("worker:1") == "fetched\n"
+    assert job.logs("worker:1") == "fetched"
     assert_ended(job, "succeeded")
     assert job.id in tony.run("list", "--all").stdout
 

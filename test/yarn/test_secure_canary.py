@@ -21,7 +21,9 @@ from test_canary import CONTAINER, IN_ENVIRONMENT, places, search
 from test_logs import aggregated
 from wire import own_network, recorded
 
-CLUSTER = {"--nodes": 1, "--secure": None, "--https": None, "--protection": "privacy", "--kms": None, "--recovery": None}
+# New tokens live for as long as those that the scheduler renews.
+CLUSTER = {"--nodes": 1, "--secure": None, "--https": None, "--protection": "privacy", "--kms": None, "--recovery": None,
+           "--token-life-sec": 86400, "--token-renew-sec": 86400}
 SECRET_FOLDERS = ("krb5", "tls")   # of the cluster's own: where its keys are made
 USERS = ("variable", "file", "password")
 

@@ -6,7 +6,9 @@ import os
 import pytest
 from test_hdfs_tokens import hadoop_client
 
-CLUSTER = {"--nodes": 1, "--secure": None, "--https": None, "--protection": "privacy", "--timeline": None}
+# New tokens live for as long as those that the scheduler renews.
+CLUSTER = {"--nodes": 1, "--secure": None, "--https": None, "--protection": "privacy", "--timeline": None,
+           "--token-life-sec": 86400, "--token-renew-sec": 86400}
 KEYS = {"tony.worker.instances": 1, "tony.worker.memory": "512m"}
 BEST_EFFORT = "yarn.timeline-service.client.best-effort"
 
