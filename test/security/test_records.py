@@ -98,6 +98,20 @@ def test_a_verb_that_shows_another_users_job_says_whose_it_is(machine, bait, wor
     assert name_of(machine.stranger) in answer.stdout + answer.stderr
 
 
+@pytest.mark.promise("S131")
+@pytest.mark.parametrize("variable", ["USER", "LOGNAME"])
+def test_a_name_in_the_environment_makes_no_job_ones_own(machine, bait, variable):
+    env = {"USER": "", variable: name_of(machine.stranger)}
+    for words in (["status", bait], ["events", bait], ["logs", bait], ["metrics", bait], ["list", "--all"], ["history"]):
+        answer = machine.owner.tony(*words, env=env)
+        assert answer.returncode == 0 and name_of(machine.stranger) in answer.stdout + answer.stderr, (words, answer)
+    assert machine.owner.tony("list", "--all", "--output", "name", env=env).stdout == ""
+    for words in (["rerun", bait], ["wait", bait], ["results", bait], ["rm", bait]):
+        assert machine.owner.tony(*words, env=env).returncode == 6, words
+    own = machine.owner.submit({**KEYS, "tony.worker.command": "true"}, env=env)
+    assert machine.owner.wait_end(own)["user"] == name_of(machine.owner)
+
+
 @pytest.mark.promise("S130")
 def test_an_own_record_is_acted_upon_whatever_others_have_put_beside_it(machine, store):
     """Of the owner's job its record alone is left. The stranger has put entries of that id into the days around."""
