@@ -39,6 +39,9 @@ struct store_call {
 	void *data;
 };
 
+/* Do paths of inodes lead to what is in the store? */
+enum store_inodes { STORE_INODES_UNKNOWN, STORE_INODES_LEAD, STORE_INODES_NONE };
+
 struct store {
 	const struct store_ops *ops;
 	char *location, *root;
@@ -46,6 +49,7 @@ struct store {
 	bool has_own_base;
 	LIST_HEAD(, store_call) calls;
 	struct webhdfs_async *hdfs; /* of a store in HDFS */
+	enum store_inodes inodes;   /* likewise */
 	struct s3_client *s3;	    /* of one in a bucket */
 };
 
