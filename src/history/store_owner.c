@@ -34,7 +34,7 @@ static int check_folder(struct history_store *store, const char *path, const cha
 		return err_set(err, ERR_DENIED,
 			       "%s: is %s's, who can replace what %s has put there", shown,
 			       item.owner, owner);
-	if (item.others_may_write && !(item.permission & S_ISVTX))
+	if (item.others_may_replace)
 		str_list_take(open, mem_steal(&shown));
 	return 0;
 }

@@ -71,6 +71,7 @@ struct store_item {
 	int64_t modified_ms, accessed_ms; /* the latter as far as the store notes it; 0: never */
 	unsigned permission;		  /* 0755; the sticky bit included */
 	bool others_may_write;		  /* than the owner and his private group (user.h) */
+	bool others_may_replace;	  /* likewise, what is in the directory */
 	char *owner;
 	int64_t inode; /* store_hold() has it; 0: none */
 };
