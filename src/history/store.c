@@ -496,7 +496,7 @@ static int by_name(const void *left, const void *right)
 }
 
 /* Of the record's owner, whatever is renamed meanwhile; a gateway has nothing but the look behind.
- * What is not there is empty. */
+ * A directory that is not there is empty. */
 static int list_held(struct history_store *store, const struct history_record *record,
 		     const char *path, struct history_entries *entries, struct err *err)
 {

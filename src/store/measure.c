@@ -79,7 +79,7 @@ int store_find_foreign(struct store *store, const char *path, const char *owner,
 		struct err why cleanup_err = {0};
 		char *directory cleanup_free = mem_strdup(directories.items[i]);
 		level.path = directory;
-		/* One that its owner has closed on this machine has what he can remove. */
+		/* A directory of this machine that its owner has closed has what he can remove. */
 		if (store_run(store, store_list(directory, NULL, on_owned, &level), &why) < 0 &&
 		    why.kind != ERR_NOT_FOUND &&
 		    !(why.kind == ERR_DENIED && store_traits(store)->is_at_once))

@@ -1,4 +1,4 @@
-/* Who may write to a file, and replace what lies in a directory. */
+/* The users who may write to a file, and replace what lies in a directory. */
 #include "scratch.h"
 #include "test.h"
 
@@ -126,7 +126,7 @@ static void the_environment_names_a_user_whom_the_machine_does_not_know(void **s
 		named("ada", "", "ada");
 		named("", "ada", "ada");
 		named("", "", "uid-61234");
-		/* What another user is called. */
+		/* Names of other users. */
 		named("root", "root", "uid-61234");
 		named("uid-0", "uid-1000", "uid-61234");
 		_exit(0);

@@ -109,7 +109,7 @@ static void a_file_of_another_owners_directory_is_not_the_records(void **state)
 	size_t length;
 
 	OPEN(&bed, LEADS, LOOK("mallory", INODE("7")), READ(HELD),
-	     /* What was opened is read wherever it was moved to. */
+	     /* The inode is read wherever it was moved to. */
 	     LOOK("alice", INODE("7")), READ(HELD));
 	assert_null(
 		history_store_read_file(bed.store, &alices, "summary.json", 4096, &length, &err));
