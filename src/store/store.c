@@ -44,6 +44,7 @@ static int open_hdfs(struct store *store, const struct store_access *access,
 	options.max_wait_ms = wait_ms ? wait_ms : options.max_wait_ms;
 	mem_replace(&store->root, mem_strdup(strchr(strstr(full, "://") + 3, '/')));
 	options.tells_waits = !store->base && wait_ms == 0;
+	store->user = mem_strdup(access->hdfs.user);
 	store->hdfs = webhdfs_async_create(store_loop(store), &options, err);
 	return store->hdfs ? 0 : -1;
 }
@@ -108,6 +109,7 @@ void store_close(struct store *store)
 		event_base_free(store->base);
 	free(store->location);
 	free(store->root);
+	free(store->user);
 	free(store);
 }
 
@@ -124,6 +126,11 @@ const char *store_location(const struct store *store)
 const char *store_root(const struct store *store)
 {
 	return store->root;
+}
+
+const char *store_user(const struct store *store)
+{
+	return store->user;
 }
 
 const char *store_server(const struct store *store)

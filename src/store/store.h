@@ -51,6 +51,9 @@ const struct store_traits *store_traits(const struct store *store);
 const char *store_location(const struct store *store);
 /* The location's path, without scheme and authority. */
 const char *store_root(const struct store *store);
+/* The name that this process's user has in HDFS; NULL: it is not known, or the store is of another
+ * kind. Borrowed. */
+const char *store_user(const struct store *store);
 /* The server that answered last; NULL: there are none. Borrowed. */
 const char *store_server(const struct store *store);
 

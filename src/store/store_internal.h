@@ -44,7 +44,7 @@ enum store_inodes { STORE_INODES_UNKNOWN, STORE_INODES_LEAD, STORE_INODES_NONE }
 
 struct store {
 	const struct store_ops *ops;
-	char *location, *root;
+	char *location, *root, *user;
 	struct event_base *base; /* NULL: none was needed so far */
 	bool has_own_base;
 	LIST_HEAD(, store_call) calls;
