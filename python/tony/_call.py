@@ -81,8 +81,7 @@ def _words(err: str) -> List[str]:
 
 
 def _failure(arguments: List[str], code: int, err: str) -> TonyError:
-    # No call of this package has that option.
-    words = re.sub(r"; to use it anyway: (--of \S+)$", rf"; to use it on a command line: tony {arguments[0]} \1", "\n".join(_words(err)))
+    words = re.sub(r"; to use it anyway: --of (\S+)$", r'; to use it anyway: tony.Job(..., of="\1")', "\n".join(_words(err)))
     return of_exit_code(code, words or f"tony {arguments[0]} ended with {code} and said nothing")
 
 

@@ -26,17 +26,22 @@ class Job:
 
     Everything is asked of the program `tony` anew: a handle holds no connection, no process and no thread, and many may be of one
     job. A `with` block kills the job when it is left by an exception, and else waits for its end.
+
+    Of another user's job, of which a history that users share has the record, all but looking raises Denied. With `of`, that user's
+    name, wait(), results(), advice() and rerun() take the record as it is, whoever has written it, as `--of USER` does on the command
+    line.
     """
 
-    def __init__(self, job: Union[str, _verbs.Unnamed] = _verbs.NEWEST) -> None:
-        """NotFound: there is no such job. BadSubmission: the job is "" or None, as of a variable that is not set."""
-        self.id: str = run(_verbs.status(job)).id
+    def __init__(self, job: Union[str, _verbs.Unnamed] = _verbs.NEWEST, *, of: Optional[str] = None) -> None:
+        """NotFound: there is no such job of that user's. BadSubmission: the job is "" or None, as of a variable that is not set."""
+        self.of = _verbs.user_name(of)
+        self.id: str = _verbs.check_user(run(_verbs.status(job)), self.of).id
 
     @classmethod
     def _of(cls, job: str) -> Job:
         """Of an id that is known to be one."""
         made = cls.__new__(cls)
-        made.id = job
+        made.id, made.of = job, None
         return made
 
     def __repr__(self) -> str:
@@ -66,7 +71,7 @@ class Job:
             deadline = None if timeout is None else time.monotonic() + timeout
             self._tell_changes(on_change, deadline)
             timeout = None if deadline is None else max(0.0, deadline - time.monotonic())
-        status = run(_verbs.wait(self.id, timeout))
+        status = run(_verbs.wait(self.id, timeout, self.of))
         return _verbs.check(status) if check else status
 
     def _tell_changes(self, on_change: Callable[[TaskChange], None], deadline: Optional[float]) -> None:
@@ -101,20 +106,20 @@ class Job:
 
     def advice(self) -> List[Dict[str, Any]]:
         """The advice of `tony advise` (docs/json.md): what the job's settings cost it, and what to set instead."""
-        return run(_verbs.advice(self.id))
+        return run(_verbs.advice(self.id, self.of))
 
     # ---- results
 
     def results(self, to: Optional[_submit.Path] = None) -> str:
         """Where the files of tony.task.output_dir are: a directory of this machine, or a URL. With `to` they are brought to a
         directory for this job in that one, of which the path is returned; in it each task has one, such as worker-0."""
-        return run(_verbs.results(self.id, None if to is None else str(Path(to).expanduser().absolute())))
+        return run(_verbs.results(self.id, None if to is None else str(Path(to).expanduser().absolute()), self.of))
 
     def value(self, task: Optional[str] = None, timeout: Optional[float] = None) -> Any:
         """Waits for the end of the job, and returns what its function returned: in the chief, or else in the first task.
 
         An exception of the function is raised as it is, with the task's traceback and a JobFailed as its causes. A value that was
-        pickled is unpickled: ask only jobs that you trust.
+        pickled is unpickled: ask only jobs that you trust. Denied: it is another user's job, also with `of`.
         """
         status = self._wait_for_function(timeout)
         name = task or _verbs.first_task(status)
@@ -128,6 +133,7 @@ class Job:
             return _verbs.read_values(place, status, _verbs.tasks_with_value(status))
 
     def _wait_for_function(self, timeout: Optional[float]) -> Status:
+        _verbs.check_own(self.id, self.of)
         try:
             return self.wait(timeout)
         except JobFailed as failure:
@@ -170,7 +176,8 @@ class Job:
         With `resume` the new job goes on from the checkpoints of this one, which has ended. NotFound: it has left none.
         """
         with tempfile.TemporaryDirectory(prefix="tony-") as folder:
-            return Job._of(run(prepare(program, args, dict(options), Path(folder), _submit.Repeat(self.id, resume)))["id"])
+            repeat = _submit.Repeat(self.id, resume, self.of)
+            return Job._of(run(prepare(program, args, dict(options), Path(folder), repeat))["id"])
 
     def kill(self, reason: Optional[str] = None, *, force: bool = False) -> None:
         """Asks the job to stop, and returns when it has ended. `force` ends its processes without asking."""

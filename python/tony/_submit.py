@@ -226,10 +226,11 @@ class Repeat:
 
     job: str
     resume: bool
+    of: Optional[str] = None
 
 
 def submission(arguments: List[str], env: Dict[str, str], command_words: List[str], repeat: Optional[Repeat]) -> Call[Dict[str, Any]]:
-    verb = ["rerun", *["--resume"] * repeat.resume] if repeat else ["submit"]
+    verb = ["rerun", *(["--of", repeat.of] if repeat.of else []), *["--resume"] * repeat.resume] if repeat else ["submit"]
     operands = [repeat.job] if repeat else []
     words_of_command = ["--", *command_words] if command_words else []
     return Call([*verb, "--detach", "--json", *arguments, *operands, *words_of_command], json.loads, env=env,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import enum
 import json
+import pwd
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from tony import _function
 from tony._call import Call, Lines
-from tony._errors import BadSubmission, JobFailed, JobKilled
+from tony._errors import BadSubmission, Denied, JobFailed, JobKilled, NotFound
 from tony._model import Event, LogLine, Metrics, Status, Task
 
 Names = Union[str, Sequence[str], None]
@@ -35,6 +37,33 @@ def name_of(job: object) -> str:
     raise BadSubmission(f"the job is {job!r}: is a variable not set? Give an id or a name")
 
 
+def user_name(of: Optional[str]) -> Optional[str]:
+    """The user whose record is taken, as tony calls him: by a uid, too. BadSubmission: it is empty, or no text."""
+    if of is None:
+        return None
+    if not isinstance(of, str) or not of.strip():
+        raise BadSubmission(f"of is {of!r}: is a variable not set? Give a user's name")
+    if not re.fullmatch("[0-9]+", of):
+        return of
+    try:
+        return pwd.getpwuid(int(of)).pw_name
+    except (KeyError, OverflowError):
+        return f"uid-{of}"
+
+
+def check_user(status: Status, of: Optional[str]) -> Status:
+    """NotFound: it is another user's than `of`; None: it may be anybody's."""
+    if of is None or status.raw.get("user") == of:
+        return status
+    raise NotFound(f"{status.id} is {status.raw.get('user')}'s, and not {of}'s", 4)
+
+
+def check_own(job: str, of: Optional[str]) -> None:
+    """Denied: what a function of another user's has left is not unpickled, whoever's job was asked for."""
+    if of is not None:
+        raise Denied(f"{job} is {of}'s: to unpickle its value would run what {of} wrote as you; results() brings the files", 6)
+
+
 def _each(option: str, values: Names) -> List[str]:
     """Repeated for each of several values."""
     return [word for value in ([values] if isinstance(values, str) else values or []) for word in (option, value)]
@@ -48,9 +77,9 @@ def status(job: Union[str, Unnamed]) -> Call[Status]:
     return Call(["status", "--json", *([] if job is NEWEST else ["--", name_of(job)])], _read_status)
 
 
-def wait(job: str, timeout: Optional[float]) -> Call[Status]:
+def wait(job: str, timeout: Optional[float], of: Optional[str] = None) -> Call[Status]:
     limit = [] if timeout is None else ["--timeout", f"{max(0, round(timeout * 1000))}ms"]
-    return Call(["wait", "--json", *limit, "--", job], _read_status, frozenset({0, 1, 8}))
+    return Call(["wait", "--json", *_each("--of", of), *limit, "--", job], _read_status, frozenset({0, 1, 8}))
 
 
 def check(status: Status) -> Status:
@@ -102,8 +131,8 @@ def metrics(job: str, name: Names, task: Names) -> Call[Metrics]:
     return Call(["metrics", "--json", *_each("--name", name), *_each("--task", task), "--", job], _read_metrics)
 
 
-def results(job: str, to: Optional[str]) -> Call[str]:
-    return Call(["results", *_each("--output", to), "--", job], lambda text: text.rstrip("\n"))
+def results(job: str, to: Optional[str], of: Optional[str] = None) -> Call[str]:
+    return Call(["results", *_each("--of", of), *_each("--output", to), "--", job], lambda text: text.rstrip("\n"))
 
 
 def scale(job: str, counts: Mapping[str, int]) -> Call[None]:
@@ -126,8 +155,8 @@ def remove(job: str) -> Call[None]:
     return Call(["rm", "--", job], lambda text: None)
 
 
-def advice(job: str) -> Call[List[Dict[str, Any]]]:
-    return Call(["advise", "--json", "--", job], lambda text: list(json.loads(text)["advice"]))
+def advice(job: str, of: Optional[str] = None) -> Call[List[Dict[str, Any]]]:
+    return Call(["advise", "--json", *_each("--of", of), "--", job], lambda text: list(json.loads(text)["advice"]))
 
 
 def listing(every: bool, state: Names, tag: Names) -> Call[List[Dict[str, Any]]]:

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 class Job:
     """As tony.Job. `await aio.find(NAME)` finds one; tony.Job's handle and this one are made of each other by their id."""
 
-    def __init__(self, id: str) -> None:
+    def __init__(self, id: str, *, of: Optional[str] = None) -> None:
         """Of a whole id, which is not looked for. BadSubmission: it is "" or None, as of a variable that is not set."""
-        self.id = _verbs.name_of(id)
+        self.id, self.of = _verbs.name_of(id), _verbs.user_name(of)
 
     def __repr__(self) -> str:
         return f"<tony.aio.Job {self.id}>"
@@ -61,7 +61,7 @@ class Job:
             except asyncio.TimeoutError:
                 raise WaitTimeout(f"{self.id} still runs", 9) from None
             timeout = None if timeout is None else max(0.0, timeout - (time.monotonic() - began))
-        status = await run_async(_verbs.wait(self.id, timeout))
+        status = await run_async(_verbs.wait(self.id, timeout, self.of))
         return _verbs.check(status) if check else status
 
     async def _tell_changes(self, on_change: Callable[[TaskChange], None]) -> None:
@@ -93,10 +93,10 @@ class Job:
         return await run_async(_verbs.metrics(self.id, name, task))
 
     async def advice(self) -> List[Dict[str, Any]]:
-        return await run_async(_verbs.advice(self.id))
+        return await run_async(_verbs.advice(self.id, self.of))
 
     async def results(self, to: Optional[_submit.Path] = None) -> str:
-        return await run_async(_verbs.results(self.id, None if to is None else str(Path(to).expanduser().absolute())))
+        return await run_async(_verbs.results(self.id, None if to is None else str(Path(to).expanduser().absolute()), self.of))
 
     async def value(self, task: Optional[str] = None, timeout: Optional[float] = None) -> Any:
         status = await self._wait_for_function(timeout)
@@ -108,6 +108,7 @@ class Job:
         return await self._read(status, _verbs.tasks_with_value(status))
 
     async def _wait_for_function(self, timeout: Optional[float]) -> Status:
+        _verbs.check_own(self.id, self.of)
         try:
             return await self.wait(timeout)
         except JobFailed as failure:
@@ -142,7 +143,7 @@ class Job:
     @_submit.has_options
     async def rerun(self, program: Program = None, *args: Any, resume: bool = False, **options: Unpack[Options]) -> Job:
         with tempfile.TemporaryDirectory(prefix="tony-") as folder:
-            repeat = _submit.Repeat(self.id, resume)
+            repeat = _submit.Repeat(self.id, resume, self.of)
             return Job((await run_async(_job.prepare(program, args, dict(options), Path(folder), repeat)))["id"])
 
     async def kill(self, reason: Optional[str] = None, *, force: bool = False) -> None:
@@ -199,9 +200,10 @@ async def submit(program: Program = None, *args: Any, array: Optional[_submit.Nu
     return Job(answer["id"]) if array is None else Array(answer, Job)
 
 
-async def find(job: Union[str, _verbs.Unnamed] = _verbs.NEWEST) -> Job:
+async def find(job: Union[str, _verbs.Unnamed] = _verbs.NEWEST, *, of: Optional[str] = None) -> Job:
     """As tony.Job(job): by its id, the beginning of one, or its name; without any the newest. NotFound: there is none."""
-    return Job((await run_async(_verbs.status(job))).id)
+    user = _verbs.user_name(of)
+    return Job(_verbs.check_user(await run_async(_verbs.status(job)), user).id, of=user)
 
 
 async def jobs(*, all: bool = False, state: _verbs.Names = None, tag: _verbs.Names = None) -> List[Job]:

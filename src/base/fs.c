@@ -193,6 +193,11 @@ bool fs_others_may_write(mode_t mode)
 	return mode & (S_IWGRP | S_IWOTH);
 }
 
+bool fs_others_may_replace(mode_t mode)
+{
+	return fs_others_may_write(mode) && !(mode & S_ISVTX);
+}
+
 /* Reads to the end of the file, which may grow meanwhile or (in /proc) claim to be empty. */
 enum { PIECE = 65536 };
 

@@ -43,6 +43,10 @@ char *fs_find_program(const char *name, const char *path);
 int64_t fs_modified_ms(const struct stat *status);
 /* Users other than the owner may write to what has this mode. */
 bool fs_others_may_write(mode_t mode);
+/* The same, of a directory: they may replace what lies in it, which in a sticky one they may not.
+ * By the mode alone, where the name services cannot be asked for private groups; else it is
+ * user_replace_remedy(). In either case the directory's owner may. */
+bool fs_others_may_replace(mode_t mode);
 
 /* Opens what is at `path` below an open directory, to read. Every part of the path is opened by
  * itself, so that no symbolic link on the way, nor at the end, leads elsewhere; a FIFO is not

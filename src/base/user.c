@@ -20,18 +20,6 @@ char *user_name_of(uid_t user)
 	return entry ? mem_strdup(entry->pw_name) : mem_printf("uid-%u", (unsigned)user);
 }
 
-char *user_name(void)
-{
-	static const char *const variables[] = {"USER", "LOGNAME"};
-
-	for (size_t i = 0; i < array_length(variables); i++) {
-		const char *user = getenv(variables[i]);
-		if (user && *user)
-			return mem_strdup(user);
-	}
-	return user_name_of(geteuid());
-}
-
 static bool is_private_group(uid_t user, gid_t group)
 {
 	const struct passwd *owner = getpwuid(user);

@@ -8,8 +8,10 @@
 
 #include "base/str.h"
 
-/* $USER, else $LOGNAME, else what the machine calls the process's user, else "uid-0". The caller
- * frees. Asks the name services, which a static program cannot: for `tony` only. */
+/* The name of the process's user on this machine. A user whom the name services do not know is
+ * called by $USER, else $LOGNAME, where that is no other user's name, else "uid-0": the name of a
+ * job's user and no proof. The caller frees. A static program cannot ask all of them: for `tony`
+ * only. */
 char *user_name(void);
 
 /* The name of a user on this machine, else "uid-0". The caller frees. */

@@ -2,9 +2,24 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/user.h"
+
+char *user_name(void)
+{
+	static const char *const variables[] = {"USER", "LOGNAME"};
+	bool is_known = getpwuid(geteuid()) != NULL;
+
+	for (size_t i = 0; i < array_length(variables) && !is_known; i++) {
+		const char *user = getenv(variables[i]);
+		if (user && *user && !str_starts_with(user, "uid-") && !getpwnam(user))
+			return mem_strdup(user);
+	}
+	return user_name_of(geteuid());
+}
 
 int user_find(const char *name, uid_t *user)
 {

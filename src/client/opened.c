@@ -120,7 +120,7 @@ int opened_find(struct opened *opened, const char *id, struct err *err)
 
 bool opened_is_others(const struct opened *opened)
 {
-	return opened->door.user && !job_stores_is_own(opened->door.user);
+	return opened->door.is_others;
 }
 
 int opened_find_any(struct opened *opened, const char *id, struct err *err)

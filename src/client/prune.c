@@ -50,13 +50,22 @@ int prune_read_site(struct history_retention *retention, struct err *err)
 	return read_site(retention, false, err);
 }
 
+struct told {
+	json_t *removed, *stays; /* lines */
+};
+
 static void on_removed(void *data, const char *text)
 {
-	json_array_append_new(data, json_string(text));
+	json_array_append_new(((struct told *)data)->removed, json_string(text));
+}
+
+static void on_stays(void *data, const char *path, const char *text)
+{
+	json_array_append_new(((struct told *)data)->stays, json_string(text));
 }
 
 static void report(const struct history_store *store, const struct history_retained *retained,
-		   json_t *log, json_t *list)
+		   const struct told *told, json_t *list)
 {
 	json_t *row = json_object();
 
@@ -66,7 +75,8 @@ static void report(const struct history_store *store, const struct history_retai
 	json_set_int(row, "failed", (int64_t)retained->failed);
 	json_set_int(row, "damaged", (int64_t)retained->damaged);
 	json_set_int(row, "strays", (int64_t)retained->strays);
-	json_object_set_new(row, "log", log);
+	json_object_set(row, "log", told->removed);
+	json_object_set(row, "stays", told->stays);
 	json_array_append_new(list, row);
 }
 
@@ -96,19 +106,21 @@ static void report_strays(const json_t *row)
 
 static void print(json_t *list)
 {
-	const json_t *row, *removal;
+	const json_t *row, *line_of;
 	size_t i, k;
 
 	json_array_foreach(list, i, row)
 	{
-		json_array_foreach(json_object_get(row, "log"), k, removal)
-			report_line(json_string_value(removal));
+		json_array_foreach(json_object_get(row, "log"), k, line_of)
+			report_line(json_string_value(line_of));
 		char *line cleanup_free =
 			mem_printf("%s: %lld removed, %lld kept",
 				   json_string_value(json_object_get(row, "location")),
 				   json_integer_value(json_object_get(row, "removed")),
 				   json_integer_value(json_object_get(row, "kept")));
 		report_line(line);
+		json_array_foreach(json_object_get(row, "stays"), k, line_of)
+			report_line(json_string_value(line_of));
 		report_damaged(row);
 		report_strays(row);
 	}
@@ -129,17 +141,18 @@ int prune(const char *location, const char *older_than, const char *max_size, bo
 	json_t *list = json_array();
 	for (size_t i = 0; i < stores.count; i++) {
 		struct history_retained retained;
-		json_t *log = json_array();
+		json_t *removed cleanup_json = json_array(), *stays cleanup_json = json_array();
+		struct told told = {removed, stays};
 		retention.on_removed = on_removed;
-		retention.data = log;
+		retention.on_stays = on_stays;
+		retention.data = &told;
 		if (history_retain(stores.items[i], &retention, clock_wall_ms(), &retained, err) <
 		    0) {
-			json_decref(log);
 			json_decref(list);
 			return -1;
 		}
 		failed += retained.failed;
-		report(stores.items[i], &retained, log, list);
+		report(stores.items[i], &retained, &told, list);
 	}
 	if (as_json)
 		report_json(list);

@@ -340,7 +340,8 @@ static int copy(const struct opened *opened, int source, const char *part, const
 	char *path cleanup_free = path_of(source);
 	struct copying copying = {
 		.source = path, .target = target, .shown = job->output_dir, .id = opened->id};
-	const struct fetch_results_watch watch = {is_stored_brought, on_progress, &copying};
+	const struct fetch_results_watch watch = {is_stored_brought, on_progress, &copying,
+						  results_user(opened)};
 	bool is_stored = source < 0;
 
 	if (!is_stored && !has_files(source))

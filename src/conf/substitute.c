@@ -10,6 +10,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/user.h"
 #include "conf/conf_internal.h"
 
 /* One value under way; `outer` is the one that asked for it. */
@@ -65,13 +66,11 @@ static void fail_circle(struct expansion *expansion, const struct conf_entry *ag
 }
 
 /* Java's system properties that site files use. */
-static const char *system_value(const char *name)
+static char *system_value(const char *name)
 {
 	if (str_equal(name, "user.name"))
-		return getenv("USER");
-	if (str_equal(name, "user.home"))
-		return getenv("HOME");
-	return NULL;
+		return user_name();
+	return str_equal(name, "user.home") ? mem_strdup(getenv("HOME")) : NULL;
 }
 
 static char *entry_value(struct expansion *expansion, struct conf_entry *entry)
@@ -116,7 +115,7 @@ static char *variable_value(struct expansion *expansion, const char *name)
 			entry->named = true;
 			return entry_value(expansion, entry);
 		}
-		value = mem_strdup(system_value(name));
+		value = system_value(name);
 		if (!value && key)
 			value = mem_strdup(key->default_value);
 	}

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/user.h"
 
 #define RESOLVE_CAP 20
 #define VALUE_CAP   (1u << 20)
@@ -25,13 +26,13 @@ static bool find_variable(const char *text, size_t *start, size_t *end)
 }
 
 /* Java's system properties that site files use: they come before keys of that name. */
-static const char *system_value(const char *name)
+static char *system_value(const char *name)
 {
 	if (str_equal(name, "user.name"))
-		return getenv("USER");
+		return user_name();
 	if (str_equal(name, "user.home"))
-		return getenv("HOME");
-	return str_equal(name, "java.io.tmpdir") ? "/tmp" : NULL;
+		return mem_strdup(getenv("HOME"));
+	return mem_strdup(str_equal(name, "java.io.tmpdir") ? "/tmp" : NULL);
 }
 
 char *site_value_resolve(const char *raw, const char *(*find)(const void *data, const char *key),
@@ -42,12 +43,11 @@ char *site_value_resolve(const char *raw, const char *(*find)(const void *data, 
 
 	for (int i = 0; i < RESOLVE_CAP && find_variable(text, &start, &end); i++) {
 		char *name cleanup_free = mem_strndup(text + start + 2, end - start - 3);
-		char *value cleanup_free = NULL;
-		if (str_starts_with(name, "env."))
-			value = str_environment(name + strlen("env."));
-		else
-			value = mem_strdup(system_value(name) ? system_value(name)
-							      : find(data, name));
+		bool is_environment = str_starts_with(name, "env.");
+		char *value cleanup_free = is_environment ? str_environment(name + strlen("env."))
+							  : system_value(name);
+		if (!value && !is_environment)
+			value = mem_strdup(find(data, name));
 		if (!value || strlen(text) + strlen(value) > VALUE_CAP)
 			break;
 		mem_replace(&text, mem_printf("%.*s%s%s", (int)start, text, value, text + end));

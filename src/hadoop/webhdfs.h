@@ -23,7 +23,8 @@ struct hdfs_token;
 struct tls_context;
 
 /* What to do about a certificate of somebody else. */
-#define WEBHDFS_PATH "/webhdfs/v1"
+#define WEBHDFS_PATH   "/webhdfs/v1"
+#define WEBHDFS_INODES "/.reserved/.inodes/"
 #define WEBHDFS_TRUST_REMEDY                                                                       \
 	"set tony.hdfs.ca-file to a PEM file with the authority that signs the cluster's "         \
 	"certificates"
@@ -70,6 +71,9 @@ struct webhdfs_file {
 	int64_t accessed_ms; /* as far as HDFS notes it, to the hour unless it is set; 0: never */
 	unsigned permission; /* 0755, sticky bit included */
 	char *owner, *group;
+	/* "fileId": WEBHDFS_INODES "ID" leads to it, whatever it is renamed to; 0: a gateway, which
+	 * does not tell. */
+	int64_t inode;
 };
 void webhdfs_file_finish(struct webhdfs_file *file);
 #define cleanup_webhdfs_file __attribute__((cleanup(webhdfs_file_finish)))

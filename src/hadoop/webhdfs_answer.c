@@ -178,6 +178,7 @@ static int read_members(const json_t *object, struct webhdfs_file *file, struct 
 	    json_need_int(object, "length", 0, INT64_MAX, &file->length, err) < 0 ||
 	    json_need_int(object, "modificationTime", 0, INT64_MAX, &file->modified_ms, err) < 0 ||
 	    json_read_int(object, "accessTime", 0, INT64_MAX, &file->accessed_ms, err) < 0 ||
+	    json_read_int(object, "fileId", 0, INT64_MAX, &file->inode, err) < 0 ||
 	    json_need_text(object, "owner", &file->owner, err) < 0 ||
 	    json_need_text(object, "group", &file->group, err) < 0)
 		return -1;

@@ -111,10 +111,8 @@ static int open_location(const char *location, struct stat *status, struct err *
 static int check_day(const char *path, const struct stat *day, const struct stat *location,
 		     struct err *err)
 {
-	bool is_open = fs_others_may_write(day->st_mode) && !(day->st_mode & S_ISVTX);
-
-	if (!is_open || !(location->st_mode & S_ISVTX) || day->st_uid == geteuid() ||
-	    day->st_uid == location->st_uid)
+	if (!fs_others_may_replace(day->st_mode) || !(location->st_mode & S_ISVTX) ||
+	    day->st_uid == geteuid() || day->st_uid == location->st_uid)
 		return 0;
 	return err_set(err, ERR_DENIED,
 		       "%s: belongs to uid %u and lets others replace what is in it, as the store "

@@ -89,6 +89,19 @@ static int weigh_job(const struct retaining *retaining, struct candidate *candid
 	return measure_job(retaining, candidate, err);
 }
 
+static int keep_shared(const struct retaining *retaining, const struct candidate *candidate,
+		       struct err *why)
+{
+	const struct history_retention *retention = retaining->retention;
+
+	retaining->retained->kept++;
+	retaining->retained->shared++;
+	if (retention->on_stays)
+		retention->on_stays(retention->data, candidate->path, err_message(why));
+	err_finish(why);
+	return 0;
+}
+
 static int remove_job(const struct retaining *retaining, const struct candidate *candidate,
 		      const char *why, struct err *err)
 {
@@ -97,9 +110,10 @@ static int remove_job(const struct retaining *retaining, const struct candidate 
 	const char *location = history_store_location(retaining->store);
 	char *bytes cleanup_free = str_format_bytes(candidate->bytes);
 
-	if (history_store_remove(retaining->store, candidate->path, candidate->owner, err) < 0) {
+	int stays = history_store_remove(retaining->store, candidate->path, candidate->owner, err);
+	if (stays != 0) {
 		retained->bytes_kept = add_bytes(retained->bytes_kept, candidate->bytes);
-		return -1;
+		return stays < 0 ? -1 : keep_shared(retaining, candidate, err);
 	}
 	char *text cleanup_free = retention->bytes > 0
 					  ? mem_printf("%s/%s of %s, %s: removed, %s", location,

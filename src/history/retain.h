@@ -9,11 +9,15 @@ struct history_retention {
 	int64_t bytes;	/* of all jobs together; 0: no limit */
 	/* Told of each removal, at once, in a line without its end; NULL: nobody is. */
 	void (*on_removed)(void *data, const char *text);
+	/* Of each entry that stays whole, because another user's directory is in it: which, and
+	 * what to do about that; NULL: nobody is. */
+	void (*on_stays)(void *data, const char *path, const char *text);
 	void *data;
 };
 
 struct history_retained {
 	size_t kept, removed, failed; /* jobs; `failed`: to be removed, and could not be */
+	size_t shared;	/* of those that are kept: another user's directory is in it */
 	size_t damaged; /* of those that are kept: no job's record can be read in it */
 	size_t strays;	/* hidden things of old days that stay: no leftovers of this user's */
 	int64_t bytes_kept, bytes_removed; /* where there is a limit to them; else 0 */

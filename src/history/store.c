@@ -278,6 +278,30 @@ static bool is_owners(struct history_store *store, const char *path, const char 
 	return proven && str_equal(proven, owner);
 }
 
+/* Half of an entry would be of no use. `at`: where it is found. 1: it stays, as `err` says. */
+static int check_shared(struct history_store *store, const char *path, const char *at,
+			const char *owner, struct err *err)
+{
+	char *name cleanup_free = NULL, *whose cleanup_free = NULL;
+
+	if (!owner)
+		return 0;
+	if (store_find_foreign(store->files, at, owner, &name, &whose, err) < 0)
+		return err_rename(err, at, path);
+	if (!name)
+		return 0;
+	char *full cleanup_free = fs_join(store_location(store->files), path);
+	char *quoted cleanup_free = str_shell_quote(full);
+	err_set(err, ERR_DENIED,
+		"%s: %s in it is %s's, so all of it stays; have %s take that away, or an "
+		"administrator type: %s %s",
+		full, name, whose, whose,
+		store_traits(store->files)->is_at_once ? "rm -rf --one-file-system"
+						       : "hdfs dfs -rm -r",
+		quoted);
+	return 1;
+}
+
 /* An owner who is not trusted may exchange two entries of one user. The summary that is read here
  * is the job's that is meant, and the directory that is removed has to have the same. Where the
  * day's owner is trusted, a summary of another job is the entry's own: a copy of one. */
@@ -296,10 +320,38 @@ static int remove_meant(struct history_store *store, const char *path, const cha
 	    !str_equal(summary.id, fs_basename(path)) && !is_owners(store, path, owner))
 		return err_set(err, ERR_DENIED, "%s/%s: another one, %s, has taken its place",
 			       store_location(store->files), path, summary.id);
+	int shared = check_shared(store, path, path, owner, err);
+	if (shared != 0)
+		return shared;
 	return store_run(store->files,
 			 store_remove_owned(path, owner, HISTORY_SUMMARY, text,
 					    text ? length : HISTORY_SUMMARY_CAP),
 			 err);
+}
+
+/* A server removes a tree whole. */
+static int remove_whole(struct history_store *store, const char *path, const char *owner,
+			struct err *err)
+{
+	const struct history_record record = {.path = (char *)path, .owner = (char *)owner};
+	char *held cleanup_free = NULL, *keeper cleanup_free = NULL;
+	struct err missing cleanup_err = {0};
+
+	if (store_hold(store->files, path, &held, &keeper, &missing) < 0)
+		return missing.kind == ERR_NOT_FOUND ? 0 : err_copy(err, &missing);
+	if (keeper && store_check_owner(store, &record, keeper, err) < 0)
+		return -1;
+	int shared = check_shared(store, path, held, owner, err);
+	if (shared == 0 &&
+	    store_run(store->files, store_remove_owned(held, owner, NULL, NULL, 0), err) < 0)
+		return err_rename(err, held, path);
+	return shared;
+}
+
+int history_store_check_whole(struct history_store *store, const char *path, const char *owner,
+			      struct err *err)
+{
+	return store_check_path(path, err) < 0 ? -1 : check_shared(store, path, path, owner, err);
 }
 
 int history_store_remove(struct history_store *store, const char *path, const char *owner,
@@ -309,10 +361,7 @@ int history_store_remove(struct history_store *store, const char *path, const ch
 		return -1;
 	if (store_traits(store->files)->is_at_once)
 		return remove_meant(store, path, owner, err);
-	/* A server removes a tree whole. */
-	if (owner && store_check_owners(store->files, path, owner, err) < 0)
-		return -1;
-	return store_run(store->files, store_remove_owned(path, owner, NULL, NULL, 0), err);
+	return remove_whole(store, path, owner, err);
 }
 
 /* ---- one job ------------------------------------------------------------------------------ */
@@ -446,14 +495,28 @@ static int by_name(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
+/* Of the record's owner, whatever is renamed meanwhile; a gateway has nothing but the look behind.
+ * A directory that is not there is empty. */
+static int list_held(struct history_store *store, const struct history_record *record,
+		     const char *path, struct history_entries *entries, struct err *err)
+{
+	char *held cleanup_free = NULL, *keeper cleanup_free = NULL;
+	struct err missing cleanup_err = {0};
+
+	if (store_hold(store->files, path, &held, &keeper, &missing) < 0 ||
+	    store_run(store->files, store_list(held, record->owner, on_entry, entries), &missing) <
+		    0)
+		return missing.kind == ERR_NOT_FOUND ? 0 : err_copy(err, &missing);
+	return store_check_owner(store, record, keeper, err);
+}
+
 int history_store_list(struct history_store *store, const struct history_record *record,
 		       const char *name, struct history_entries *entries, struct err *err)
 {
 	char *full cleanup_free = join(record->path, name, err);
 
 	*entries = (struct history_entries){0};
-	if (!full || store_entries(store, full, on_entry, entries, err) < 0 ||
-	    store_check_owner(store, record, NULL, err) < 0) {
+	if (!full || list_held(store, record, full, entries, err) < 0) {
 		history_entries_finish(entries);
 		return -1;
 	}

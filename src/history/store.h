@@ -201,8 +201,12 @@ int history_store_is_left(struct history_store *store, const char *path, int64_t
 char *history_store_part_user(struct history_store *store, const char *path, struct err *err);
 
 /* Absent is fine. ERR_DENIED: in a directory of this machine another user's entry, or another
- * job's, stands there. `owner`: of the entry; NULL: it may be anybody's. */
+ * job's, stands there. `owner`: of the entry; NULL: it may be anybody's. 1: all of it stays, since
+ * a directory in it is not the owner's; `err` says which, whose, and what to do. */
 int history_store_remove(struct history_store *store, const char *path, const char *owner,
 			 struct err *err);
+/* The same without removing anything. */
+int history_store_check_whole(struct history_store *store, const char *path, const char *owner,
+			      struct err *err);
 
 #endif

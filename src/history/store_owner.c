@@ -34,7 +34,7 @@ static int check_folder(struct history_store *store, const char *path, const cha
 		return err_set(err, ERR_DENIED,
 			       "%s: is %s's, who can replace what %s has put there", shown,
 			       item.owner, owner);
-	if (item.others_may_write && !(item.permission & S_ISVTX))
+	if (item.others_may_replace)
 		str_list_take(open, mem_steal(&shown));
 	return 0;
 }
@@ -179,13 +179,26 @@ void history_record_copy(const struct history_record *from, struct history_recor
 				      mem_strdup(from->user), from->is_pinned};
 }
 
-/* The user that the summary names; NULL: `err`. */
-static char *read_told(struct history_store *store, const char *path, struct err *err)
+static int refuse_other(const struct history_store *store, const char *path, const char *owner,
+			const char *meant, struct err *err)
+{
+	return err_set(err, ERR_DENIED, "%s/%s: an entry of %s's has taken the place of %s's",
+		       store_location(store->files), path, owner, meant);
+}
+
+/* The user that the summary in this owner's directory names; NULL: `err`. */
+static char *read_told(struct history_store *store, const char *path, const char *owner,
+		       struct err *err)
 {
 	struct history_summary summary cleanup_history_summary = {0};
+	char *keeper cleanup_free = NULL;
 
-	return store_summary(store, path, &summary, NULL, err) < 0 ? NULL
-								   : mem_steal(&summary.user);
+	if (store_summary(store, path, &summary, &keeper, err) < 0)
+		return NULL;
+	if (!keeper || str_equal(keeper, owner))
+		return mem_steal(&summary.user);
+	refuse_other(store, path, keeper, owner, err);
+	return NULL;
 }
 
 /* Of an entry whose owner is believed, or that has none. Without a summary it is its owner's. */
@@ -193,7 +206,7 @@ static char *believe(struct history_store *store, const char *path, const char *
 		     const char *told, struct err *err)
 {
 	struct err why cleanup_err = {0};
-	char *user = told ? mem_strdup(told) : read_told(store, path, &why);
+	char *user = told ? mem_strdup(told) : read_told(store, path, owner, &why);
 
 	if (!user && owner && (why.kind == ERR_NOT_FOUND || why.kind == ERR_INPUT))
 		user = mem_strdup(owner);
@@ -239,6 +252,5 @@ int store_check_owner(struct history_store *store, const struct history_record *
 	const char *owner = keeper ? keeper : entry.owner;
 	if (!record->owner || str_equal(owner, record->owner))
 		return 0;
-	return err_set(err, ERR_DENIED, "%s/%s: an entry of %s's has taken the place of %s's",
-		       store_location(store->files), record->path, owner, record->owner);
+	return refuse_other(store, record->path, owner, record->owner, err);
 }

@@ -404,6 +404,13 @@ static void on_removed(void *data, const char *text)
 	log_write(LOG_LEVEL_AUDIT, "retention: %s", text);
 }
 
+static void on_stays(void *data, const char *path, const char *text)
+{
+	char *subject cleanup_free = mem_printf("retention of %s", path);
+
+	log_trouble(subject, text);
+}
+
 static void retain(const struct indexer *indexer, struct history_store *store)
 {
 	struct history_retention retention = indexer->retention;
@@ -411,6 +418,7 @@ static void retain(const struct indexer *indexer, struct history_store *store)
 	struct err err cleanup_err = {0};
 
 	retention.on_removed = on_removed;
+	retention.on_stays = on_stays;
 	if (indexer->retention.age_ms == 0 && indexer->retention.bytes == 0)
 		return;
 	if (history_retain(store, &retention, clock_wall_ms(), &retained, &err) < 0)

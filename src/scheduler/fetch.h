@@ -40,6 +40,9 @@ struct fetch_results_watch {
 	/* How many bytes have come, of all that are to come. False ends it (ERR_FAILED). */
 	bool (*progress)(void *data, int64_t bytes, int64_t total);
 	void *data;
+	/* Whose the job is, where that is another user; NULL: this one's. Where files have owners
+	 * nothing is read that is neither his nor this user's: ERR_DENIED. */
+	const char *user;
 };
 
 /* Brings what tasks have stored below job->output_dir, a URL, to `target`, which must not be there:

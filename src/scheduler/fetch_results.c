@@ -16,15 +16,46 @@ enum { TRIES = 5 };
 
 struct fetching {
 	const struct fetch_results_watch *watch;
-	size_t tasks;	/* that have a directory there */
-	int64_t length; /* of the files that are to come */
+	const struct store *store;
+	char *foreign, *whose; /* the first that is another user's */
+	size_t tasks;	       /* that have a directory there */
+	int64_t length;	       /* of the files that are to come */
 };
+
+/* Python unpickles what comes, and in a directory for all others can put theirs in the place of
+ * results. Objects of a bucket have no owner. */
+static bool is_users(struct fetching *fetching, const char *name, const struct store_item *file)
+{
+	bool is_own = !file->owner || !store_user(fetching->store) ||
+		      str_equal(file->owner, store_user(fetching->store)) ||
+		      str_equal(file->owner, fetching->watch->user);
+
+	if (!is_own && !fetching->whose) {
+		fetching->foreign = mem_strdup(name);
+		fetching->whose = mem_strdup(file->owner);
+	}
+	return is_own;
+}
+
+static int refuse_foreign(struct fetching *fetching, struct err *err)
+{
+	char *foreign cleanup_free = mem_steal(&fetching->foreign);
+	char *whose cleanup_free = mem_steal(&fetching->whose);
+
+	if (!whose)
+		return 0;
+	return err_set(err, ERR_DENIED,
+		       "%s%s%s belongs to %s, who is not the job's user: no results are read there",
+		       store_location(fetching->store), *foreign ? "/" : "", foreign, whose);
+}
 
 static bool is_wanted(void *data, const char *name, const struct store_item *file)
 {
 	struct fetching *fetching = data;
 	const struct fetch_results_watch *watch = fetching->watch;
 
+	if (!is_users(fetching, name, file))
+		return false;
 	if (!strchr(name, '/')) {
 		bool is_task = file->is_directory && !str_equal(name, PARTS);
 		fetching->tasks += is_task;
@@ -46,19 +77,25 @@ static bool on_progress(void *data, int64_t bytes)
 	return watch->progress(watch->data, bytes, fetching->length);
 }
 
-/* 1: there is none. */
+/* 1: there is none. Of a store in HDFS the directory that is looked at is read, whatever is
+ * renamed. */
 static int fetch_tasks(struct store *store, const char *target,
 		       const struct fetch_results_watch *watch, struct err *err)
 {
-	struct fetching fetching = {.watch = watch};
+	struct fetching fetching = {.watch = watch, .store = store};
 	const struct store_choice choice = {is_wanted, &fetching};
 	const struct store_progress progress = {on_progress, &fetching};
 	struct store_item root cleanup_store_item = {0};
 	struct err missing cleanup_err = {0};
+	char *held cleanup_free = NULL, *keeper cleanup_free = NULL;
 
-	if (store_look(store, "", &root, &missing) < 0)
+	if (store_hold(store, "", &held, &keeper, &missing) < 0 ||
+	    store_look(store, held, &root, &missing) < 0)
 		return missing.kind == ERR_NOT_FOUND ? 1 : err_copy(err, &missing);
-	if (store_fetch(store, "", target, &choice, &progress, err) < 0)
+	if (!is_users(&fetching, "", &root))
+		return refuse_foreign(&fetching, err);
+	int result = store_fetch(store, held, target, &choice, &progress, err);
+	if (refuse_foreign(&fetching, result < 0 ? NULL : err) < 0 || result < 0)
 		return -1;
 	return fetching.tasks == 0;
 }

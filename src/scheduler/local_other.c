@@ -53,7 +53,7 @@ static bool is_safe(int top, const char *path)
 	return directory >= 0 && fstat(directory, &status) == 0 && fstat(top, &first) == 0 &&
 	       (status.st_uid == geteuid() || status.st_uid == 0 ||
 		status.st_uid == first.st_uid) &&
-	       (!fs_others_may_write(status.st_mode) || (status.st_mode & S_ISVTX));
+	       !fs_others_may_replace(status.st_mode);
 }
 
 static bool is_safe_way(int top, const char *entry)

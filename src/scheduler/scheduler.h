@@ -416,6 +416,7 @@ struct job_door {
 			 */
 	/* Whose it is, as a store or the engine tells; NULL: this user's, who submitted it here. */
 	char *user;
+	bool is_others; /* than this user's, as the store or the engine tells */
 	/* "belongs to bob": why tony does not use its record (job_stores_doubt()); NULL: its engine
 	 * knows the job, or the record is this user's own. */
 	char *doubt;

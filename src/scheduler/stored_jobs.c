@@ -310,9 +310,11 @@ int stored_jobs_find(const char *id, const char *user, struct job_door *door, ch
 	char *doubt cleanup_free = job_stores_doubt(store, &record);
 	if (!directory || copy(store, &record, doubt, directory, err) < 0)
 		return -1;
-	*door = (struct job_door){
-		.job_dir = mem_steal(&directory), .doubt = mem_steal(&doubt), .ended = true};
-	if (door->doubt || !job_stores_is_of(store, &record, NULL))
+	*door = (struct job_door){.job_dir = mem_steal(&directory),
+				  .is_others = !job_stores_is_of(store, &record, NULL),
+				  .doubt = mem_steal(&doubt),
+				  .ended = true};
+	if (door->doubt || door->is_others)
 		door->user = mem_strdup(record.user);
 	if (full_id)
 		*full_id = mem_steal(&whole);

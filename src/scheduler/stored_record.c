@@ -7,11 +7,16 @@
 #include "hadoop/cluster_site.h"
 #include "scheduler/job_stores.h"
 
+/* As the kernel calls him, and as Hadoop does where HADOOP_USER_NAME says so. USER proves nothing.
+ */
 void job_stores_own_names(struct str_list *names)
 {
-	str_list_take(names, user_name());
+	char *name cleanup_free = user_name();
+	char *hadoop cleanup_free = hadoop_cluster_user();
+
 	str_list_take(names, user_name_of(geteuid()));
-	str_list_take(names, hadoop_cluster_user());
+	if (!str_equal(hadoop, name))
+		str_list_take(names, mem_steal(&hadoop));
 }
 
 bool job_stores_is_own(const char *user)

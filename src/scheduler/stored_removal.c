@@ -34,7 +34,8 @@ static int remove_entry(struct history_store *store, const struct history_record
 	spare_remote(store, record, removal);
 	if (history_store_summary(store, record->path, &summary, NULL) == 0)
 		removal->bytes += summary.bytes;
-	if (!removal->is_dry && history_store_remove(store, record->path, record->owner, err) < 0)
+	if ((removal->is_dry ? history_store_check_whole(store, record->path, record->owner, err)
+			     : history_store_remove(store, record->path, record->owner, err)) != 0)
 		return -1;
 	str_list_add(&removal->removed, shown);
 	return 0;

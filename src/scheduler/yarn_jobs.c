@@ -133,6 +133,7 @@ static void take_user(const struct hadoop_cluster *cluster, const report_proto *
 	const char *user = told ? told : job ? job->user : cluster->user;
 	bool is_own = str_equal(user, cluster->user);
 
+	door->is_others = !is_own;
 	if (!is_own && !told)
 		door->doubt = mem_printf("belongs to %s", user);
 	else if (is_own && fs_exists(noted))

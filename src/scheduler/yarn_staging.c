@@ -8,9 +8,8 @@
 #include "base/user.h"
 #include "scheduler/yarn_client.h"
 
-#define KEY	  "tony.yarn.staging-location"
-#define OWN_MODE  0700
-#define OF_OTHERS (S_IWGRP | S_IWOTH)
+#define KEY	 "tony.yarn.staging-location"
+#define OWN_MODE 0700
 
 /* In a directory that others may write to without the sticky bit they replace anybody's part. */
 static int check_directory(const char *path, struct err *err)
@@ -22,7 +21,7 @@ static int check_directory(const char *path, struct err *err)
 	if (!S_ISDIR(status.st_mode))
 		return err_set(err, ERR_CONFIG, KEY ": %s is no directory", path);
 	char *quoted cleanup_free = str_shell_quote(path);
-	if ((status.st_mode & OF_OTHERS) && !(status.st_mode & S_ISVTX))
+	if (user_replace_remedy(path, &status))
 		return err_set(err, ERR_CONFIG,
 			       KEY ": others can replace what is in %s; have its owner type: "
 				   "chmod +t %s",
@@ -45,9 +44,10 @@ int yarn_check_own_place(const struct hadoop_cluster *cluster, struct err *err)
 			       KEY ": %s is %s's, and no directory of yours; have it removed", path,
 			       owner);
 	char *quoted cleanup_free = str_shell_quote(path);
-	if (status.st_mode & OF_OTHERS)
-		return err_set(err, ERR_DENIED, KEY ": others can write to %s; type: chmod go-w %s",
-			       path, quoted);
+	const char *chmod = user_write_remedy(path, &status);
+	if (chmod)
+		return err_set(err, ERR_DENIED, KEY ": others can write to %s; type: chmod %s %s",
+			       path, chmod, quoted);
 	return 0;
 }
 

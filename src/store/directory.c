@@ -140,6 +140,8 @@ static void describe(struct store_item *item, const char *name, const char *path
 		.permission = status->st_mode & 07777,
 		.others_may_write =
 			!S_ISLNK(status->st_mode) && user_write_remedy(path, status) != NULL,
+		.others_may_replace =
+			S_ISDIR(status->st_mode) && user_replace_remedy(path, status) != NULL,
 		.owner = owner,
 	};
 }

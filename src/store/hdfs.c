@@ -25,7 +25,9 @@ static struct store_item item_of(const struct webhdfs_file *file)
 				   .accessed_ms = file->accessed_ms,
 				   .permission = file->permission,
 				   .others_may_write = fs_others_may_write(file->permission),
-				   .owner = file->owner};
+				   .others_may_replace = fs_others_may_replace(file->permission),
+				   .owner = file->owner,
+				   .inode = file->inode};
 }
 
 static void on_file(void *data, const struct webhdfs_file *file)

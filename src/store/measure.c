@@ -1,4 +1,5 @@
 /* How much a tree of a store holds, how old that is, and whose. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -8,8 +9,8 @@ struct level {
 	const char *path;
 	struct str_list *directories; /* in which to look, this level's last */
 	struct store_measure *measure;
-	const char *owner; /* of all directories; NULL: nobody asks */
-	char *foreign;	   /* "PATH is USER's": of the first that is another user's */
+	const char *owner;	   /* of all directories; NULL: nobody asks */
+	char *foreign, *foreigner; /* the first that is another user's, and whose */
 };
 
 /* Files can claim any length: holes take no room. */
@@ -60,26 +61,33 @@ static void on_owned(void *data, const struct store_item *item)
 	if (!item->is_directory)
 		return;
 	str_list_take(level->directories, mem_printf("%s/%s", level->path, item->name));
-	if (!level->foreign && !str_equal(item->owner, level->owner))
-		level->foreign = mem_printf("%s/%s is %s's", level->path, item->name, item->owner);
+	if (level->foreign || str_equal(item->owner, level->owner))
+		return;
+	level->foreign = mem_printf("%s/%s", level->path, item->name);
+	level->foreigner = mem_strdup(item->owner);
 }
 
-int store_check_owners(struct store *store, const char *path, const char *owner, struct err *err)
+int store_find_foreign(struct store *store, const char *path, const char *owner, char **name,
+		       char **whose, struct err *err)
 {
 	struct str_list directories cleanup_str_list = {0};
 	struct level level = {.directories = &directories, .owner = owner};
 
+	*name = *whose = NULL;
 	str_list_add(&directories, path);
 	for (size_t i = 0; i < directories.count && !level.foreign; i++) {
 		struct err why cleanup_err = {0};
 		char *directory cleanup_free = mem_strdup(directories.items[i]);
 		level.path = directory;
+		/* A directory of this machine that its owner has closed has what he can remove. */
 		if (store_run(store, store_list(directory, NULL, on_owned, &level), &why) < 0 &&
-		    why.kind != ERR_NOT_FOUND)
+		    why.kind != ERR_NOT_FOUND &&
+		    !(why.kind == ERR_DENIED && store_traits(store)->is_at_once))
 			return err_copy(err, &why);
 	}
 	char *foreign cleanup_free = level.foreign;
-	return foreign ? err_set(err, ERR_DENIED, "%s/%s: %s, and all of it stays",
-				 store_location(store), path, foreign)
-		       : 0;
+	if (foreign)
+		*name = mem_strdup(foreign + strlen(path) + 1);
+	*whose = level.foreigner;
+	return 0;
 }

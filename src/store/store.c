@@ -44,6 +44,7 @@ static int open_hdfs(struct store *store, const struct store_access *access,
 	options.max_wait_ms = wait_ms ? wait_ms : options.max_wait_ms;
 	mem_replace(&store->root, mem_strdup(strchr(strstr(full, "://") + 3, '/')));
 	options.tells_waits = !store->base && wait_ms == 0;
+	store->user = mem_strdup(access->hdfs.user);
 	store->hdfs = webhdfs_async_create(store_loop(store), &options, err);
 	return store->hdfs ? 0 : -1;
 }
@@ -108,6 +109,7 @@ void store_close(struct store *store)
 		event_base_free(store->base);
 	free(store->location);
 	free(store->root);
+	free(store->user);
 	free(store);
 }
 
@@ -124,6 +126,11 @@ const char *store_location(const struct store *store)
 const char *store_root(const struct store *store)
 {
 	return store->root;
+}
+
+const char *store_user(const struct store *store)
+{
+	return store->user;
 }
 
 const char *store_server(const struct store *store)
@@ -303,11 +310,65 @@ static int fetch(struct store *store, const char *path, int64_t cap, struct err 
 	return mem_steal_fd(&fd);
 }
 
+/* A router has no paths of inodes, or leads by them to another namespace. Asked of the location,
+ * which no user of it can exchange. */
+static int find_inodes(struct store *store, struct err *err)
+{
+	struct store_item top cleanup_store_item = {0}, same cleanup_store_item = {0};
+	struct err why cleanup_err = {0};
+
+	if (store_look(store, "", &top, err) < 0)
+		return -1;
+	char *path cleanup_free = mem_printf(WEBHDFS_INODES "%lld", (long long)top.inode);
+	bool is_there = top.inode > 0 && store_look(store, path, &same, &why) == 0;
+	if (why.kind == ERR_UNREACHABLE || why.kind == ERR_EXPIRED)
+		return err_copy(err, &why);
+	bool is_same = is_there && same.inode == top.inode && str_equal(same.owner, top.owner) &&
+		       same.permission == top.permission && same.modified_ms >= top.modified_ms;
+	store->inodes = is_same ? STORE_INODES_LEAD : STORE_INODES_NONE;
+	return 0;
+}
+
+int store_hold(struct store *store, const char *path, char **held, char **owner, struct err *err)
+{
+	struct store_item item cleanup_store_item = {0};
+
+	*held = *owner = NULL;
+	if (store->hdfs && store->inodes == STORE_INODES_UNKNOWN && find_inodes(store, err) < 0)
+		return -1;
+	if (store->inodes != STORE_INODES_LEAD) {
+		*held = mem_strdup(path);
+		return 0;
+	}
+	if (store_look(store, path, &item, err) < 0)
+		return -1;
+	*held = mem_printf(WEBHDFS_INODES "%lld", (long long)item.inode);
+	*owner = mem_steal(&item.owner);
+	return 0;
+}
+
+static int fetch_held(struct store *store, const char *path, int64_t cap, char **keeper,
+		      struct err *err)
+{
+	char *directory cleanup_free = strchr(path, '/') ? fs_dirname(path) : mem_strdup("");
+	char *held cleanup_free = NULL, *owner cleanup_free = NULL;
+
+	if (store_hold(store, directory, &held, &owner, err) < 0)
+		return -1;
+	char *there cleanup_free = fs_join(held, fs_basename(path));
+	int fd = fetch(store, owner ? there : path, cap, err);
+	if (fd < 0 && owner)
+		return err_rename(err, there, path);
+	*keeper = mem_steal(&owner);
+	return fd;
+}
+
 int store_open_file(struct store *store, const char *path, int64_t cap, char **keeper,
 		    struct err *err)
 {
-	return store->ops->traits.is_at_once ? store->ops->open_file(store, path, cap, keeper, err)
-					     : fetch(store, path, cap, err);
+	if (store->ops->traits.is_at_once)
+		return store->ops->open_file(store, path, cap, keeper, err);
+	return keeper ? fetch_held(store, path, cap, keeper, err) : fetch(store, path, cap, err);
 }
 
 int store_check_depth(const char *path, struct err *err)

@@ -51,6 +51,9 @@ const struct store_traits *store_traits(const struct store *store);
 const char *store_location(const struct store *store);
 /* The location's path, without scheme and authority. */
 const char *store_root(const struct store *store);
+/* The name that this process's user has in HDFS; NULL: it is not known, or the store is of another
+ * kind. Borrowed. */
+const char *store_user(const struct store *store);
 /* The server that answered last; NULL: there are none. Borrowed. */
 const char *store_server(const struct store *store);
 
@@ -71,7 +74,9 @@ struct store_item {
 	int64_t modified_ms, accessed_ms; /* the latter as far as the store notes it; 0: never */
 	unsigned permission;		  /* 0755; the sticky bit included */
 	bool others_may_write;		  /* than the owner and his private group (user.h) */
+	bool others_may_replace;	  /* likewise, what is in the directory */
 	char *owner;
+	int64_t inode; /* store_hold() has it; 0: none */
 };
 void store_item_finish(struct store_item *item);
 #define cleanup_store_item __attribute__((cleanup(store_item_finish)))
@@ -191,6 +196,12 @@ int store_run(struct store *store, struct store_request request, struct err *err
 /* The caller finishes `item` after success. */
 int store_look(struct store *store, const char *path, struct store_item *item, struct err *err);
 
+/* *held: a path at which the directory that stands at `path` is found, with all that is in it,
+ * whatever is renamed meanwhile; *owner: its owner. The caller frees both. Of HDFS it is the path
+ * of the inode, which a gateway and a router do not have: then, and of a store of another kind,
+ * *held is `path` itself and *owner is NULL. */
+int store_hold(struct store *store, const char *path, char **held, char **owner, struct err *err);
+
 /* ERR_INPUT: a directory, named below the place that is looked through, is deeper in it than any
  * that somebody made: a bucket can name another one for ever. */
 int store_check_depth(const char *path, struct err *err);
@@ -201,8 +212,10 @@ struct store_measure {
 int store_measure(struct store *store, const char *path, struct store_measure *measure,
 		  struct err *err);
 
-/* ERR_DENIED: a directory below `path` is not this owner's. Not for a bucket. */
-int store_check_owners(struct store *store, const char *path, const char *owner, struct err *err);
+/* *name: a directory below `path`, and named from there, that is not this owner's; NULL: all are.
+ * *whose: its owner. The caller frees both. Not for a bucket. */
+int store_find_foreign(struct store *store, const char *path, const char *owner, char **name,
+		       char **whose, struct err *err);
 
 /* As store_read(), appended to `bytes`. */
 int store_read_bytes(struct store *store, const char *path, int64_t cap, struct str *bytes,
@@ -211,7 +224,7 @@ int store_read_bytes(struct store *store, const char *path, int64_t cap, struct 
 /* A regular file of at most `cap` bytes (more: ERR_INPUT), to read from and seek in: the caller
  * closes the descriptor. A file that is not of this machine is fetched into one that has no name.
  * *keeper, unless `keeper` is NULL: the owner of the directory which the file was opened in, or
- * NULL where a store cannot tell both at once; the caller frees. */
+ * NULL where a store cannot tell both at once (store_hold()); the caller frees. */
 int store_open_file(struct store *store, const char *path, int64_t cap, char **keeper,
 		    struct err *err);
 

@@ -39,13 +39,17 @@ struct store_call {
 	void *data;
 };
 
+/* Do paths of inodes lead to what is in the store? */
+enum store_inodes { STORE_INODES_UNKNOWN, STORE_INODES_LEAD, STORE_INODES_NONE };
+
 struct store {
 	const struct store_ops *ops;
-	char *location, *root;
+	char *location, *root, *user;
 	struct event_base *base; /* NULL: none was needed so far */
 	bool has_own_base;
 	LIST_HEAD(, store_call) calls;
 	struct webhdfs_async *hdfs; /* of a store in HDFS */
+	enum store_inodes inodes;   /* likewise */
 	struct s3_client *s3;	    /* of one in a bucket */
 };
 

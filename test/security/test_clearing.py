@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 from patience import wait_until
-from test_history import forge, place_of, shared_store, submit, take_days, wait_published  # noqa: F401 (a fixture)
+from test_history import forge, name_of, place_of, shared_store, submit, take_days, wait_published  # noqa: F401 (a fixture)
 
 
 @pytest.mark.promise("S45")
@@ -177,7 +177,7 @@ def prune_as_root(machine, store):
 
 @pytest.mark.promise("S142")
 def test_root_prunes_no_directory_of_another_user_in_an_old_entry(machine, store):
-    """The stranger has moved there what it owns and the owner writes to; a removal of root's that was killed goes on."""
+    """The stranger has moved there what it owns and the owner writes to."""
     owner, stranger = machine.owner, machine.stranger
     day = make_old_day(machine, store)
     team = share(machine, "team", "mkdir -m 700 thesis && echo mine > thesis/text")
@@ -185,13 +185,39 @@ def test_root_prunes_no_directory_of_another_user_in_an_old_entry(machine, store
     logs = day / OLD / "logs"
     assert stranger.run("sh", "-c", 'mkdir "$1" && mv "$2" "$1/worker-0"', "sh", logs, team).returncode == 0
     stranger.run("touch", "-d", "2020-01-01", day / OLD)
-    assert re.search(r"thesis in it is uid-\d+'s, and stays", prune_as_root(machine, store))
-    kept = day / f".{OLD}.removed/logs/worker-0/thesis"
-    assert re.search(r"thesis in it is uid-\d+'s, and stays", prune_as_root(machine, store))
-    assert machine.run("cat", kept / "text").stdout == "mine\n"
-    machine.run("rm", "-r", kept)
+    for _ in range(2):
+        assert f"logs/worker-0/thesis in it is {name_of(owner)}'s, so all of it stays" in prune_as_root(machine, store)
+    assert machine.run("cat", logs / "worker-0/thesis/text").stdout == "mine\n"
+    machine.run("rm", "-r", logs / "worker-0/thesis")
     prune_as_root(machine, store)
     assert not day.exists()
+
+
+@pytest.mark.promise("S142")
+@pytest.mark.parametrize("verb", ["prune", "rm"])
+def test_an_own_entry_with_another_users_directory_stays_whole(machine, store, verb):
+    """It is told in one line, with the remedy, at each try, and goes once the directory has gone."""
+    owner, stranger = machine.owner, machine.stranger
+    if verb == "rm":
+        job = publish(owner, store)
+    else:
+        make_old_day(machine, store)
+        forge(owner, store, job := OLD, "owner")
+    entry = store / place_of(job)
+    words = ["rm", job] if verb == "rm" else ["history", "--prune", "--older-than", "30d", "--location", store]
+    assert owner.run("sh", "-c", 'umask 0; mkdir -p "$1/logs/worker-0" && chmod 755 "$1" "$1/logs" && echo 1 > "$1/logs/log"', "sh", entry).returncode == 0
+    assert stranger.run("sh", "-c", 'mkdir "$1" && echo theirs > "$1/text"', "sh", entry / "logs/worker-0/theirs").returncode == 0
+    before = machine.run("find", entry).stdout
+    for _ in range(2):
+        answer = owner.tony(*words)
+        told = (f"{entry}: logs/worker-0/theirs in it is {name_of(stranger)}'s, so all of it stays; have {name_of(stranger)} take that away, "
+                f"or an administrator type: rm -rf --one-file-system {entry}")
+        assert answer.returncode == (6 if verb == "rm" else 0), answer
+        assert (answer.stdout + answer.stderr).count("theirs in it is") == 1 and told in answer.stdout + answer.stderr, answer
+        assert machine.run("find", entry).stdout == before
+    assert stranger.run("rm", "-r", entry / "logs/worker-0/theirs").returncode == 0
+    assert owner.tony(*words).returncode == 0
+    assert not entry.exists()
 
 
 @pytest.mark.promise("S142")

@@ -98,6 +98,20 @@ def test_a_verb_that_shows_another_users_job_says_whose_it_is(machine, bait, wor
     assert name_of(machine.stranger) in answer.stdout + answer.stderr
 
 
+@pytest.mark.promise("S131")
+@pytest.mark.parametrize("variable", ["USER", "LOGNAME", "HADOOP_USER_NAME"])
+def test_a_name_in_the_environment_makes_no_job_ones_own(machine, bait, variable):
+    env = {"USER": "", variable: name_of(machine.stranger)}
+    for words in (["status", bait], ["events", bait], ["logs", bait], ["metrics", bait], ["list", "--all"]):
+        answer = machine.owner.tony(*words, env=env)
+        assert answer.returncode == 0 and name_of(machine.stranger) in answer.stdout + answer.stderr, (words, answer)
+    assert machine.owner.tony("list", "--all", "--output", "name", env=env).stdout == ""
+    for words in (["rerun", bait], ["wait", bait], ["results", bait], ["rm", bait]):
+        assert machine.owner.tony(*words, env=env).returncode == 6, words
+    own = machine.owner.submit({**KEYS, "tony.worker.command": "true"}, env=env)
+    assert machine.owner.wait_end(own)["user"] == name_of(machine.owner)
+
+
 @pytest.mark.promise("S130")
 def test_an_own_record_is_acted_upon_whatever_others_have_put_beside_it(machine, store):
     """Of the owner's job its record alone is left. The stranger has put entries of that id into the days around."""
@@ -220,11 +234,66 @@ def python(user, code, *words):
 def test_python_takes_no_value_of_another_users_job_and_lists_none(machine, bait):
     answer = python(machine.owner, "import sys, tony; tony.Job(sys.argv[1]).value()", bait)
     assert f"Denied: {bait}: this job's record belongs to" in answer.stderr, answer
-    assert f"to use it on a command line: tony wait --of {name_of(machine.stranger)}" in answer.stderr, answer
+    assert f'to use it anyway: tony.Job(..., of="{name_of(machine.stranger)}")' in answer.stderr, answer
     answer = python(machine.owner, "import sys, tony; print(tony.jobs(all=True), tony.jobs(all=True, tag='shared'))")
     assert answer.stdout == "[] []\n", answer
     listed = json.loads(machine.owner.tony("list", "--all", "--json").stdout)
     assert [(job["id"], job["user"], job["own"]) for job in listed] == [(bait, name_of(machine.stranger), False)]
+
+
+TAKES = """
+import asyncio, sys, tony, tony.aio
+bait, user, uid = sys.argv[1:]
+def refusal(kind, ask, *words):
+    try:
+        ask(*words)
+    except kind as error:
+        return str(error)
+    raise AssertionError(f"{ask} was not refused")
+job = tony.Job(bait)
+for ask in (job.wait, job.results, job.advice, job.rerun, job.kill, job.release):
+    refusal(tony.Denied, ask)
+job = tony.Job(bait, of=user)
+for ask in (job.kill, job.release, job.remove, job.value, job.values):
+    refusal(tony.Denied, ask)
+print(refusal(tony.Denied, job.value))
+assert job.wait().succeeded and job.results() and isinstance(job.advice(), list)
+assert tony.Job(bait, of=uid).of == user
+print(refusal(tony.NotFound, lambda: tony.Job(bait, of="nobody")))
+for nobody in ("", 7):
+    refusal(tony.BadSubmission, lambda: tony.Job(bait, of=nobody))
+async def look():
+    job = await tony.aio.find(bait, of=user)
+    assert (await job.wait()).succeeded and await job.results() and isinstance(await job.advice(), list)
+    try:
+        await job.value()
+    except tony.Denied:
+        pass
+    else:
+        raise AssertionError("unpickled")
+    for wrong in (tony.aio.find(bait, of="nobody"), tony.aio.Job(bait, of="nobody").wait()):
+        try:
+            await wrong
+        except tony.NotFound:
+            continue
+        raise AssertionError("taken")
+asyncio.run(look())
+again = job.rerun()
+print(again.id, again.of)
+again.wait()
+"""
+
+
+@pytest.mark.promise("S130")
+def test_python_takes_a_record_with_the_name_of_its_user_and_no_value(machine, bait):
+    user = name_of(machine.stranger)
+    answer = python(machine.owner, TAKES, bait, user, machine.stranger.uid)
+    assert answer.returncode == 0, answer
+    value, wrong, again = answer.stdout.splitlines()
+    assert value.startswith(f"{bait} is {user}'s: to unpickle its value would run what {user} wrote as you")
+    assert wrong == f"{bait} is {user}'s, and not nobody's"
+    machine.jobs.append((machine.owner, again.split()[0]))
+    assert again.split()[1] == "None" and runners(machine) == [str(machine.owner.uid), str(machine.stranger.uid)]
 
 
 PLANT = """

@@ -46,6 +46,23 @@ def test_a_retry_in_another_container_goes_on_with_the_results(tony):
     assert files_of(tony.directory / "home" / job.id)["worker-0/log"] == "worker:0 1\nworker:0 2\n"
 
 
+@pytest.mark.promise("S132")
+@pytest.mark.parametrize("part", ["", "/worker-0", "/worker-0/log"])
+def test_results_that_another_user_has_put_in_their_place_are_not_read(tony, part):
+    """As in a directory for all: tony.Job.value() would unpickle what comes."""
+    answer, job = tony.job({"tony.worker.instances": 1}, "--executes", WRITE)
+    assert answer.returncode == 0, answer.stderr
+    there = f"/user/{tony.cluster.user}/.tony/output/{job.id}"
+    tony.cluster.hdfs("PUT", there + part, op="SETOWNER", owner="mallory")
+    answer = tony.run("results", job.id, "--output", "home")
+    assert answer.returncode == 6, answer
+    assert f"{job.id}{part} belongs to mallory, who is not the job's user: no results are read there" in answer.stderr, answer
+    assert not (tony.directory / "home" / job.id).exists()
+    tony.cluster.hdfs("PUT", there + part, op="SETOWNER", owner=tony.cluster.user)
+    assert tony.run("results", job.id, "--output", "home").returncode == 0
+    assert "worker-0/log" in files_of(tony.directory / "home" / job.id)
+
+
 @pytest.mark.promise("R63")
 def test_what_is_stored_of_a_job_that_runs_or_was_killed_comes_home(tony):
     job = tony.submit({"tony.worker.instances": 2}, "--executes", WRITE + "; sleep 1000")
