@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -12,6 +13,8 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/user.h"
+
+enum { ENDING_LENGTH = sizeof("XXXXXX") - 1 };
 
 /* In a directory that others may write to something else may be at the path by now, be it another
  * one of this user. */
@@ -36,66 +39,99 @@ static int remove_made(const char *path, const struct stat *made)
 	return fs_empty_tree(above, fd, path, NULL) < 0 ? -1 : rmdir(path);
 }
 
-/* Nothing of the parent's stays open: who reads what it wrote must not wait for this process. A
- * signal to the parent's process group must not end both. */
-static _Noreturn void keep(const char *path, const struct stat *made, int held)
+static void await(pid_t pid)
 {
-	sigset_t all;
-	char byte;
-
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	setsid();
-	prctl(PR_SET_NAME, "tony-keeper");
-	dup2(held, STDIN_FILENO);
-	close_range(STDIN_FILENO + 1, ~0U, 0);
-	while (read(STDIN_FILENO, &byte, 1) > 0)
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	_exit(remove_made(path, made) < 0);
 }
 
-static int start(struct keeper *keeper, const char *path, struct err *err)
-{
+/* What the keeper has made. */
+struct report {
+	int error;
+	char ending[ENDING_LENGTH]; /* in place of XXXXXX */
 	struct stat made;
-	int ends[2];
+};
 
-	if (lstat(path, &made) < 0)
-		return err_set_errno(err, "%s", path);
-	if (pipe2(ends, O_CLOEXEC) < 0)
+static int make(char *path, bool is_directory)
+{
+	if (is_directory)
+		return mkdtemp(path) ? 0 : -1;
+	int fd cleanup_close = mkostemp(path, O_CLOEXEC);
+	return fd < 0 ? -1 : 0;
+}
+
+/* It makes what it keeps: kill -9 of the parent leaves nothing at any time. Nothing of the parent's
+ * stays open: who reads what it wrote must not wait for this process. A signal to the parent's
+ * process group must not end both. */
+static _Noreturn void keep(char *path, bool is_directory, int told, int held)
+{
+	struct report report = {0};
+	char byte;
+
+	setsid();
+	prctl(PR_SET_NAME, "tony-keeper");
+	if (make(path, is_directory) < 0 || lstat(path, &report.made) < 0)
+		report.error = errno;
+	memcpy(report.ending, path + strlen(path) - ENDING_LENGTH, ENDING_LENGTH);
+	ssize_t length = write(told, &report, sizeof(report));
+	dup2(held, STDIN_FILENO);
+	close_range(STDIN_FILENO + 1, ~0U, 0);
+	while (length > 0 && report.error == 0 && read(STDIN_FILENO, &byte, 1) > 0)
+		;
+	_exit(report.error || remove_made(path, &report.made) < 0);
+}
+
+static int read_report(int fd, struct report *report)
+{
+	ssize_t length;
+
+	do
+		length = read(fd, report, sizeof(*report));
+	while (length < 0 && errno == EINTR);
+	return length == sizeof(*report) ? 0 : -1;
+}
+
+/* `path` ends in XXXXXX. */
+static int start(struct keeper *keeper, char *path, bool is_directory, struct err *err)
+{
+	struct report report;
+	int hold[2], tell[2];
+
+	if (pipe2(hold, O_CLOEXEC) < 0)
 		return err_set_errno(err, "cannot make a pipe");
-	int held cleanup_close = ends[0];
+	int held cleanup_close = hold[0], holds cleanup_close = hold[1];
+	if (pipe2(tell, O_CLOEXEC) < 0)
+		return err_set_errno(err, "cannot make a pipe");
+	int asked cleanup_close = tell[0], told cleanup_close = tell[1];
 	pid_t pid = fork();
 	if (pid == 0)
-		keep(path, &made, held);
+		keep(path, is_directory, told, held);
 	if (pid < 0) {
-		close(ends[1]);
 		err_set_fork(err, "cannot start the process that removes it");
 		return err_wrap(err, "%s", path);
 	}
-	*keeper = (struct keeper){mem_strdup(path), made, pid, ends[1]};
-	return 0;
+	mem_cleanup_close(&told);
+	bool is_told = read_report(asked, &report) == 0;
+	if (is_told && report.error == 0) {
+		memcpy(path + strlen(path) - ENDING_LENGTH, report.ending, ENDING_LENGTH);
+		*keeper = (struct keeper){mem_strdup(path), report.made, pid, mem_steal_fd(&holds)};
+		return 0;
+	}
+	mem_cleanup_close(&holds);
+	await(pid);
+	errno = is_told ? report.error : ECHILD;
+	return err_set_errno(err, "%s", path);
 }
 
-/* Between what is made and its keeper, Ctrl-C waits. */
-static void hold_signals(sigset_t *before)
+/* The keeper is not ended by Ctrl-C. */
+static int start_held(struct keeper *keeper, char *path, bool is_directory, struct err *err)
 {
-	sigset_t all;
-
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, before);
-}
-
-/* `path` ends in XXXXXX, as mkdtemp() has it. */
-static int make_directory(struct keeper *keeper, char *path, struct err *err)
-{
-	sigset_t before;
+	sigset_t all, before;
 
 	*keeper = (struct keeper){0};
-	hold_signals(&before);
-	bool is_made = mkdtemp(path);
-	int result = is_made ? start(keeper, path, err) : err_set_errno(err, "%s", path);
-	if (is_made && result < 0)
-		rmdir(path);
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	int result = start(keeper, path, is_directory, err);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return result;
 }
@@ -129,42 +165,44 @@ int keeper_make_directory(struct keeper *keeper, const char *name, struct err *e
 	*keeper = (struct keeper){0};
 	if (check_parent(parent, err) < 0)
 		return -1;
-	return make_directory(keeper, path, err);
+	return start_held(keeper, path, true, err);
 }
 
 int keeper_make_beside(struct keeper *keeper, const char *path, struct err *err)
 {
 	char *made cleanup_free = mem_printf("%s.part.XXXXXX", path);
 
-	return make_directory(keeper, made, err);
+	return start_held(keeper, made, true, err);
 }
 
-int keeper_open(const struct keeper *keeper, struct err *err)
+static int open_made(const struct keeper *keeper, int flags, struct err *err)
 {
-	int fd cleanup_close = open(keeper->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd cleanup_close = open(keeper->path, flags | O_NOFOLLOW | O_CLOEXEC);
 	struct stat info;
 
 	if (fd < 0 || fstat(fd, &info) < 0)
 		return err_set_errno(err, "%s", keeper->path);
 	if (!is_made(&info, &keeper->made))
-		return err_set(err, ERR_DENIED, "%s: another directory has taken its place",
+		return err_set(err, ERR_DENIED, "%s: another one has taken its place",
 			       keeper->path);
 	return mem_steal_fd(&fd);
+}
+
+int keeper_open(const struct keeper *keeper, struct err *err)
+{
+	return open_made(keeper, O_RDONLY | O_DIRECTORY, err);
 }
 
 int keeper_make_file(struct keeper *keeper, const char *path, struct err *err)
 {
 	char *made cleanup_free = mem_printf("%s.XXXXXX", path);
-	sigset_t before;
 
-	*keeper = (struct keeper){0};
-	hold_signals(&before);
-	int fd cleanup_close = mkostemp(made, O_CLOEXEC);
-	int result = fd < 0 ? err_set_errno(err, "%s", path) : start(keeper, made, err);
-	if (fd >= 0 && result < 0)
-		unlink(made);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	return result < 0 ? -1 : mem_steal_fd(&fd);
+	if (start_held(keeper, made, false, err) < 0)
+		return err_rename(err, made, path);
+	int fd = open_made(keeper, O_RDWR, err);
+	if (fd < 0)
+		keeper_remove(keeper);
+	return fd;
 }
 
 void keeper_remove(struct keeper *keeper)
@@ -172,8 +210,7 @@ void keeper_remove(struct keeper *keeper)
 	if (!keeper->path)
 		return;
 	close(keeper->hold);
-	while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	await(keeper->pid);
 	remove_made(keeper->path, &keeper->made); /* should the keeper have been killed */
 	free(keeper->path);
 	*keeper = (struct keeper){0};

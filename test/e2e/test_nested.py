@@ -200,7 +200,7 @@ def test_two_parents_that_wait_for_each_other_are_named(tony):
                "each child to tell for whom it waits")
     assert any(f"job {first.id} holds 64 MiB and submitted this one" in text for text in waiting())
     for job in (first, second):
-        assert tony.run("kill", job.id).returncode == 0
+        assert tony.run("kill", job.id).returncode in (0, 4), "the end of the first lets the other one go on"
 
 
 def test_no_job_begins_within_a_task_in_namespaces_of_its_own(tony):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import shutil
 import signal
 
@@ -296,7 +297,10 @@ def test_results_of_a_job_that_failed_and_is_only_in_the_bucket(tony, bucket):
     assert answer.returncode == 1, answer
     wait_published(bucket, job)
     forget(job)
-    answer = tony.run("results", job.id, "--output", "home")
+    refused = tony.run("results", job.id, "--output", "home")
+    assert refused.returncode == 6 and "objects of a bucket have no owner" in refused.stderr, refused
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    answer = tony.run("results", job.id, "--of", user, "--output", "home")
     assert answer.returncode == 0, answer
     written = {name: text for name, text in BOTH.items() if name.startswith("worker-0/")}
     assert files_of(tony.directory / "home" / job.id) == {**written, "worker-0/tries": "1\n2\n"}
