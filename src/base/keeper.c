@@ -45,7 +45,7 @@ static void await(pid_t pid)
 		;
 }
 
-/* What the keeper has made. */
+/* The keeper tells its parent what it has made. */
 struct report {
 	int error;
 	char ending[ENDING_LENGTH]; /* in place of XXXXXX */
