@@ -43,6 +43,12 @@
 		"/history?op=GETFILESTATUS", DIRECTORY_OF("hdfs")                                  \
 	}
 
+/* Whether the store tells inodes, asked before the first file is read: it does not. */
+#define NO_INODES                                                                                  \
+	{                                                                                          \
+		"/history?op=GETFILESTATUS", DIRECTORY_OF("hdfs")                                  \
+	}
+
 /* Asked once more behind each file that was read. */
 #define STILL_OF(owner)                                                                            \
 	{                                                                                          \
@@ -134,6 +140,7 @@ static void a_job_that_others_publish_meanwhile_is_what_they_published(void **st
 		{"/j?op=GETXATTRS", MISSING},
 		{"/j?op=LISTSTATUS", MISSING},
 		ENTRY_OF("alice"),
+		NO_INODES,
 		{"/events.jsonl?op=GETFILESTATUS", content.status},
 		{"/events.jsonl?op=OPEN", LOCATION},
 		{"/data", content.bytes},
@@ -242,7 +249,7 @@ static void the_end_of_a_job_is_not_read_from_another_users_entry(void **state)
 
 /* The steps of a description that is nowhere but in the history, as far as whose it is. */
 #define PUBLISHED_BY(owner, content)                                                               \
-	{"/j/job.json?op=OPEN", MISSING}, ENTRY_OF(owner),                                         \
+	{"/j/job.json?op=OPEN", MISSING}, ENTRY_OF(owner), NO_INODES,                              \
 		{"/summary.json?op=GETFILESTATUS", (content).status},                              \
 		{"/summary.json?op=OPEN", LOCATION}, {"/data", (content).bytes}, STILL_OF(owner)
 
