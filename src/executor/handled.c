@@ -80,21 +80,6 @@ static void look_behind(const struct str_list *lines, const bool *told,
 	}
 }
 
-/* The interpreter tells of an exception that nobody caught from the program's first frame on. */
-static bool begins_at_top(const struct str_list *lines, const struct traceback *traceback)
-{
-	size_t head = traceback->first;
-
-	while (head < traceback->exception && !strstr(lines->items[head], traceback_head))
-		head++;
-	for (size_t i = head + 1; i < traceback->exception; i++)
-		if (traceback_has(traceback, lines, i) && strstr(lines->items[i], "File \""))
-			return !strstr(lines->items[i], ", in ") ||
-			       strstr(lines->items[i], ", in <module>") ||
-			       strstr(lines->items[i], ", in _run_module_as_main");
-	return true;
-}
-
 static bool is_of_import(const char *exception)
 {
 	return str_starts_with(exception, "ModuleNotFoundError:") ||
@@ -116,9 +101,8 @@ bool handled_is(const struct str_list *lines, const bool *told, const struct tra
 		return true;
 	if (!behind.ends_own)
 		return false;
-	if (behind.lines >= MANY_LINES ||
-	    (is_of_import(exception) && !begins_at_top(lines, traceback)))
+	if (behind.lines >= MANY_LINES || is_of_import(exception))
 		return true;
-	return traceback->first > 0 && (behind.has_ended || is_of_import(exception)) &&
+	return traceback->first > 0 && behind.has_ended &&
 	       handled_is_record(lines->items[traceback->first - 1]);
 }

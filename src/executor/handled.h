@@ -2,8 +2,7 @@
  * Tracebacks that a program printed and went on: what it said later is about its end. A line behind
  * a traceback need not be the program's own, nor of its end, so this is told only where something
  * else speaks for it, too: the level of a logger, more lines than a program says on its way out, a
- * missing module whose traceback does not begin at the program's first frame, an exit code that
- * Python does not end with.
+ * missing module that something else stands behind, an exit code that Python does not end with.
  */
 #ifndef TONY_EXECUTOR_HANDLED_H
 #define TONY_EXECUTOR_HANDLED_H

@@ -490,16 +490,16 @@ def test_behind_a_proxy_each_sees_what_the_acl_allows(tony):
 
 @pytest.mark.promise("S75")
 def test_a_live_job_is_for_those_who_may_view_it(tony):
-    """They look at it, and use no program of it, as a notebook is one. root is in the group root."""
+    """They look at it, and use no program of it, as a notebook is one. daemon is in the group daemon."""
     portal = Portal(tony, "--auth-header", "X-Forwarded-User", "--auth-from", "127.0.0.1", "--auth-user", PROXY_USER, "--ui-origin", "shared-origin")
     serve = f"echo here; exec {PYTHON} web_program.py /"
-    own, shared = (tony.submit(acl, "--executes", serve) for acl in ({}, {"tony.application.acl.view": "ada root"}))
+    own, shared = (tony.submit(acl, "--executes", serve) for acl in ({}, {"tony.application.acl.view": "ada daemon"}))
     for job in (own, shared):
         portal.wait_job(job, "running")
     header = lambda user: {"X-Forwarded-User": user}
     wait_until(lambda: portal.jobs(headers=header("ada")), "the job in ada's list")
     owner = portal.get("v1/server")["viewer"]
-    for user, seen in (("ada", {shared.id}), ("root", {shared.id}), ("eve", set()), (owner, {own.id, shared.id})):
+    for user, seen in (("ada", {shared.id}), ("daemon", {shared.id}), ("eve", set()), (owner, {own.id, shared.id})):
         assert set(portal.jobs(headers=header(user))) == seen, user
         for job in (own, shared):
             for path in ("job", "tasks", "config", "events"):
@@ -572,7 +572,7 @@ def test_where_programs_share_its_origin_the_portal_takes_no_orders(tony):
 
 @pytest.mark.promise("S75", "S76")
 def test_a_site_names_its_proxy_and_its_administrators(tony):
-    """root is in the group root."""
+    """daemon is in the group daemon."""
     configure(tony, {"tony.portal.trusted-proxies": "192.0.2.1,127.0.0.1", "tony.portal.proxy-users": PROXY_USER,
                      "tony.portal.user-header": "Remote-User",
                      "tony.admin.acl": "carol"})
