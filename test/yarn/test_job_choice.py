@@ -36,7 +36,8 @@ def pair(tony):
 
 def listed(tony, *arguments):
     answer = tony.run("list", "-o", "name", *arguments)
-    assert answer.stderr == ""
+    slow = ("no answer yet", "answers again")   # a DataNode of a busy machine
+    assert not [line for line in answer.stderr.splitlines() if not any(words in line for words in slow)], answer.stderr
     return answer.stdout.split()
 
 
