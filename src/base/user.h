@@ -13,6 +13,9 @@
  * job's user and no proof. The caller frees. A static program cannot ask all of them: for `tony`
  * only. */
 char *user_name(void);
+/* A system property of Java's that site files use, "user.name" or "user.home"; NULL: another one.
+ * The caller frees. For `tony` only, too. */
+char *user_property(const char *name);
 
 /* The name of a user on this machine, else "uid-0". The caller frees. */
 char *user_name_of(uid_t user);

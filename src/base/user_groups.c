@@ -21,6 +21,13 @@ char *user_name(void)
 	return user_name_of(geteuid());
 }
 
+char *user_property(const char *name)
+{
+	if (str_equal(name, "user.name"))
+		return user_name();
+	return mem_strdup(str_equal(name, "user.home") ? getenv("HOME") : NULL);
+}
+
 int user_find(const char *name, uid_t *user)
 {
 	const struct passwd *entry = getpwnam(name);

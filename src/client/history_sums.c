@@ -185,10 +185,10 @@ static void tell(const struct sums *sums, const struct ended_jobs *jobs,
 	if (sums->estimated > 0)
 		report_note("of %lld job%s the histories do not have the time of containers: "
 			    "counted is the job's run with the tasks that it began with",
-			    (long long)sums->estimated, sums->estimated == 1 ? "" : "s");
+			    (long long)sums->estimated, str_plural(sums->estimated));
 	if (jobs->closed > 0)
 		report_note("%zu job%s of other users cannot be read, and %s not counted",
-			    jobs->closed, jobs->closed == 1 ? "" : "s",
+			    jobs->closed, str_plural((int64_t)jobs->closed),
 			    jobs->closed == 1 ? "is" : "are");
 }
 

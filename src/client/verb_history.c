@@ -168,7 +168,7 @@ static int list(const struct history_options *chosen, struct err *err)
 	}
 	if (jobs.closed > 0 && !chosen->json)
 		report_note("%zu job%s of other users cannot be read", jobs.closed,
-			    jobs.closed == 1 ? "" : "s");
+			    str_plural((int64_t)jobs.closed));
 	return jobs.failure == ERR_NONE ? EXIT_CODE_OK : (int)exit_code_of(jobs.failure);
 }
 

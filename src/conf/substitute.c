@@ -65,14 +65,6 @@ static void fail_circle(struct expansion *expansion, const struct conf_entry *ag
 	fail(expansion, text.text);
 }
 
-/* Java's system properties that site files use. */
-static char *system_value(const char *name)
-{
-	if (str_equal(name, "user.name"))
-		return user_name();
-	return str_equal(name, "user.home") ? mem_strdup(getenv("HOME")) : NULL;
-}
-
 static char *entry_value(struct expansion *expansion, struct conf_entry *entry)
 {
 	if (entry->state == CONF_RESOLVING) {
@@ -115,7 +107,7 @@ static char *variable_value(struct expansion *expansion, const char *name)
 			entry->named = true;
 			return entry_value(expansion, entry);
 		}
-		value = system_value(name);
+		value = user_property(name);
 		if (!value && key)
 			value = mem_strdup(key->default_value);
 	}

@@ -25,14 +25,10 @@ static bool find_variable(const char *text, size_t *start, size_t *end)
 	return false;
 }
 
-/* Java's system properties that site files use: they come before keys of that name. */
+/* Java's system properties come before keys of that name. */
 static char *system_value(const char *name)
 {
-	if (str_equal(name, "user.name"))
-		return user_name();
-	if (str_equal(name, "user.home"))
-		return mem_strdup(getenv("HOME"));
-	return mem_strdup(str_equal(name, "java.io.tmpdir") ? "/tmp" : NULL);
+	return str_equal(name, "java.io.tmpdir") ? mem_strdup("/tmp") : user_property(name);
 }
 
 char *site_value_resolve(const char *raw, const char *(*find)(const void *data, const char *key),

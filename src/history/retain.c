@@ -95,7 +95,6 @@ static int keep_shared(const struct retaining *retaining, const struct candidate
 	const struct history_retention *retention = retaining->retention;
 
 	retaining->retained->kept++;
-	retaining->retained->shared++;
 	if (retention->on_stays)
 		retention->on_stays(retention->data, candidate->path, err_message(why));
 	err_finish(why);

@@ -17,7 +17,6 @@ struct history_retention {
 
 struct history_retained {
 	size_t kept, removed, failed; /* jobs; `failed`: to be removed, and could not be */
-	size_t shared;	/* of those that are kept: another user's directory is in it */
 	size_t damaged; /* of those that are kept: no job's record can be read in it */
 	size_t strays;	/* hidden things of old days that stay: no leftovers of this user's */
 	int64_t bytes_kept, bytes_removed; /* where there is a limit to them; else 0 */

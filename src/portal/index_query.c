@@ -182,15 +182,6 @@ static sqlite3_stmt *prepare_page(struct portal_index *index, const struct porta
 	return find;
 }
 
-/* States are names of ours. */
-static void append_state(void *data, const char *state, int64_t jobs)
-{
-	struct str *states = data;
-
-	str_append_format(states, "%s\"%s\":%lld", states->length > 0 ? "," : "", state,
-			  (long long)jobs);
-}
-
 /* A page's rows in three ways, each a JSON array without its brackets. */
 struct page_text {
 	struct str jobs, runs, families;
@@ -220,13 +211,13 @@ static sqlite3_stmt *prepare_family(struct portal_index *index, const struct por
 static void append_family(sqlite3_stmt *family, sqlite3_stmt *page, struct str *families)
 {
 	const char *id = (const char *)sqlite3_column_text(page, 3);
-	struct str states cleanup_str = {0};
+	json_t *told cleanup_json = json_object(), *states cleanup_json = json_object();
 	int64_t count = 0, submitted_ms = INT64_MAX, ended_ms = 0;
 
 	index_bind(family, ":family", id);
 	index_bind(family, ":user", (const char *)sqlite3_column_text(page, 4));
 	while (sqlite3_step(family) == SQLITE_ROW) {
-		append_state(&states, (const char *)sqlite3_column_text(family, 0),
+		json_set_int(states, (const char *)sqlite3_column_text(family, 0),
 			     sqlite3_column_int64(family, 1));
 		count += sqlite3_column_int64(family, 1);
 		if (sqlite3_column_int64(family, 2) < submitted_ms)
@@ -240,14 +231,13 @@ static void append_family(sqlite3_stmt *family, sqlite3_stmt *page, struct str *
 		str_append(families, "null");
 		return;
 	}
-	json_t *told cleanup_json = json_object();
 	json_set_text(told, "id", id);
 	json_set_int(told, "count", count);
 	json_set_int(told, "submitted_ms", submitted_ms);
 	json_set_int(told, "ended_ms", ended_ms);
+	json_object_set(told, "states", states);
 	char *text cleanup_free = json_text(told);
-	str_append_format(families, "%.*s,\"states\":{%s}}", (int)strlen(text) - 1, text,
-			  str_text(&states));
+	str_append(families, text);
 }
 
 /* How many rows; -1: `err`. */
@@ -314,6 +304,15 @@ static int count_states(struct portal_index *index, const struct portal_query *q
 		visit(data, (const char *)sqlite3_column_text(count, 0),
 		      sqlite3_column_int64(count, 1));
 	return got == SQLITE_DONE ? 0 : index_fail(index, err);
+}
+
+/* States are names of ours. */
+static void append_state(void *data, const char *state, int64_t jobs)
+{
+	struct str *states = data;
+
+	str_append_format(states, "%s\"%s\":%lld", states->length > 0 ? "," : "", state,
+			  (long long)jobs);
 }
 
 int portal_index_list(struct portal_index *index, const struct portal_query *query,

@@ -556,12 +556,17 @@ def test_log_download_is_whole(page, serve, job):
 # ---- events and configuration -------------------------------------------------------------------
 
 
-def test_timeline(page, serve, job):
+def open_timeline(page, serve, job):
+    """Of a task that has failed and runs again."""
     job.fail("worker:0")
     job.form(["worker:0"])
     job.run()
     page.open(serve(job), "#/events")
     page.wait_for_text("8 tasks")
+
+
+def test_timeline(page, serve, job):
+    open_timeline(page, serve, job)
     page.wait(lambda: page.run("""
         const canvas = document.querySelector('canvas');
         const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
@@ -575,11 +580,7 @@ def test_timeline(page, serve, job):
 
 def test_the_cross_of_a_failure_is_not_covered_by_the_next_run(page, serve, job):
     """It has four arms, two on each side of its middle."""
-    job.fail("worker:0")
-    job.form(["worker:0"])
-    job.run()
-    page.open(serve(job), "#/events")
-    page.wait_for_text("8 tasks")
+    open_timeline(page, serve, job)
     left, right = page.wait(lambda: page.run("""
         const canvas = document.querySelector('canvas');
         const failed = getComputedStyle(document.documentElement).getPropertyValue('--s-failed').trim();

@@ -117,12 +117,17 @@ def test_an_address_leads_to_a_line(page, serve, ended):
     assert page.run("return location.hash") == "#/tasks/worker:0?q=line+00%281%7C2%29&regex=1"
 
 
-def test_a_long_line_is_unfolded_when_it_is_asked_for(page, serve):
+def open_line(page, serve, length):
+    """The log of a job that has ended: one line."""
     job = Job(tasks=4).start()
     job.scheduler = "local"
-    job.set_log("worker:0", "stdout", Log(b"x" * 9000 + b" its end\n"))
+    job.set_log("worker:0", "stdout", Log(b"x" * length + b" its end\n"))
     job.end()
     page.open(serve(job), "#/tasks/worker:0")
+
+
+def test_a_long_line_is_unfolded_when_it_is_asked_for(page, serve):
+    open_line(page, serve, 9000)
     page.wait_for_text("7 008 more characters", ".log .unfold")
     assert "its end" not in lines_of_log(page)[0]
     page.click(".log .unfold")
@@ -131,11 +136,7 @@ def test_a_long_line_is_unfolded_when_it_is_asked_for(page, serve):
 
 def test_a_line_of_many_pieces_is_folded_as_one(page, serve):
     """Pieces of 16 KiB come behind the first: each is a row, and one button opens them all."""
-    job = Job(tasks=4).start()
-    job.scheduler = "local"
-    job.set_log("worker:0", "stdout", Log(b"x" * 40000 + b" its end\n"))
-    job.end()
-    page.open(serve(job), "#/tasks/worker:0")
+    open_line(page, serve, 40000)
     page.wait(lambda: len(lines_of_log(page)) == 3 and len(page.all(".log .unfold")) == 3)
     assert "xxx" not in "".join(lines_of_log(page)[1:])
     page.click(".log .unfold")
