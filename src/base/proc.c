@@ -64,7 +64,7 @@ void proc_find_descendants(pid_t root, struct proc_list *list)
 	struct proc_scan scan;
 	size_t count;
 
-	proc_scan_take(&scan);
+	proc_scan_take_below(&scan, root);
 	const struct proc_entry **found = proc_scan_descendants(&scan, root, NULL, &count);
 	*list = (struct proc_list){.items = mem_alloc_array(count, sizeof(*list->items)),
 				   .count = count};

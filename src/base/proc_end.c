@@ -52,6 +52,7 @@ struct hunt {
 	struct victims victims; /* of the last look */
 	struct proc_scan scan;	/* the last look */
 	bool stop_on_sight;
+	bool looks_everywhere; /* also beside the tree: there may be members of its groups */
 };
 
 static bool is_protected(const struct hunt *hunt, pid_t pid)
@@ -200,13 +201,21 @@ static void chase(struct hunt *hunt, pid_t last)
 	}
 }
 
-/* Looks at all processes: reaps the victims of the last look that are dead, lists the new ones. */
+static void scan(struct hunt *hunt)
+{
+	proc_scan_finish(&hunt->scan);
+	if (hunt->mark || hunt->looks_everywhere)
+		proc_scan_take(&hunt->scan);
+	else
+		proc_scan_take_below(&hunt->scan, hunt->root);
+}
+
+/* Reaps the victims of the last look that are dead, lists the new ones. */
 static void look_once(struct hunt *hunt)
 {
 	pid_t last = proc_last_pid();
 
-	proc_scan_finish(&hunt->scan);
-	proc_scan_take(&hunt->scan);
+	scan(hunt);
 	reap(hunt);
 	list_victims(hunt);
 	chase(hunt, last);
@@ -319,6 +328,8 @@ static void freeze(struct hunt *hunt)
 {
 	struct victims stopped = {0};
 
+	hunt->looks_everywhere = true;
+	look(hunt);
 	for (int i = 0; i < FREEZE_ROUNDS && stop_new(hunt, &stopped) > 0; i++) {
 		free(stopped.items);
 		stopped.count = hunt->victims.count;

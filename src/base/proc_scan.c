@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-enum { STAT_CAP = 4096, ENVIRON_CAP = 8 << 20 };
+enum { STAT_CAP = 4096, ENVIRON_CAP = 8 << 20, CHILDREN_CAP = 1 << 20 };
 
 int proc_read_file(pid_t pid, const char *name, size_t cap, struct str *out)
 {
@@ -124,30 +124,104 @@ static int by_parent(const void *a, const void *b)
 	return (first->id.pid > second->id.pid) - (first->id.pid < second->id.pid);
 }
 
+static void add_entry(struct proc_scan *scan, pid_t pid)
+{
+	struct proc_entry entry;
+
+	if (proc_read_entry(pid, &entry) < 0)
+		return;
+	if (scan->count == scan->capacity) {
+		scan->capacity = 2 * scan->capacity + 16;
+		scan->items = mem_realloc_array(scan->items, scan->capacity, sizeof(entry));
+	}
+	scan->items[scan->count++] = entry;
+}
+
+static void sort(struct proc_scan *scan)
+{
+	if (scan->count > 1)
+		qsort(scan->items, scan->count, sizeof(*scan->items), by_parent);
+}
+
 void proc_scan_take(struct proc_scan *scan)
 {
 	DIR *dir cleanup_dir = opendir("/proc");
 	const struct dirent *file;
-	size_t capacity = 0;
 
 	*scan = (struct proc_scan){0};
-	if (!dir)
-		return;
-	while ((file = readdir(dir))) {
-		struct proc_entry entry;
+	while (dir && (file = readdir(dir))) {
 		int64_t pid;
-		if (str_parse_int(file->d_name, 1, INT32_MAX, &pid) < 0 ||
-		    proc_read_entry((pid_t)pid, &entry) < 0)
-			continue;
-		if (scan->count == capacity) {
-			capacity = capacity ? 2 * capacity : 256;
-			scan->items = mem_realloc_array(scan->items, capacity, sizeof(entry));
-		}
-		scan->items[scan->count++] = entry;
+		if (str_parse_int(file->d_name, 1, INT32_MAX, &pid) == 0)
+			add_entry(scan, (pid_t)pid);
 	}
-	if (scan->count > 1)
-		qsort(scan->items, scan->count, sizeof(*scan->items), by_parent);
+	sort(scan);
 }
+
+/* ---- by the kernel's lists of children ---------------------------------------------------- */
+
+/* Kernels have them for a dozen years, unless they are built without. */
+bool proc_scan_has_lists(void)
+{
+	return access("/proc/thread-self/children", R_OK) == 0;
+}
+
+/* A process whose parent dies moves to another list, which may be read after the first one. */
+static bool has_entry(const struct proc_scan *scan, pid_t pid)
+{
+	for (size_t i = 0; i < scan->count; i++)
+		if (scan->items[i].id.pid == pid)
+			return true;
+	return false;
+}
+
+static void add_children_of(struct proc_scan *scan, pid_t pid, const char *thread)
+{
+	struct str text cleanup_str = {0};
+	char name[64], *end;
+
+	snprintf(name, sizeof(name), "task/%s/children", thread);
+	if (proc_read_file(pid, name, CHILDREN_CAP, &text) < 0)
+		return;
+	const char *list = str_text(&text);
+	for (long child = strtol(list, &end, 10); child > 0;
+	     list = end, child = strtol(list, &end, 10))
+		if (!has_entry(scan, (pid_t)child))
+			add_entry(scan, (pid_t)child);
+}
+
+/* Each thread has a list of its own. */
+static void add_children(struct proc_scan *scan, pid_t pid, uint32_t threads)
+{
+	char path[32];
+
+	if (threads == 1) {
+		snprintf(path, sizeof(path), "%d", (int)pid);
+		add_children_of(scan, pid, path);
+		return;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *dir cleanup_dir = opendir(path);
+	const struct dirent *file;
+	while (dir && (file = readdir(dir)))
+		if (file->d_name[0] != '.')
+			add_children_of(scan, pid, file->d_name);
+}
+
+void proc_scan_take_below(struct proc_scan *scan, pid_t root)
+{
+	if (!proc_scan_has_lists()) {
+		proc_scan_take(scan);
+		return;
+	}
+	*scan = (struct proc_scan){0};
+	if (root > 0)
+		add_children(scan, root, 0);
+	for (size_t i = 0; i < scan->count; i++)
+		add_children(scan, scan->items[i].id.pid, scan->items[i].threads);
+	sort(scan);
+}
+
+/* ------------------------------------------------------------------------------------------- */
 
 void proc_scan_finish(struct proc_scan *scan)
 {

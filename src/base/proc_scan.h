@@ -19,13 +19,17 @@ struct proc_entry {
 
 struct proc_scan {
 	struct proc_entry *items; /* sorted by parent */
-	size_t count;
+	size_t count, capacity;
 };
 
 /* Reads /proc/PID/stat of one process; -1 when there is none. */
 int proc_read_entry(pid_t pid, struct proc_entry *entry);
 
 void proc_scan_take(struct proc_scan *scan);
+/* The descendants of `root` alone, which costs as much as these have threads, whatever else runs on
+ * the machine; all processes where the kernel has no lists of children. */
+void proc_scan_take_below(struct proc_scan *scan, pid_t root);
+bool proc_scan_has_lists(void);
 void proc_scan_finish(struct proc_scan *scan);
 
 /* The live descendants of `root` (without it), parents before children, as pointers into the scan;

@@ -1,7 +1,5 @@
 #include "base/proc_tree.h"
 
-#include <dirent.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,18 +39,12 @@ struct proc_tree {
 	int64_t pss_budget_us, pss_at;
 };
 
-/* Kernels have them for a dozen years, unless they are built without. */
-static bool has_lists(void)
-{
-	return access("/proc/thread-self/children", R_OK) == 0;
-}
-
 struct proc_tree *proc_tree_create(pid_t root)
 {
 	struct proc_tree *tree = mem_alloc(sizeof(*tree));
 
 	tree->root = root;
-	tree->has_lists = has_lists();
+	tree->has_lists = proc_scan_has_lists();
 	tree->pss_budget_us = PSS_BUDGET_US;
 	return tree;
 }
@@ -85,14 +77,13 @@ static void add_member(struct proc_tree *tree, const struct member *member)
 	tree->members[tree->count++] = *member;
 }
 
-static void look_at_all(struct proc_tree *tree)
+/* Keeps what is known of those that are still there. */
+static void take(struct proc_tree *tree, const struct proc_scan *scan)
 {
 	struct proc_tree before = *tree;
-	struct proc_scan scan;
 	size_t count;
 
-	proc_scan_take(&scan);
-	const struct proc_entry **found = proc_scan_descendants(&scan, tree->root, NULL, &count);
+	const struct proc_entry **found = proc_scan_descendants(scan, tree->root, NULL, &count);
 	tree->members = NULL;
 	tree->count = tree->capacity = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -103,9 +94,26 @@ static void look_at_all(struct proc_tree *tree)
 		member.entry = *found[i];
 		add_member(tree, &member);
 	}
-	tree->machine_count = scan.count;
 	free(before.members);
 	free(found);
+}
+
+static void look_at_children(struct proc_tree *tree)
+{
+	struct proc_scan scan;
+
+	proc_scan_take_below(&scan, tree->root);
+	take(tree, &scan);
+	proc_scan_finish(&scan);
+}
+
+static void look_at_all(struct proc_tree *tree)
+{
+	struct proc_scan scan;
+
+	proc_scan_take(&scan);
+	take(tree, &scan);
+	tree->machine_count = scan.count;
 	proc_scan_finish(&scan);
 }
 
@@ -174,57 +182,6 @@ static void look_at_new(struct proc_tree *tree, pid_t last)
 static bool all_is_cheaper(const struct proc_tree *tree, pid_t last)
 {
 	return (size_t)(last - tree->settled) > tree->machine_count;
-}
-
-/* ---- by the kernel's lists of children ---------------------------------------------------- */
-
-static void add_listed(struct proc_tree *tree, const char *list)
-{
-	char *end;
-
-	for (long pid = strtol(list, &end, 10); pid > 0; list = end, pid = strtol(list, &end, 10)) {
-		struct member member = {0};
-		if (!find_member(tree, (pid_t)pid) &&
-		    proc_read_entry((pid_t)pid, &member.entry) == 0 && !member.entry.dead)
-			add_member(tree, &member);
-	}
-}
-
-static void add_children_of(struct proc_tree *tree, pid_t pid, const char *thread)
-{
-	struct str text cleanup_str = {0};
-	char name[64];
-
-	snprintf(name, sizeof(name), "task/%s/children", thread);
-	if (proc_read_file(pid, name, FILE_CAP, &text) == 0)
-		add_listed(tree, str_text(&text));
-}
-
-/* Each thread has a list of its own. */
-static void add_children(struct proc_tree *tree, pid_t pid, uint32_t threads)
-{
-	char path[32];
-
-	if (threads == 1) {
-		snprintf(path, sizeof(path), "%d", (int)pid);
-		add_children_of(tree, pid, path);
-		return;
-	}
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	DIR *dir cleanup_dir = opendir(path);
-	const struct dirent *file;
-	while (dir && (file = readdir(dir)))
-		if (file->d_name[0] != '.')
-			add_children_of(tree, pid, file->d_name);
-}
-
-/* A descendant of the root stays one: a subreaper keeps orphans. */
-static void look_at_children(struct proc_tree *tree)
-{
-	look_at_known(tree);
-	add_children(tree, tree->root, 0);
-	for (size_t i = 0; i < tree->count; i++)
-		add_children(tree, tree->members[i].entry.id.pid, tree->members[i].entry.threads);
 }
 
 /* ---- by the pids that were given out ------------------------------------------------------ */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
@@ -13,7 +14,7 @@
 #include "client/verbs.h"
 
 #define END_TIMEOUT_MS 60000
-#define QUIET_MS       500 /* a user who waits for longer is told for what */
+#define QUIET_MS       500 /* from the start: a user who waits for longer is told for what */
 
 struct kill_options {
 	bool force, all, may_have_ended;
@@ -132,9 +133,11 @@ static void look(struct opened_jobs *jobs, struct opened_job *job, void *data)
 	job->is_over = true;
 }
 
-static void await_ends(struct opened_jobs *jobs, char *const *stopping)
+static void await_ends(struct opened_jobs *jobs, char *const *stopping, int64_t begun_ms)
 {
-	opened_jobs_follow(jobs, QUIET_MS, look, NULL);
+	int64_t quiet_ms = begun_ms + QUIET_MS - clock_monotonic_ms();
+
+	opened_jobs_follow(jobs, quiet_ms > 0 ? quiet_ms : 0, look, NULL);
 	for (size_t i = 0; i < jobs->count; i++)
 		if (!jobs->items[i].is_over)
 			report_note("%s", stopping[i]);
@@ -158,6 +161,7 @@ static int end_all(const struct kill_options *chosen, const struct str_list *wor
 		   struct str_list *trials)
 {
 	struct opened_jobs jobs cleanup_opened_jobs = {0};
+	int64_t begun_ms = clock_monotonic_ms();
 
 	opened_jobs_find(&jobs, words, open_job, (void *)chosen);
 	char **stopping cleanup_free = describe_ends(chosen, &jobs);
@@ -165,7 +169,7 @@ static int end_all(const struct kill_options *chosen, const struct str_list *wor
 		end_by_force(chosen, &jobs);
 	else
 		ask_to_end(chosen, &jobs);
-	await_ends(&jobs, stopping);
+	await_ends(&jobs, stopping, begun_ms);
 	for (size_t i = 0; i < jobs.count; i++) {
 		free(stopping[i]);
 		if (jobs.items[i].is_ordered && job_is_sweep(jobs.items[i].opened.job))

@@ -336,7 +336,7 @@ json_t *stacks_take(pid_t executor)
 	struct proc_scan scan;
 	size_t count;
 
-	proc_scan_take(&scan);
+	proc_scan_take_below(&scan, executor);
 	const struct proc_entry **found = proc_scan_descendants(&scan, executor, NULL, &count);
 	count = leave_outsiders_out(found, count);
 	qsort(found, count, sizeof(const struct proc_entry *), busiest_first);

@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "history/layout.h"
+#include "job/record.h"
 #include "scheduler/job_index.h"
 #include "scheduler/local_job.h"
 #include "scheduler/state_dir.h"
@@ -439,20 +440,38 @@ static int choose(const struct places *places, const char *id, size_t *found, st
 				   "no job \"%s\"; `tony list --all` shows those there are", id);
 }
 
+/* The description, and whether the job has ended: its journal, of many lines where it has many
+ * tasks, is read whole only when its AM is gone. */
+static int look_for_end(const struct local_engine *engine, const char *job_dir, struct job **job,
+		    bool *ended, struct err *err)
+{
+	char *path cleanup_free = fs_join(job_dir, "job.json");
+	char *journal cleanup_free = fs_join(job_dir, "journal.jsonl");
+	struct job_view *view;
+
+	if (local_job_life(engine, job_dir, NULL) == LOCAL_LIVE) {
+		*job = job_read_file(path, err);
+		*ended = record_ends_journal(journal);
+		return *job ? 0 : -1;
+	}
+	if (read_settled(engine, job_dir, job, &view, err) < 0)
+		return -1;
+	*ended = view->is_final;
+	job_view_destroy(view);
+	return 0;
+}
+
 static int open_door(const struct local_engine *engine, const struct place *place,
 		     struct job_door *door, struct err *err)
 {
 	char *token cleanup_free = fs_join(place->dir, "token");
 	struct job_door found = {0};
 	struct stat status;
-	struct job_view *view;
 	struct job *job;
 
-	if (read_settled(engine, place->dir, &job, &view, err) < 0)
+	if (look_for_end(engine, place->dir, &job, &found.ended, err) < 0)
 		return -1;
-	found.ended = view->is_final;
 	found.is_sealed = job->tls;
-	job_view_destroy(view);
 	job_destroy(job);
 	if (stat(token, &status) < 0)
 		return err_set_errno(err, "%s", token);

@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/proc_scan.h"
+#include "base/str.h"
 
 enum {
 	LIFE_MS = 2 * PATIENCE_MS, /* should a test fail, its processes end by themselves */
@@ -94,6 +95,11 @@ static pid_t start(void (*body)(void))
 
 static void nothing(void)
 {
+}
+
+static void start_one(void)
+{
+	start(nothing);
 }
 
 static void heed_no_signal(void)
@@ -329,6 +335,37 @@ static void the_protected_live_but_not_their_children(void **state)
 	assert_none_left();
 }
 
+/* System calls that read, of this process so far. */
+static uint64_t reads_so_far(void)
+{
+	struct str text cleanup_str = {0};
+	uint64_t reads;
+
+	if (proc_read_file(getpid(), "io", 4096, &text) < 0 ||
+	    !proc_find_number(str_text(&text), "syscr", &reads))
+		skip(); /* a kernel that does not count them */
+	return reads;
+}
+
+/* A thousand tasks of one machine end together: each looks at its own. */
+static void processes_beside_the_tree_are_not_read(void **state)
+{
+	enum { BESIDE = 500 };
+
+	if (!proc_scan_has_lists())
+		skip();
+	for (int i = 0; i < BESIDE; i++)
+		start(nothing);
+	pid_t root = start(start_one);
+	await(BESIDE + 2);
+	uint64_t before = reads_so_far();
+	assert_int_equal(proc_end_all(root, NULL, NULL, 0, SIGKILL, 0), 1);
+	assert_true(reads_so_far() - before < 2 * BESIDE);
+	assert_int_equal(proc_end_all(getpid(), NULL, NULL, 0, SIGKILL, 0), BESIDE + 1);
+	assert_none_left();
+	assert_no_child();
+}
+
 static void other_trees_are_left_alone(void **state)
 {
 	pid_t other = start(nothing), root = start(two_below);
@@ -435,6 +472,7 @@ int main(void)
 		life_test(another_mark_is_left_alone),
 		life_test(trees_with_the_mark_are_spared),
 		life_test(the_protected_live_but_not_their_children),
+		life_test(processes_beside_the_tree_are_not_read),
 		life_test(other_trees_are_left_alone),
 		life_test(a_process_that_keeps_replacing_itself_is_caught),
 		life_test(a_swarm_is_frozen_and_ended),
