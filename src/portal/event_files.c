@@ -192,25 +192,35 @@ static int remove_others(const struct copy *copy)
 	return result;
 }
 
-/* Not every store can tell the owner of what it opens. So its owner is looked at once more: another
- * file may have been put in its place since. */
+/* The bytes behind `have`. Where the store can hold on to the file, its owner is known before it is
+ * read; where not, another file may have been put in its place, so its owner is looked at again. */
 static int read_rest(const struct copy *copy, const struct item *item, int fd, int64_t have)
 {
 	struct store *store = copy->files->store;
 	struct store_item file cleanup_store_item = {0};
+	char *held cleanup_free = NULL;
+
+	if (store_hold(store, item->name, &held, &file.owner, copy->err) < 0 ||
+	    (file.owner && check_owner(copy, item->name, &file) < 0))
+		return -1;
+	if (have < item->length &&
+	    store_run(store,
+		      store_download(held, copy->files->owner, fd, have, item->length - have),
+		      copy->err) < 0)
+		return file.owner ? err_rename(copy->err, held, item->name) : -1;
+	if (!file.owner && (store_look(store, item->name, &file, copy->err) < 0 ||
+			    check_owner(copy, item->name, &file) < 0))
+		return -1;
+	return 0;
+}
+
+static int set_time(int fd, const struct item *item, struct err *err)
+{
 	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT},
 					 {.tv_sec = (time_t)(item->modified_ms / 1000),
 					  .tv_nsec = (long)(item->modified_ms % 1000) * 1000000}};
 
-	if (have < item->length &&
-	    store_run(store,
-		      store_download(item->name, copy->files->owner, fd, have, item->length - have),
-		      copy->err) < 0)
-		return -1;
-	if (store_look(store, item->name, &file, copy->err) < 0 ||
-	    check_owner(copy, item->name, &file) < 0)
-		return -1;
-	return futimens(fd, times) < 0 ? err_set_errno(copy->err, "%s", item->name) : 0;
+	return futimens(fd, times) < 0 ? err_set_errno(err, "%s", item->name) : 0;
 }
 
 /* What is there of it has its time only when it is whole. */
@@ -230,6 +240,8 @@ static int update(const struct copy *copy, const struct item *item)
 	if (about.st_size >= item->length && ftruncate(fd, about.st_size = 0) < 0)
 		return err_set_errno(copy->err, "%s", target);
 	int result = read_rest(copy, item, fd, about.st_size);
+	if (result == 0)
+		result = set_time(fd, item, copy->err);
 	if (result < 0 && copy->err && copy->err->kind == ERR_DENIED)
 		unlink(target);
 	return result;

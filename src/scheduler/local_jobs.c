@@ -443,7 +443,7 @@ static int choose(const struct places *places, const char *id, size_t *found, st
 /* The description, and whether the job has ended: its journal, of many lines where it has many
  * tasks, is read whole only when its AM is gone. */
 static int look_for_end(const struct local_engine *engine, const char *job_dir, struct job **job,
-		    bool *ended, struct err *err)
+			bool *ended, struct err *err)
 {
 	char *path cleanup_free = fs_join(job_dir, "job.json");
 	char *journal cleanup_free = fs_join(job_dir, "journal.jsonl");

@@ -31,6 +31,15 @@
 	{                                                                                          \
 		"/logs?op=LISTSTATUS", LIST(files)                                                 \
 	}
+/* The store is asked once whether paths of inodes lead to its files. */
+#define WITHOUT_INODES TOP
+#define NUMBERED(number, n, o, t)                                                                  \
+	STATUS(MEMBERS(n, o, t) "\"length\":3,\"modificationTime\":1,\"fileId\":" number "}")
+#define WITH_INODES                                                                                \
+	{"/logs?op=GETFILESTATUS", NUMBERED("5", "", "alice", "DIRECTORY")},                       \
+	{                                                                                          \
+		"/.reserved/.inodes/5?op=GETFILESTATUS", NUMBERED("5", "", "alice", "DIRECTORY")   \
+	}
 #define LOCATION HEAD "{\"Location\":\"http://@/data?op=OPEN\"}"
 #define BYTES(bytes)                                                                               \
 	{                                                                                          \
@@ -122,7 +131,7 @@ static void test_only_what_is_new_is_read(void **state)
 	     LISTING(A("3", "1001") "," DIRECTORY("run", "alice") "," FILE("notes", "bob", "9",
 									   "1")),
 	     {"/logs/run?op=LISTSTATUS", LIST(FILE("b.tfevents.2", "alice", "2", "1000"))},
-	     {"/logs/a.tfevents.1?op=OPEN", LOCATION}, BYTES("abc"),
+	     WITHOUT_INODES, {"/logs/a.tfevents.1?op=OPEN", LOCATION}, BYTES("abc"),
 	     {"/logs/a.tfevents.1?op=GETFILESTATUS", STATUS(A("3", "1001"))},
 	     {"/logs/run/b.tfevents.2?op=OPEN", LOCATION}, BYTES("xy"),
 	     {"/logs/run/b.tfevents.2?op=GETFILESTATUS", STATUS(FILE("", "alice", "2", "1000"))});
@@ -134,12 +143,12 @@ static void test_only_what_is_new_is_read(void **state)
 	COPY(bed, 100, TOP, LISTING(A("3", "1001")));
 	assert_int_equal(bed->result, 0);
 	assert_is(bed, "run/b.tfevents.2", NULL); /* it is gone */
-	COPY(bed, 100, TOP, LISTING(A("5", "1002")),
+	COPY(bed, 100, TOP, LISTING(A("5", "1002")), WITHOUT_INODES,
 	     {"/logs/a.tfevents.1?op=OPEN&user.name=portal&offset=3&length=2", LOCATION},
 	     BYTES("de"), {"op=GETFILESTATUS", STATUS(A("5", "1002"))});
 	assert_is(bed, "a.tfevents.1", "abcde");
-	COPY(bed, 100, TOP, LISTING(A("5", "1003")), {"op=OPEN", LOCATION}, BYTES("fghij"),
-	     {"op=GETFILESTATUS", STATUS(A("5", "1003"))});
+	COPY(bed, 100, TOP, LISTING(A("5", "1003")), WITHOUT_INODES, {"op=OPEN", LOCATION},
+	     BYTES("fghij"), {"op=GETFILESTATUS", STATUS(A("5", "1003"))});
 	assert_is(bed, "a.tfevents.1", "fghij"); /* it was written anew */
 }
 
@@ -147,11 +156,11 @@ static void test_of_too_much_the_newest_is_copied(void **state)
 {
 	struct bed *bed = *state;
 
-	COPY(bed, 5, TOP, LISTING(A("3", "1000")), {"op=OPEN", LOCATION}, BYTES("old"),
-	     {"op=GETFILESTATUS", STATUS(A("3", "1000"))});
+	COPY(bed, 5, TOP, LISTING(A("3", "1000")), WITHOUT_INODES, {"op=OPEN", LOCATION},
+	     BYTES("old"), {"op=GETFILESTATUS", STATUS(A("3", "1000"))});
 	assert_is(bed, "a.tfevents.1", "old");
 	COPY(bed, 5, TOP, LISTING(A("3", "1000") "," FILE("z.tfevents.9", "alice", "4", "2000")),
-	     {"/logs/z.tfevents.9?op=OPEN", LOCATION}, BYTES("4444"),
+	     WITHOUT_INODES, {"/logs/z.tfevents.9?op=OPEN", LOCATION}, BYTES("4444"),
 	     {"op=GETFILESTATUS", STATUS(FILE("", "alice", "4", "2000"))});
 	assert_int_equal(bed->result, 0);
 	assert_is(bed, "a.tfevents.1", NULL);
@@ -176,10 +185,26 @@ static void test_what_was_put_in_its_place_is_removed(void **state)
 {
 	struct bed *bed = *state;
 
-	COPY(bed, 100, TOP, LISTING(A("3", "1")), {"op=OPEN", LOCATION}, BYTES("key"),
-	     {"op=GETFILESTATUS", STATUS(FILE("", "bob", "3", "1"))});
+	COPY(bed, 100, TOP, LISTING(A("3", "1")), WITHOUT_INODES, {"op=OPEN", LOCATION},
+	     BYTES("key"), {"op=GETFILESTATUS", STATUS(FILE("", "bob", "3", "1"))});
 	assert_denied(bed, "/logs/a.tfevents.1: is bob's");
 	assert_is(bed, "a.tfevents.1", NULL);
+}
+
+/* Whatever lies there meanwhile, the bytes are those of the file whose owner was looked at. */
+static void test_a_file_that_is_exchanged_is_read_by_its_inode(void **state)
+{
+	struct bed *bed = *state;
+
+	COPY(bed, 100, TOP, LISTING(A("3", "1")), WITH_INODES,
+	     {"/logs/a.tfevents.1?op=GETFILESTATUS", NUMBERED("7", "", "bob", "FILE")});
+	assert_denied(bed, "/logs/a.tfevents.1: is bob's");
+	assert_is(bed, "a.tfevents.1", NULL);
+	COPY(bed, 100, TOP, LISTING(A("3", "1")), WITH_INODES,
+	     {"/logs/a.tfevents.1?op=GETFILESTATUS", NUMBERED("7", "", "alice", "FILE")},
+	     {"/.reserved/.inodes/7?op=OPEN", LOCATION}, BYTES("abc"));
+	assert_int_equal(bed->result, 0);
+	assert_is(bed, "a.tfevents.1", "abc");
 }
 
 static void test_a_file_is_no_directory(void **state)
@@ -198,6 +223,7 @@ int main(void)
 		TEST(of_too_much_the_newest_is_copied),
 		TEST(what_is_somebody_elses_is_not_read),
 		TEST(what_was_put_in_its_place_is_removed),
+		TEST(a_file_that_is_exchanged_is_read_by_its_inode),
 		TEST(a_file_is_no_directory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
