@@ -130,17 +130,16 @@ void guard_finish(struct guard *guard)
 		log_error("the supervising process was killed by %s; ending all it started",
 			  proc_signal_name(guard->signal));
 	if (guard->signal != 0)
-		guard_end_tree(guard);
+		guard->has_survivors = guard_end_tree(guard) < 0;
 	else
 		guard_leave(guard);
 }
 
 /* Whatever was left behind below this subreaper is a child of it now: without children there is
  * nothing, and no look at /proc is needed, which takes as long as the machine has processes. */
-void guard_leave(const struct guard *guard)
+void guard_leave(struct guard *guard)
 {
-	if (has_children())
-		guard_end_tree(guard);
+	guard->has_survivors = has_children() && guard_end_tree(guard) < 0;
 }
 
 int guard_start(const char *mark, struct guard *guard, struct err *err)

@@ -34,6 +34,8 @@ struct guard {
 	int signal;    /* that killed the worker; 0: it left by itself */
 	int passed;    /* the last signal passed on to a worker; 0: none */
 
+	bool has_survivors; /* of what was ended at last: they sleep uninterruptibly */
+
 	/* Its own: */
 	sigset_t before; /* signals blocked before there was a pair */
 	char name[16];	 /* the process's, as the kernel keeps it */
@@ -59,7 +61,7 @@ int guard_open(const char *mark, struct guard *guard, struct err *err);
 int guard_fork(struct guard *guard, struct err *err);
 void guard_finish(struct guard *guard);
 /* Before a worker that is done exits: ends what it has left below it. */
-void guard_leave(const struct guard *guard);
+void guard_leave(struct guard *guard);
 
 /* Ends with SIGKILL everything below the caller and all that carries the mark, but neither the
  * caller nor its guardian nor what these descend from. -1 when something survives (uninterruptible

@@ -9,6 +9,7 @@
 #include "base/guard.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/proc.h"
 #include "executor/secrets.h"
 #include "executor/supervisor.h"
 #include "scheduler/copies.h"
@@ -87,5 +88,6 @@ int executor_main(int argc, char **argv)
 		return supervise(&guard);
 	if (guard.signal != 0)
 		clean_up();
-	return guard.exit_code;
+	/* The code of an orderly end says that nothing is left of the container. */
+	return guard.has_survivors ? PROC_SHELL_SIGNAL + SIGKILL : guard.exit_code;
 }

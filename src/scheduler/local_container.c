@@ -15,8 +15,6 @@
 
 enum {
 	EXECUTOR_MIB = 24, /* the executor is in the task's control group and not to be billed */
-	SHELL_SIGNAL =
-		128, /* an executor's guardian tells the supervisor's signal as a shell does */
 };
 
 static const struct job_type *type_of(const struct container *container)
@@ -109,8 +107,8 @@ static void judge(struct container *container)
 		set_gone(container);
 	else if (WIFSIGNALED(status))
 		set_lost(container, WTERMSIG(status));
-	else if (code > SHELL_SIGNAL && code < SHELL_SIGNAL + NSIG)
-		set_lost(container, code - SHELL_SIGNAL);
+	else if (code > PROC_SHELL_SIGNAL && code < PROC_SHELL_SIGNAL + NSIG)
+		set_lost(container, code - PROC_SHELL_SIGNAL);
 	else
 		set_left(container, code);
 }
@@ -150,16 +148,31 @@ static void start_sweep(struct container *container)
 		end(container);
 }
 
-static void conclude(struct container *container)
+/* All that an executor starts stays below its guardian, which leaves in order only when nothing is
+ * there any more. To look for it among all processes would cost the end of a job of many tasks the
+ * square of their number. */
+static bool left_nothing(const struct container *container)
+{
+	return !container->executor.is_adopted && WIFEXITED(container->status) &&
+	       WEXITSTATUS(container->status) <= PROC_SHELL_SIGNAL;
+}
+
+static bool is_clear(const struct container *container)
 {
 	const char *cgroup = container->cgroup;
 
-	if (cgroup)
-		container->oom_kills = cgroup_oom_kills(cgroup);
+	return cgroup ? cgroup_is_empty(cgroup) && cgroup_remove(cgroup) == 0
+		      : left_nothing(container);
+}
+
+static void conclude(struct container *container)
+{
+	if (container->cgroup)
+		container->oom_kills = cgroup_oom_kills(container->cgroup);
 	judge(container);
 	if (container->sweeper.pid != 0)
 		return; /* on_swept() goes on */
-	if (container->swept || (cgroup && cgroup_is_empty(cgroup) && cgroup_remove(cgroup) == 0))
+	if (container->swept || is_clear(container))
 		end(container);
 	else
 		start_sweep(container);

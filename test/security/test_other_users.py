@@ -1,8 +1,10 @@
-"""A stranger sees nothing of a job but the names of its processes."""
+"""A stranger sees nothing of a job but the names of its processes, and a user without rights leaves none behind."""
+
+from pathlib import Path
 
 import pytest
 
-from conftest import wait_until
+from conftest import PYTHON, wait_until
 
 
 @pytest.mark.promise("S54")
@@ -37,3 +39,17 @@ def test_a_strangers_find_meets_no_file_of_a_job(machine):
     assert not stranger.run("find", owner.state, "-type", "f", "-readable").stdout
     assert not stranger.run("find", owner.state, "-mindepth", "1", "-type", "d", "-executable").stdout
     assert stranger.read(owner.state / "jobs" / job / "token") is None
+
+
+@pytest.mark.promise("R50")
+@pytest.mark.parametrize("is_killed", [False, True], ids=["ended", "killed"])
+def test_escaped_processes_end_with_the_job_of_a_user_without_control_groups(machine, is_killed):
+    owner = machine.owner
+    program = machine.copy(Path(__file__).parents[1] / "e2e/programs/escape.py")
+    job = owner.submit({"tony.worker.instances": 2, "tony.worker.stop-grace": "200ms", "tony.worker.memory": "64m",
+                        "tony.worker.command": f"{PYTHON} {program}{'' if is_killed else ' --exit'}"})
+    if is_killed:
+        wait_until(lambda: all("left" in owner.logs(job, f"worker:{index}") for index in range(2)), "both programs to fork")
+        assert owner.tony("kill", job).returncode == 0
+    assert owner.wait_end(job)["state"] == ("killed" if is_killed else "succeeded")
+    wait_until(lambda: not owner.run("pgrep", "--uid", owner.uid, "--full", "escape.py").stdout, "the escaped processes to end")
