@@ -12,6 +12,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/proc.h"
 #include "base/user.h"
 
 enum { ENDING_LENGTH = sizeof("XXXXXX") - 1 };
@@ -60,9 +61,9 @@ static int make(char *path, bool is_directory)
 	return fd < 0 ? -1 : 0;
 }
 
-/* It makes what it keeps: kill -9 of the parent leaves nothing at any time. Nothing of the parent's
- * stays open: who reads what it wrote must not wait for this process. A signal to the parent's
- * process group must not end both. */
+/* The keeper creates the file itself, so that even kill -9 of the parent leaves nothing behind. It
+ * keeps none of the parent's descriptors open, or a reader of the parent's output would wait for
+ * it. In a session of its own no signal to the parent's group reaches it. */
 static _Noreturn void keep(char *path, bool is_directory, int told, int held)
 {
 	struct report report = {0};
@@ -75,7 +76,7 @@ static _Noreturn void keep(char *path, bool is_directory, int told, int held)
 	memcpy(report.ending, path + strlen(path) - ENDING_LENGTH, ENDING_LENGTH);
 	ssize_t length = write(told, &report, sizeof(report));
 	dup2(held, STDIN_FILENO);
-	close_range(STDIN_FILENO + 1, ~0U, 0);
+	proc_close_from(STDIN_FILENO + 1, false);
 	while (length > 0 && report.error == 0 && read(STDIN_FILENO, &byte, 1) > 0)
 		;
 	_exit(report.error || remove_made(path, &report.made) < 0);
@@ -123,7 +124,7 @@ static int start(struct keeper *keeper, char *path, bool is_directory, struct er
 	return err_set_errno(err, "%s", path);
 }
 
-/* The keeper is not ended by Ctrl-C. */
+/* All signals are blocked meanwhile, so that Ctrl-C ends neither process half-way. */
 static int start_held(struct keeper *keeper, char *path, bool is_directory, struct err *err)
 {
 	sigset_t all, before;

@@ -1,10 +1,10 @@
 #include "base/proc.h"
 
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +23,43 @@ void proc_reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+static void close_span(unsigned int first, unsigned int last, bool at_exec)
+{
+	enum { CLOEXEC_RANGE = 4, MANY = 65536 }; /* CLOSE_RANGE_CLOEXEC is of Linux 5.11 */
+	unsigned int flags = at_exec ? CLOEXEC_RANGE : 0;
+
+	if (first > last || syscall(SYS_close_range, first, last, flags) == 0)
+		return;
+	long most = sysconf(_SC_OPEN_MAX) < MANY ? sysconf(_SC_OPEN_MAX) : MANY;
+	for (long fd = first; fd <= last && fd < most; fd++) {
+		if (at_exec)
+			fcntl((int)fd, F_SETFD, FD_CLOEXEC);
+		else
+			close((int)fd);
+	}
+}
+
+void proc_close_from(int first, bool at_exec)
+{
+	close_span((unsigned int)first, ~0U, at_exec);
+}
+
+void proc_close_others(int one, int other)
+{
+	int low = one < other ? one : other, high = one < other ? other : one;
+	int next = STDERR_FILENO + 1;
+
+	if (low >= next) {
+		close_span((unsigned int)next, (unsigned int)low - 1, false);
+		next = low + 1;
+	}
+	if (high >= next) {
+		close_span((unsigned int)next, (unsigned int)high - 1, false);
+		next = high + 1;
+	}
+	close_span((unsigned int)next, ~0U, false);
+}
+
 void proc_enter_session(int output)
 {
 	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -32,7 +69,7 @@ void proc_enter_session(int output)
 	dup2(input, STDIN_FILENO);
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
-	close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+	proc_close_from(STDERR_FILENO + 1, true);
 }
 
 bool proc_identify(pid_t pid, struct proc_id *id)

@@ -19,6 +19,12 @@ void proc_reset_signals(void);
  * descriptors are closed by exec(). */
 void proc_enter_session(int output);
 
+/* For a process that this one forks: all descriptors from `first` on closed, now or when it becomes
+ * a program; and those above standard error but two (-1: none). After vfork(), too: nothing but
+ * system calls. */
+void proc_close_from(int first, bool at_exec);
+void proc_close_others(int one, int other);
+
 /* A process named so that a recycled pid is not mistaken for it. */
 struct proc_id {
 	pid_t pid;

@@ -6,11 +6,11 @@
 #include "client/job_list.h"
 #include "job/job_family.h"
 
-/* Jobs of one sweep, pipeline or array. */
+/* Jobs of one sweep, pipeline or array, and of one user: anybody can tag jobs with another's. */
 struct family {
 	const char *id;
 	const struct job_summary *head; /* the sweep's own job; NULL: there is none in the list */
-	const struct job_summary *word; /* a member in the state that matters most */
+	const struct job_summary *foremost; /* the member in the state that matters most */
 	size_t count, in_state[JOB_STATE_COUNT];
 	int64_t submitted_ms, ended_ms; /* of the first, of the last */
 	int64_t task_count;
@@ -34,22 +34,27 @@ static size_t rank_of(enum job_state state)
 
 /* ---- finding ------------------------------------------------------------------------------ */
 
-static struct family *find_family(struct map *families, const char *id)
+/* NULL: there is none. */
+static struct family *find_family(const struct map *families, const char *id, const char *user)
 {
-	struct family *family = map_get(families, id);
+	char *key cleanup_free = mem_printf("%s %s", id, user ? user : "");
 
-	if (!family) {
-		family = mem_alloc(sizeof(*family));
-		*family = (struct family){
-			.id = id, .submitted_ms = INT64_MAX, .is_one_framework = true};
-		map_set(families, id, family);
-	}
+	return map_get(families, key);
+}
+
+static struct family *make_family(struct map *families, const char *id, const char *user)
+{
+	char *key cleanup_free = mem_printf("%s %s", id, user ? user : "");
+	struct family *family = mem_alloc(sizeof(*family));
+
+	*family = (struct family){.id = id, .submitted_ms = INT64_MAX, .is_one_framework = true};
+	map_set(families, key, family);
 	return family;
 }
 
 static void count_member(struct family *family, const struct job_summary *job)
 {
-	const struct job_summary *word = family->word;
+	const struct job_summary *foremost = family->foremost;
 
 	family->count++;
 	family->in_state[job->state]++;
@@ -58,9 +63,9 @@ static void count_member(struct family *family, const struct job_summary *job)
 		family->submitted_ms = job->submitted_ms;
 	if (job->ended_ms > family->ended_ms)
 		family->ended_ms = job->ended_ms;
-	family->is_one_framework &= !word || str_equal(word->framework, job->framework);
-	if (!word || rank_of(job->state) < rank_of(word->state))
-		family->word = job;
+	family->is_one_framework &= !foremost || str_equal(foremost->framework, job->framework);
+	if (!foremost || rank_of(job->state) < rank_of(foremost->state))
+		family->foremost = job;
 }
 
 static struct map *find_families(const struct job_list *list)
@@ -68,12 +73,16 @@ static struct map *find_families(const struct job_list *list)
 	struct map *families = map_create(free);
 
 	for (size_t i = 0; i < list->count; i++) {
-		const char *id = job_family(&list->items[i].tags);
-		if (id)
-			count_member(find_family(families, id), &list->items[i]);
+		const struct job_summary *job = &list->items[i];
+		const char *id = job_family(&job->tags);
+		if (!id)
+			continue;
+		struct family *family = find_family(families, id, job->user);
+		count_member(family ? family : make_family(families, id, job->user), job);
 	}
 	for (size_t i = 0; i < list->count; i++) {
-		struct family *family = map_get(families, list->items[i].id);
+		struct family *family =
+			find_family(families, list->items[i].id, list->items[i].user);
 		if (family)
 			family->head = &list->items[i];
 	}
@@ -101,7 +110,7 @@ static char *count_words(const struct family *family)
 /* The name of one of the jobs is "PIPELINE.NODE", "ARRAY_7" or "SWEEP_7". */
 static char *common_name(const struct family *family)
 {
-	const char *name = family->word->name ? family->word->name : "-";
+	const char *name = family->foremost->name ? family->foremost->name : "-";
 	bool is_pipeline = str_starts_with(family->id, JOB_FAMILY_PIPELINE);
 	const char *end = strrchr(name, is_pipeline ? '.' : '_');
 
@@ -112,7 +121,7 @@ static void fold_family(const struct family *family, struct job_summary *job)
 {
 	char *words cleanup_free = count_words(family);
 
-	job_summary_copy(family->head ? family->head : family->word, job);
+	job_summary_copy(family->head ? family->head : family->foremost, job);
 	char *name cleanup_free =
 		family->head ? mem_strdup(job->name ? job->name : "-") : common_name(family);
 	mem_replace(&job->name, mem_printf("%s (%s)", name, words));
@@ -133,8 +142,8 @@ static void fold_family(const struct family *family, struct job_summary *job)
 static void fold_one(struct map *families, const struct job_summary *job, struct job_list *folded)
 {
 	const char *of = job_family(&job->tags);
-	struct family *family = of ? map_get(families, of) : NULL;
-	const struct family *own = map_get(families, job->id);
+	struct family *family = of ? find_family(families, of, job->user) : NULL;
+	const struct family *own = find_family(families, job->id, job->user);
 	bool is_alone = !family || (!family->head && family->count == 1);
 
 	if (!is_alone && !family->head && !family->is_told)

@@ -1,8 +1,6 @@
 #include "client/upkeep.h"
 
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/close_range.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,7 +41,7 @@ static void leave(void)
 	proc_reset_signals();
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		dup2(nothing, fd);
-	close_range(STDERR_FILENO + 1, UINT_MAX, 0);
+	proc_close_from(STDERR_FILENO + 1, false);
 }
 
 static _Noreturn void run(const struct scheduler_client_ops *ops, const struct job *job,

@@ -22,7 +22,7 @@ _Noreturn static void become_shell(const char *command)
 	proc_reset_signals();
 	if (empty >= 0)
 		dup2(empty, STDIN_FILENO);
-	spawn_child_close_from(3, true);
+	proc_close_from(3, true);
 	limits_restore();
 	execv("/bin/sh", arguments);
 	_exit(errno == ENOENT ? 127 : 126);
@@ -66,7 +66,7 @@ _Noreturn static void watch(const char *command)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	proc_reset_signals();
 	/* Above all the connections: they would stay open here when the host is killed. */
-	spawn_child_close_from(3, false);
+	proc_close_from(3, false);
 	sigemptyset(&wanted);
 	sigaddset(&wanted, SIGTERM);
 	sigaddset(&wanted, SIGCHLD);

@@ -294,7 +294,7 @@ _Noreturn static void become(const struct session *session)
 	setenv(SESSION_VARIABLE, session->id, true);
 	proc_reset_signals();
 	limits_restore();
-	spawn_child_close_from(3, true);
+	proc_close_from(3, true);
 	execvp(words[0], words);
 	int error = errno;
 	if (words == shell)

@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/proc.h"
 #include "base/proc_scan.h"
 #include "executor/spawn_child.h"
 
@@ -28,7 +29,7 @@ _Noreturn static void become_session(const char *id, pid_t program, char *const 
 	if (agent < 0 || chdir(directory) < 0)
 		_exit(1);
 	setsid();
-	spawn_child_close_from(3, true);
+	proc_close_from(3, true);
 	limits_restore();
 	fexecve(agent, arguments, environment);
 	_exit(1);

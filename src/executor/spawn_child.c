@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -30,21 +29,6 @@ static void die_with_parent(pid_t parent)
 		_exit(127);
 }
 
-void spawn_child_close_from(int first, bool at_exec)
-{
-	enum { CLOEXEC_RANGE = 4, MANY = 65536 }; /* CLOSE_RANGE_CLOEXEC is of Linux 5.11 */
-	unsigned int flags = at_exec ? CLOEXEC_RANGE : 0;
-
-	if (syscall(SYS_close_range, (unsigned int)first, ~0u, flags) == 0)
-		return;
-	for (int fd = first; fd < sysconf(_SC_OPEN_MAX) && fd < MANY; fd++) {
-		if (at_exec)
-			fcntl(fd, F_SETFD, FD_CLOEXEC);
-		else
-			close(fd);
-	}
-}
-
 /* Where there is no /dev (an empty root), a pipe that nobody writes to is as empty. */
 static int open_empty(void)
 {
@@ -65,7 +49,7 @@ _Noreturn static void become_program(const struct spawn_child *child)
 	    dup2(child->stderr_fd, 2) < 0 || setsid() < 0)
 		fail(child, SPAWN_STAGE_SETUP);
 	/* What this process inherited or opened is none of the program's. */
-	spawn_child_close_from(3, true);
+	proc_close_from(3, true);
 	if (chdir(child->work_dir) < 0)
 		fail(child, SPAWN_STAGE_WORK_DIR);
 	limits_restore();
@@ -87,7 +71,7 @@ _Noreturn static void become_init(const struct spawn_child *child)
 	/* Pipes stay open here otherwise, and the lock that says this machine's share is in use. */
 	if (dup2(child->status_fd, 3) < 0)
 		_exit(1);
-	spawn_child_close_from(4, false);
+	proc_close_from(4, false);
 	namespace_run_init(program, 3);
 }
 

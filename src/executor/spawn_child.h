@@ -34,8 +34,4 @@ struct spawn_report {
  * stack and errno. */
 _Noreturn void spawn_child_run(const struct spawn_child *child);
 
-/* For every process that this one forks: all descriptors from `first` on closed, now or when it
- * becomes a program. */
-void spawn_child_close_from(int first, bool at_exec);
-
 #endif

@@ -12,6 +12,7 @@
 #include "base/fs.h"
 #include "base/keeper.h"
 #include "base/mem.h"
+#include "base/proc.h"
 #include "base/timer.h"
 #include "portal/event_files.h"
 #include "scheduler/child.h"
@@ -32,18 +33,6 @@ struct event_copy {
 	event_copy_changed *changed;
 	void *data;
 };
-
-/* In a child: connections of the parent's are not to stay open with it. */
-static void close_others(int one, int other)
-{
-	int low = one < other ? one : other, high = one < other ? other : one;
-
-	if (low > STDERR_FILENO + 1)
-		close_range(STDERR_FILENO + 1, (unsigned)low - 1, 0);
-	if (high > low + 1)
-		close_range((unsigned)low + 1, (unsigned)high - 1, 0);
-	close_range((unsigned)high + 1, UINT_MAX, 0);
-}
 
 /* ---- one look ----------------------------------------------------------------------------- */
 
@@ -70,7 +59,7 @@ static _Noreturn void run_look(const struct event_copy *copy, int report, pid_t 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(LOOK_FAILED);
-	close_others(report, copy->directory.hold); /* the keeper waits for this process, too */
+	proc_close_others(report, copy->directory.hold); /* the keeper waits for this process, too */
 	bool is_done = look(copy, &left_out, &err) == 0;
 	const char *words = is_done ? left_out : err_message(&err);
 	size_t length = words ? strlen(words) : 0;

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/proc.h"
 #include "base/secret.h"
 #include "base/timer.h"
 #include "base/user.h"
@@ -362,7 +363,7 @@ static _Noreturn void run_indexer(const struct portal *portal, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
-	close_range(STDERR_FILENO + 1, ~0U, 0);
+	proc_close_from(STDERR_FILENO + 1, false);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_DFL);
 	indexer_run(&portal->options->indexer);

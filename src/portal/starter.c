@@ -17,6 +17,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/proc.h"
 
 enum { PATH_BYTES = 8192, DESCRIPTORS = 2 };
 
@@ -121,8 +122,7 @@ static _Noreturn void serve(int requests, const char *program, pid_t parent)
 	if (getppid() != parent)
 		_exit(1);
 	prctl(PR_SET_NAME, "tony-starter");
-	close_range(STDERR_FILENO + 1, (unsigned)requests - 1, 0);
-	close_range((unsigned)requests + 1, ~0U, 0);
+	proc_close_others(requests, -1);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGCHLD, SIG_IGN); /* nobody waits for those that keep programs */
 	while (receive(requests, &order, descriptors)) {

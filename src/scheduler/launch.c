@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,7 +155,7 @@ static _Noreturn void sweep(const char *mark, pid_t executor, const char *cgroup
 	dup2(ledger, STDERR_FILENO + 1);
 	if (shared >= 0)
 		dup2(shared, STDERR_FILENO + 2);
-	close_range(STDERR_FILENO + (shared >= 0 ? 3 : 2), UINT_MAX, 0);
+	proc_close_from(STDERR_FILENO + (shared >= 0 ? 3 : 2), false);
 	if (cgroup)
 		cgroup_kill(cgroup);
 	int left = proc_end_all(executor, variable, NULL, 0, SIGKILL, 0);

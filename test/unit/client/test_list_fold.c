@@ -25,6 +25,13 @@ static void add(const char *id, const char *name, const char *tag, enum job_stat
 	list.items[list.count++] = job;
 }
 
+static void add_of(const char *user, const char *id, const char *name, const char *tag,
+		   enum job_state state)
+{
+	add(id, name, tag, state, NULL);
+	list.items[list.count - 1].user = mem_strdup(user);
+}
+
 /* "ID STATE NAME|..." */
 static void expect_rows(const char *expected)
 {
@@ -79,6 +86,19 @@ static void one_job_alone_stays_as_it_is(void **state)
 	expect_rows("a running digits.prepare|b running job");
 }
 
+static void a_job_that_another_user_tags_stays_outside(void **state)
+{
+	add_of("bob", "d", "his_0", "sweep=" SWEEP, JOB_FAILED);
+	add_of("bob", SWEEP "x", "his_1", PIPELINE, JOB_RUNNING);
+	add_of("alice", "b", "tune_0", "sweep=" SWEEP, JOB_SUCCEEDED);
+	add_of("alice", SWEEP, "tune", NULL, JOB_SUCCEEDED);
+	add_of("alice", "c", "digits.train", PIPELINE, JOB_SUCCEEDED);
+	add_of("alice", "a", "digits.prepare", PIPELINE, JOB_SUCCEEDED);
+	expect_rows("d failed his_0|" SWEEP "x running his_1|" SWEEP
+		    " succeeded tune (1 trial: 1 succeeded)|" PIPELINE
+		    " succeeded digits (2 jobs: 2 succeeded)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -87,6 +107,7 @@ int main(void)
 		cmocka_unit_test(the_jobs_of_a_pipeline_are_a_row_in_the_state_that_matters_most),
 		cmocka_unit_test(a_sweep_within_a_pipeline_is_one_of_its_jobs),
 		cmocka_unit_test(one_job_alone_stays_as_it_is),
+		cmocka_unit_test(a_job_that_another_user_tags_stays_outside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
