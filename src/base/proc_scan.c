@@ -165,7 +165,8 @@ bool proc_scan_has_lists(void)
 	return access("/proc/thread-self/children", R_OK) == 0;
 }
 
-/* A process whose parent dies moves to another list, which may be read after the first one. */
+/* A process whose parent dies moves to the list of the subreaper: it is met again there, or was not
+ * met before. So the root's list is read again, until nothing is new. */
 static bool has_entry(const struct proc_scan *scan, pid_t pid)
 {
 	for (size_t i = 0; i < scan->count; i++)
@@ -213,11 +214,15 @@ void proc_scan_take_below(struct proc_scan *scan, pid_t root)
 		proc_scan_take(scan);
 		return;
 	}
+	size_t next = 0, before;
 	*scan = (struct proc_scan){0};
-	if (root > 0)
-		add_children(scan, root, 0);
-	for (size_t i = 0; i < scan->count; i++)
-		add_children(scan, scan->items[i].id.pid, scan->items[i].threads);
+	do {
+		before = scan->count;
+		if (root > 0)
+			add_children(scan, root, 0);
+		for (; next < scan->count; next++)
+			add_children(scan, scan->items[next].id.pid, scan->items[next].threads);
+	} while (scan->count > before);
 	sort(scan);
 }
 

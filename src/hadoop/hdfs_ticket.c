@@ -199,9 +199,9 @@ void hdfs_ticket_use(const struct hadoop_cluster *cluster, struct hadoop_site *s
 
 void hdfs_ticket_note_login(const struct hadoop_cluster *cluster)
 {
-	if (!cluster->keytab)
-		return;
-	mem_replace(&own.noted_principal, mem_strdup(cluster->principal));
+	bool has_keytab = cluster->keytab;
+
+	mem_replace(&own.noted_principal, has_keytab ? mem_strdup(cluster->principal) : NULL);
 	mem_replace(&own.noted_keytab, mem_strdup(cluster->keytab));
 }
 

@@ -22,9 +22,9 @@ struct hadoop_token;
 struct hdfs_token;
 struct tls_context;
 
-/* What to do about a certificate of somebody else. */
 #define WEBHDFS_PATH   "/webhdfs/v1"
 #define WEBHDFS_INODES "/.reserved/.inodes/"
+/* What to do about a certificate of somebody else. */
 #define WEBHDFS_TRUST_REMEDY                                                                       \
 	"set tony.hdfs.ca-file to a PEM file with the authority that signs the cluster's "         \
 	"certificates"

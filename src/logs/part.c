@@ -9,6 +9,9 @@
 #define INDEX_STEP 16384 /* bytes of an index that are read one after the other */
 #define FIRST_SIZE 4096	 /* bytes of a part that are read at first: there may be thousands */
 
+/* A program can write there: no sum with the bytes of a file overflows. */
+#define FROM_MAX ((int64_t)1 << 60)
+
 int64_t log_part_from(const char *index, size_t length)
 {
 	static const char word[] = "from ";
@@ -17,7 +20,7 @@ int64_t log_part_from(const char *index, size_t length)
 	int64_t from;
 
 	if (!line || !str_starts_with(line, word) ||
-	    str_parse_int(line + strlen(word), 0, INT64_MAX, &from) < 0)
+	    str_parse_int(line + strlen(word), 0, FROM_MAX, &from) < 0)
 		return 0;
 	return from;
 }

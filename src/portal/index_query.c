@@ -208,15 +208,17 @@ static sqlite3_stmt *prepare_family(struct portal_index *index, const struct por
 }
 
 /* Appends the family whose id and user are columns of `page`, or null. */
-static void append_family(sqlite3_stmt *family, sqlite3_stmt *page, struct str *families)
+static int append_family(struct portal_index *index, sqlite3_stmt *family, sqlite3_stmt *page,
+			 struct str *families, struct err *err)
 {
 	const char *id = (const char *)sqlite3_column_text(page, 3);
 	json_t *told cleanup_json = json_object(), *states cleanup_json = json_object();
 	int64_t count = 0, submitted_ms = INT64_MAX, ended_ms = 0;
+	int got;
 
 	index_bind(family, ":family", id);
 	index_bind(family, ":user", (const char *)sqlite3_column_text(page, 4));
-	while (sqlite3_step(family) == SQLITE_ROW) {
+	while ((got = sqlite3_step(family)) == SQLITE_ROW) {
 		json_set_int(states, (const char *)sqlite3_column_text(family, 0),
 			     sqlite3_column_int64(family, 1));
 		count += sqlite3_column_int64(family, 1);
@@ -225,11 +227,13 @@ static void append_family(sqlite3_stmt *family, sqlite3_stmt *page, struct str *
 		if (sqlite3_column_int64(family, 3) > ended_ms)
 			ended_ms = sqlite3_column_int64(family, 3);
 	}
+	if (got != SQLITE_DONE)
+		return index_fail(index, err);
 	sqlite3_reset(family);
 	str_append(families, families->length > 0 ? "," : "");
 	if (count == 0) {
 		str_append(families, "null");
-		return;
+		return 0;
 	}
 	json_set_text(told, "id", id);
 	json_set_int(told, "count", count);
@@ -238,6 +242,7 @@ static void append_family(sqlite3_stmt *family, sqlite3_stmt *page, struct str *
 	json_object_set(told, "states", states);
 	char *text cleanup_free = json_text(told);
 	str_append(families, text);
+	return 0;
 }
 
 /* How many rows; -1: `err`. */
@@ -257,8 +262,8 @@ static int64_t append_page(struct portal_index *index, const struct portal_query
 		str_append(&out->jobs, comma);
 		str_append_bytes(&out->jobs, sqlite3_column_text(find, 0),
 				 (size_t)sqlite3_column_bytes(find, 0));
-		if (family)
-			append_family(family, find, &out->families);
+		if (family && append_family(index, family, find, &out->families, err) < 0)
+			return -1;
 		str_append_format(&out->runs, "%s{\"count\":%lld,\"failed\":%lld}", comma,
 				  (long long)sqlite3_column_int64(find, 1),
 				  (long long)sqlite3_column_int64(find, 2));

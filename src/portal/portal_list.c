@@ -31,6 +31,13 @@ static bool is_text(const struct portal_query *query)
 	return true;
 }
 
+/* One job stands for others: what is looked for may be any of these. */
+static bool may_fold(const struct portal_query *query)
+{
+	return !query->anything && !query->name && !query->type && !query->state && !query->queue &&
+	       !query->tag && query->from_ms == 0 && query->to_ms == 0;
+}
+
 /* -1: refused and answered. */
 static int read_query(struct http_request *request, struct portal_query *query)
 {
@@ -59,6 +66,7 @@ static int read_query(struct http_request *request, struct portal_query *query)
 	    http_request_query_int(request, "offset", 0, INT32_MAX, &query->offset) < 0 ||
 	    http_request_query_int(request, "limit", 1, LIMIT_MAX, &query->limit) < 0)
 		return -1;
+	query->folds &= may_fold(query);
 	if (is_text(query) && (!query->sort || portal_is_sort(query->sort)) &&
 	    (!order || query->ascending || str_equal(order, "desc")))
 		return 0;

@@ -69,12 +69,13 @@ static bool is_wanted(void *data, const char *name, const struct store_item *fil
 	return true;
 }
 
+/* All that is there was looked at before the first file comes: none does beside a foreign one. */
 static bool on_progress(void *data, int64_t bytes)
 {
 	const struct fetching *fetching = data;
 	const struct fetch_results_watch *watch = fetching->watch;
 
-	return watch->progress(watch->data, bytes, fetching->length);
+	return !fetching->whose && watch->progress(watch->data, bytes, fetching->length);
 }
 
 /* 1: there is none. Of a store in HDFS the directory that is looked at is read, whatever is
@@ -94,9 +95,12 @@ static int fetch_tasks(struct store *store, const char *target,
 		return missing.kind == ERR_NOT_FOUND ? 1 : err_copy(err, &missing);
 	if (!is_users(&fetching, "", &root))
 		return refuse_foreign(&fetching, err);
-	int result = store_fetch(store, held, target, &choice, &progress, err);
-	if (refuse_foreign(&fetching, result < 0 ? NULL : err) < 0 || result < 0)
+	struct err why cleanup_err = {0};
+	int result = store_fetch(store, held, target, &choice, &progress, &why);
+	if (refuse_foreign(&fetching, err) < 0)
 		return -1;
+	if (result < 0)
+		return err_copy(err, &why);
 	return fetching.tasks == 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/proc.h"
 #include "job/task_variables.h"
 #include "scheduler/local_internal.h"
 #include "scheduler/local_spawn.h"
@@ -101,21 +102,21 @@ static int check(const struct local *local, const char *job_id, const char *job_
 		return -1;
 	bool is_child = str_equal(job->id, job_id) && str_equal(job->parent, local->job->id);
 	job_destroy(job);
-	if (!is_child)
-		return err_set(err, ERR_INPUT, "%s is no job that was submitted within this one",
-			       job_id);
-	return state_dir_is_held(job_dir)
-		       ? err_set(err, ERR_STALE, "%s has an application master already", job_id)
-		       : 0;
+	return is_child ? 0
+			: err_set(err, ERR_INPUT, "%s is no job that was submitted within this one",
+				  job_id);
+}
+
+static void free_child(struct local_child *child)
+{
+	LIST_REMOVE(child, link);
+	free(child->job_id);
+	free(child);
 }
 
 static void on_ended(void *data, int status)
 {
-	struct local_child *child = data;
-
-	LIST_REMOVE(child, link);
-	free(child->job_id);
-	free(child);
+	free_child(data);
 }
 
 static int watch(struct local *local, const char *job_id, pid_t pid, struct err *err)
@@ -131,15 +132,31 @@ static int watch(struct local *local, const char *job_id, pid_t pid, struct err 
 	return 0;
 }
 
-/* The client asks again when it had no answer in time. */
-static pid_t find_started(const struct local *local, const char *job_id)
+/* The first of its processes: an AM before this one was killed before it could answer. */
+static pid_t find_am_of(const char *job_id)
+{
+	char *mark cleanup_free = mem_printf("TONY_JOB_ID=%s", job_id);
+	struct proc_list list;
+	size_t first = 0;
+
+	proc_find_marked(mark, 0, &list);
+	for (size_t i = 1; i < list.count; i++)
+		if (list.items[i].start_time < list.items[first].start_time)
+			first = i;
+	pid_t pid = list.count > 0 ? list.items[first].pid : 0;
+	proc_list_finish(&list);
+	return pid;
+}
+
+/* The client asks again when it had no answer in time. 0: it has no AM yet. */
+static pid_t find_started(const struct local *local, const char *job_id, const char *job_dir)
 {
 	const struct local_child *child;
 
 	LIST_FOREACH(child, &local->children, link)
 	if (str_equal(child->job_id, job_id))
 		return child->process.pid;
-	return 0;
+	return state_dir_is_held(job_dir) ? find_am_of(job_id) : 0;
 }
 
 pid_t local_child_start(struct scheduler *scheduler, const struct scheduler_child *child,
@@ -151,13 +168,13 @@ pid_t local_child_start(struct scheduler *scheduler, const struct scheduler_chil
 
 	if (!state_dir_is_job_id(job_id))
 		return err_set(err, ERR_INPUT, "\"%s\" is no job's id", job_id);
-	pid_t started = find_started(local, job_id);
-	if (started > 0)
-		return started;
 	char *jobs cleanup_free = fs_dirname(local->job_dir);
 	char *job_dir cleanup_free = fs_join(jobs, job_id);
 	if (check(local, job_id, job_dir, err) < 0)
 		return -1;
+	pid_t started = find_started(local, job_id, job_dir);
+	if (started > 0)
+		return started;
 	char *path cleanup_free = fs_join(job_dir, LOCAL_ENVIRONMENT_FILE);
 	char *bytes =
 		fs_read_secret(path, "an environment", ENVIRONMENT_CAP, &preparation.length, err);
@@ -177,8 +194,7 @@ void local_children_forget(struct local *local)
 	struct local_child *child;
 
 	while ((child = LIST_FIRST(&local->children))) {
-		LIST_REMOVE(child, link);
 		child_forget(&child->process);
-		free(child);
+		free_child(child);
 	}
 }

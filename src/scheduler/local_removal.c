@@ -121,14 +121,17 @@ static bool is_leaving(const char *job_dir)
 	return true;
 }
 
-/* Jobs that have ended, but whose AM still brings the history away, use nothing in a moment. */
-static void await_leaving(const struct removal *removal, const char *jobs)
+/* Jobs that have ended, but whose AM still brings the history away, use nothing of the directory in
+ * a moment. */
+static void await_leaving(const struct removal *removal, const char *jobs, const char *directory)
 {
+	const struct removal_use *use = &removal->here;
 	int64_t until = clock_monotonic_ms() + removal->wait_ms;
 
-	for (size_t i = 0; i < removal->here.jobs.count; i++) {
-		char *job_dir cleanup_free = fs_join(jobs, removal->here.jobs.items[i]);
-		while (clock_monotonic_ms() < until && is_leaving(job_dir))
+	for (size_t i = 0; i < use->jobs.count; i++) {
+		char *job_dir cleanup_free = fs_join(jobs, use->jobs.items[i]);
+		while (fs_is_below(use->paths.items[i], directory) &&
+		       clock_monotonic_ms() < until && is_leaving(job_dir))
 			usleep(LEAVING_PAUSE_US);
 	}
 }
@@ -141,7 +144,7 @@ int local_removal_check_unused(struct removal *removal, const char *job_dir, str
 	look_at_jobs(removal, jobs);
 	if (removal_check_unused(removal, &removal->here, id, real, NULL) < 0) {
 		removal->here.looked_ms = 0; /* that job may have ended since, or be removed */
-		await_leaving(removal, jobs);
+		await_leaving(removal, jobs, real);
 		look_at_jobs(removal, jobs);
 	}
 	return removal_check_unused(removal, &removal->here, id, real, err) < 0

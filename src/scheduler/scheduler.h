@@ -299,13 +299,13 @@ struct scheduler_container_ops {
 	int (*take_tokens)(const void *bytes, size_t length, struct err *err);
 };
 
-/* For the AM, and for the two others. */
 /* A job that a task submits. */
 struct scheduler_child {
 	const char *job_id, *agent; /* and the program of its AM */
 	mode_t umask;		    /* its submitter's */
 };
 
+/* For the AM, and for the two others. */
 struct scheduler_ops {
 	const struct scheduler_traits *traits;
 	struct scheduler_guardian_ops guardian;

@@ -517,6 +517,7 @@ static struct scheduler *open_yarn(const struct scheduler_setup *setup, struct e
 		.base = setup->base,
 		.listener = setup->listener,
 		.task_count = job_task_count(setup->job),
+		.left_mib = INT64_MAX,
 		.gang_patience_ms = GANG_PATIENCE_MS,
 		.gang_pause_ms = GANG_PAUSE_MS,
 		.containers = map_create(NULL),

@@ -571,6 +571,12 @@ int yarn_am_attempt(const Hadoop__ApplicationReportProto *report)
 	return attempt && attempt->attemptid > 0 ? attempt->attemptid : 0;
 }
 
+bool yarn_is_others(const struct hadoop_cluster *cluster,
+		    const Hadoop__ApplicationReportProto *report)
+{
+	return report && report->user && !str_equal(report->user, cluster->user);
+}
+
 /* The AM says the end first, and then publishes the journal: as long as that is not to be found, it
  * is there. */
 char *yarn_am_address(const Hadoop__ApplicationReportProto *report)

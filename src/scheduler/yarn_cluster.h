@@ -66,6 +66,9 @@ const char *yarn_known_text(const char *text);
 int yarn_am_attempt(const Hadoop__ApplicationReportProto *report);
 /* "host:port" once the AM has registered; NULL: not known. The caller frees. */
 char *yarn_am_address(const Hadoop__ApplicationReportProto *report);
+/* Whether it is another user's; false also for NULL. */
+bool yarn_is_others(const struct hadoop_cluster *cluster,
+		    const Hadoop__ApplicationReportProto *report);
 /* Why there is no AM yet, or none at the moment (yarn_diagnostics.h); NULL: there is one, or none
  * is to come. The caller frees. */
 char *yarn_waiting(const Hadoop__ApplicationReportProto *report);

@@ -128,7 +128,8 @@ struct yarn {
 	int64_t *given; /* by kind: MiB that a container has after rounding; 0: none came yet */
 	int64_t short_since; /* the queue cannot give what is asked for since then; 0: it can */
 	int64_t headroom_at; /* when that was told */
-	char *headroom;	     /* what it can give, in words; NULL: enough, as far as is known */
+	int64_t left_mib; /* so much the queue can still give, as told last; INT64_MAX: not told */
+	char *headroom;	  /* what it can give, in words; NULL: enough, as far as is known */
 	bool is_guaranteed_noted; /* there are no opportunistic containers, and the owner knows */
 	bool is_over;
 	struct event

@@ -225,11 +225,6 @@ static char *tell_waiting(const struct hadoop_cluster *cluster, const char *id,
 	return end ? mem_printf("%s; before, %s", waiting, end) : mem_steal(&waiting);
 }
 
-static bool is_others(const struct hadoop_cluster *cluster, const report_proto *report)
-{
-	return report && report->user && !str_equal(report->user, cluster->user);
-}
-
 /* Why a job that lives, or is another user's, has no description here, and what can be done without
  * it. */
 static void tell_undescribed(const struct hadoop_cluster *cluster, const char *id,
@@ -246,7 +241,7 @@ static void tell_undescribed(const struct hadoop_cluster *cluster, const char *i
 				     "names",
 				     id);
 
-	if (is_others(cluster, report))
+	if (yarn_is_others(cluster, report))
 		err_set(err, ERR_DENIED,
 			"%s is %s's%s, and only %s has its description; users whom its view ACL "
 			"names see its page%s%s, and its logs with yarn logs -applicationId %s%s",
@@ -265,7 +260,7 @@ static bool describe_others(const struct hadoop_cluster *cluster, const report_p
 {
 	struct err refusal cleanup_err = {0};
 
-	if (!is_others(cluster, report) || yarn_kept_describes(mirror))
+	if (!yarn_is_others(cluster, report) || yarn_kept_describes(mirror))
 		return false;
 	int result = yarn_named_describe(report, mirror, &refusal);
 	if (result < 0) {
@@ -336,7 +331,7 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 				       "no job \"%s\": the ResourceManager does not know it, and "
 				       "nothing of it is in %s",
 				       id, cluster->history_dir);
-		if (!is_others(cluster, report))
+		if (!yarn_is_others(cluster, report))
 			return err_copy(err, &why);
 		tell_undescribed(cluster, id, report, &why, err);
 		return -1;

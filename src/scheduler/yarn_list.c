@@ -104,11 +104,6 @@ static char *find_token(struct asking *asking, const char *id, const report_prot
 	return yarn_mirror_token(mirror, job_dir);
 }
 
-static bool is_others(const struct hadoop_cluster *cluster, const report_proto *report)
-{
-	return report->user && !str_equal(report->user, cluster->user);
-}
-
 /* Another user's names this one, if he may look (yarn_named_prove()). */
 static void find_door(struct asking *asking, const char *id, const report_proto *report,
 		      struct job_door *door)
@@ -118,7 +113,7 @@ static void find_door(struct asking *asking, const char *id, const report_proto 
 	door->is_sealed = true;
 	if (!door->address)
 		return;
-	if (is_others(asking->cluster, report))
+	if (yarn_is_others(asking->cluster, report))
 		yarn_named_prove(report, door);
 	else
 		door->token = find_token(asking, id, report, &door->is_sealed);
@@ -257,7 +252,7 @@ int yarn_list(const char *user, int64_t ended_since_ms, struct job_summary **job
 	*jobs = mem_alloc_array(reports.count, sizeof(**jobs));
 	for (size_t i = 0; i < reports.count; i++) {
 		summarize(reports.items[i], &(*jobs)[i]);
-		(*jobs)[i].is_others = is_others(cluster, reports.items[i]);
+		(*jobs)[i].is_others = yarn_is_others(cluster, reports.items[i]);
 	}
 	*count = reports.count;
 	yarn_running_ask(cluster, &reports, *jobs);

@@ -142,20 +142,24 @@ const char *yarn_room_oldest_avoided(const struct yarn *yarn, size_t kind)
 
 /* ---- a gang that pauses ------------------------------------------------------------------- */
 
-/* A bound for several kinds, since each is counted as if it were alone. */
+/* Of the nodes it is a bound for several kinds, since each is counted as if it were alone. Where
+ * the queue could not give all, a gang that begins anew would take what another one lacks. */
 static bool has_room_for(const struct yarn_gang *gang)
 {
 	const struct yarn *yarn = gang->yarn;
 	int64_t *counts cleanup_free = mem_alloc_array(yarn->job->type_count, sizeof(*counts));
 	const struct yarn_container *member;
 	struct yarn_room room;
+	int64_t needed_mib = 0;
 
 	TAILQ_FOREACH(member, &gang->members, link)
 	counts[member->request.type]++;
-	for (size_t i = 0; i < yarn->job->type_count; i++)
+	for (size_t i = 0; i < yarn->job->type_count; i++) {
 		if (counts[i] > 0 && (!yarn_room_count(yarn, i, &room) || room.fitting < counts[i]))
 			return false;
-	return true;
+		needed_mib += counts[i] * yarn_memory_of_one(yarn, i);
+	}
+	return needed_mib <= yarn->left_mib;
 }
 
 static void wake_gangs(struct yarn *yarn)

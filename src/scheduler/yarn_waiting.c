@@ -112,6 +112,7 @@ void yarn_waiting_take_headroom(struct yarn *yarn, const Hadoop__ResourceProto *
 	char *shortage cleanup_free = find_shortage(yarn, headroom);
 	int64_t now = clock_monotonic_ms();
 
+	yarn->left_mib = at_least_0(headroom->memory);
 	if (!shortage) {
 		yarn->short_since = 0;
 		mem_replace(&yarn->headroom, NULL);

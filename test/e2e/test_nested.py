@@ -70,6 +70,18 @@ def test_a_child_that_is_asked_for_again_is_the_same(tony):
     assert job.rest("POST", "/v1/children", {"job": job.id, "agent": "/bin/true", "umask": 0})[0] in (400, 409)
 
 
+def test_a_child_is_found_by_the_next_am_of_its_parent(tony):
+    """The AM that started it was killed before it could answer: the client asks the next one."""
+    job = outer(tony, "tony submit --detach --memory 64m -- sleep 1000; sleep 1000")
+    child = tony.job_class(tony, child_of(tony, job))
+    pid = child.am()[1]
+    job.kill_am()
+    status, answer = wait_until(lambda: (told := job.rest("POST", "/v1/children", {
+        "job": child.id, "agent": str(tony.build / "tony-agent"), "umask": 0o22}))[0] == 200 and told, "the next AM's answer")
+    assert json.loads(answer) == {"pid": pid}, answer
+    assert child.status()["state"] == "running"
+
+
 def test_a_child_gets_what_its_submitter_has_and_not_what_its_parents_task_is(tony):
     shown = "env | grep -E '^(RANK|WORLD_SIZE|MASTER_ADDR|OWN|KEY|TONY_TASK_VARIABLES)='; umask; ulimit -Sn"
     job = outer(tony, f'umask 027; ulimit -Sn 299; OWN=9 exec tony submit --memory 64m -- sh -c "{shown}"', "--framework", "pytorch", "--workers", "1",
