@@ -18,6 +18,7 @@ struct scan {
 	const struct str_list *lines;
 	struct traceback_list tracebacks;
 	bool *told; /* of each line: it is a traceback's, or no reason of an end */
+	int code;   /* the program exited with it; 0: a signal ended it */
 };
 
 struct found {
@@ -123,7 +124,7 @@ static void find_handled(struct scan *scan, int code)
 /* `code`: as for handled_is(). */
 static void begin_scan(struct scan *scan, const struct str_list *lines, int code)
 {
-	*scan = (struct scan){.lines = lines};
+	*scan = (struct scan){.lines = lines, .code = code};
 	traceback_find(lines, &scan->tracebacks);
 	scan->told = mem_alloc_array(lines->count, sizeof(*scan->told));
 	for (size_t i = 0; i < lines->count; i++)
@@ -244,6 +245,32 @@ static struct found find_last(const struct scan *scan)
 	return find_line(scan, has_word);
 }
 
+static bool speaks_of_failure(const char *line)
+{
+	static const char *const words[] = {"error",  "fail",	 "could not", "cannot",	 "can't",
+					    "unable", "missing", "not found", "no such", "invalid"};
+
+	for (size_t i = 0; i < array_length(words); i++)
+		if (strcasestr(line, words[i]))
+			return true;
+	return false;
+}
+
+/* sys.exit("could not ..."): Python prints the words and exits with 1. A thread or a child that
+ * failed before did not end the program. */
+static struct found find_parting_words(const struct scan *scan)
+{
+	struct found other = find_of_other(scan), last = find_last(scan);
+	size_t i = scan->lines->count;
+
+	while (i > 0 && str_is_blank(scan->lines->items[i - 1]))
+		i--;
+	bool is_parting = scan->code == 1 && other.line != NO_LINE && last.line != NO_LINE &&
+			  last.line > other.line && last.line == i - 1 &&
+			  speaks_of_failure(scan->lines->items[last.line]);
+	return is_parting ? last : (struct found){.line = NO_LINE};
+}
+
 /* The words of native code with which it ends a process. The watchdog's first line tells which
  * operation it was; of all others the last line counts, for a program may have survived those
  * before. */
@@ -332,12 +359,13 @@ static struct found find_of_launcher(const struct scan *scan)
 typedef struct found finder(const struct scan *scan);
 
 /* Of a program that ended by itself. */
-enum { BY_ERROR = 5, BY_WRAPPER, BY_FRAMED, BY_LAST, BY_LAUNCHER, BY_IGNORED };
+enum { BY_ERROR = 6, BY_WRAPPER, BY_FRAMED, BY_LAST, BY_LAUNCHER, BY_IGNORED };
 static finder *const by_exit[] = {
 	find_of_program,
 	find_bare,
 	find_fatal,
 	find_of_java,
+	find_parting_words,
 	find_of_other,
 	[BY_ERROR] = find_error,
 	[BY_WRAPPER] = find_wrapper,

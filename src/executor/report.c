@@ -50,8 +50,9 @@ static void append_exit(struct str *text, const struct report *report, const str
 	else if (code == SHELL_NOT_FOUND)
 		str_append(text, ": the command was not found");
 	else if (signal > 0)
-		str_append_format(text, ": a program it ran was killed by signal %d (%s)", signal,
-				  proc_signal_name(signal));
+		str_append_format(text,
+				  ", as a shell does whose program was killed by signal %d (%s)",
+				  signal, proc_signal_name(signal));
 	else if (found->child)
 		str_append_format(text, ": %s", found->child);
 	else if (wrapped > 0)
@@ -118,8 +119,8 @@ static void append_memory(const struct report *report, bool by_kernel, struct st
 	char *limit cleanup_free = memory_limit_text(report->memory);
 
 	if (by_kernel)
-		str_append_format(text, ", out of memory: the kernel ended it at its limit of %s",
-				  limit);
+		str_append_format(text, ", out of memory: the kernel ended %s at its limit of %s",
+				  WIFSIGNALED(report->status) ? "it" : "a process of it", limit);
 	else
 		str_append_format(text, ", likely out of memory: the task used %s", peak);
 }

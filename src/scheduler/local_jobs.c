@@ -449,7 +449,7 @@ static int look_for_end(const struct local_engine *engine, const char *job_dir, 
 	char *journal cleanup_free = fs_join(job_dir, "journal.jsonl");
 	struct job_view *view;
 
-	if (local_job_life(engine, job_dir, NULL) == LOCAL_LIVE) {
+	if (local_job_has_door(job_dir) && local_job_life(engine, job_dir, NULL) == LOCAL_LIVE) {
 		*job = job_read_file(path, err);
 		*ended = record_ends_journal(journal);
 		return *job ? 0 : -1;

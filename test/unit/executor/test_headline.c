@@ -344,7 +344,10 @@ static void an_exception_of_a_thread_is_better_than_none(void **state)
 		"Traceback (most recent call last):\n" FRAMES "ValueError: no data\n";
 	char *text cleanup_free = mem_printf("%sbye\n", thread);
 
+	char *words cleanup_free = mem_printf("%scould not load epoch 3\n", thread);
+
 	assert_headline(text, "ValueError: no data");
+	assert_headline(words, "could not load epoch 3");
 	assert_headline("the goal was missed\nException ignored in: <f>\n"
 			"Traceback (most recent call last):\n" FRAMES "OSError: closed\n",
 			"the goal was missed");

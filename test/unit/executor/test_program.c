@@ -266,7 +266,8 @@ static void ends_are_told_apart(void **state)
 	assert_end(state, "exit 3", CAUSE_EXIT, "exited with code 3");
 	assert_end(state, "kill -9 $$", CAUSE_SIGNAL, "killed by signal 9 (SIGKILL)");
 	assert_end(state, "sh -c 'kill -9 $$'; exit $?", CAUSE_EXIT,
-		   "exited with code 137: a program it ran was killed by signal 9 (SIGKILL)");
+		   "exited with code 137, as a shell does whose program was killed by signal 9 "
+		   "(SIGKILL)");
 	assert_end(state, "no-such-program --now", CAUSE_EXIT,
 		   "exited with code 127: the command was not found");
 	assert_end(state, "mkdir d; ./d", CAUSE_EXIT,

@@ -79,7 +79,8 @@ static void codes_and_signals_are_put_in_words(void **state)
 	assert_cause(EXITED(126), CAUSE_EXIT,
 		     "exited with code 126: the command could not be executed");
 	assert_cause(EXITED(137), CAUSE_EXIT,
-		     "exited with code 137: a program it ran was killed by signal 9 (SIGKILL)");
+		     "exited with code 137, as a shell does whose program was killed by signal 9 "
+		     "(SIGKILL)");
 	assert_cause(EXITED(255), CAUSE_EXIT, "exited with code 255");
 	assert_cause(EXITED(254), CAUSE_EXIT, "exited with code 254");
 	assert_cause(EXITED(245), CAUSE_EXIT,
@@ -140,7 +141,8 @@ static void sigkill_near_the_limit_is_likely_for_memory(void **state)
 		      "killed by signal 9 (SIGKILL), likely out of memory: "
 		      "the task used 3.9 of 4.0 GiB");
 	assert_memory(EXITED(137), GIB * 39 / 10, CAUSE_OUT_OF_MEMORY,
-		      "exited with code 137: a program it ran was killed by signal 9 (SIGKILL), "
+		      "exited with code 137, as a shell does whose program was killed by signal 9 "
+		      "(SIGKILL), "
 		      "likely out of memory: the task used 3.9 of 4.0 GiB");
 	assert_memory(EXITED(247), GIB * 39 / 10, CAUSE_OUT_OF_MEMORY,
 		      "exited with code 247, as one does whose child was killed by signal 9 "
@@ -205,8 +207,9 @@ static void the_kernel_is_asked_what_it_killed(void **state)
 	scratch_write(state, "memory.events", "low 0\noom 9\noom_kill 2\n", 0600);
 	report_cause(&bed.report, &bed.cause);
 	assert_int_equal(bed.cause.kind, CAUSE_OUT_OF_MEMORY);
-	assert_string_equal(bed.cause.text, "exited with code 1, out of memory: "
-					    "the kernel ended it at its limit of 4.0 GiB");
+	assert_string_equal(bed.cause.text,
+			    "exited with code 1, out of memory: "
+			    "the kernel ended a process of it at its limit of 4.0 GiB");
 	finish(&bed);
 }
 
@@ -226,7 +229,7 @@ static void assert_after_kill(void **state, int status, const char *said, enum c
 	finish(&bed);
 }
 
-#define ENDED  ", out of memory: the kernel ended it at its limit of 4.0 GiB"
+#define ENDED  ", out of memory: the kernel ended a process of it at its limit of 4.0 GiB"
 #define BEFORE "; the kernel has killed a process of it at its memory limit of 4.0 GiB before"
 
 static void a_program_that_survived_the_kernels_kill_has_another_reason(void **state)
@@ -237,9 +240,10 @@ static void a_program_that_survived_the_kernels_kill_has_another_reason(void **s
 			  "exited with code 1" BEFORE);
 	assert_after_kill(state, KILLED(SIGSEGV), "", CAUSE_SIGNAL,
 			  "killed by signal 11 (SIGSEGV)" BEFORE);
-	assert_after_kill(state, EXITED(139), "", CAUSE_EXIT,
-			  "exited with code 139: a program it ran was killed by signal 11 "
-			  "(SIGSEGV)" BEFORE);
+	assert_after_kill(
+		state, EXITED(139), "", CAUSE_EXIT,
+		"exited with code 139, as a shell does whose program was killed by signal 11 "
+		"(SIGSEGV)" BEFORE);
 	/* These are its words. */
 	assert_after_kill(state, EXITED(1),
 			  "RuntimeError: DataLoader worker (pid 7) is killed by signal: Killed.\n",
@@ -251,7 +255,8 @@ static void a_program_that_survived_the_kernels_kill_has_another_reason(void **s
 	assert_after_kill(state, EXITED(1), "_queue.Empty\nEOFError\n", CAUSE_OUT_OF_MEMORY,
 			  "exited with code 1" ENDED);
 	assert_after_kill(state, KILLED(SIGKILL), "KeyError: 'lr'\n", CAUSE_OUT_OF_MEMORY,
-			  "killed by signal 9 (SIGKILL)" ENDED);
+			  "killed by signal 9 (SIGKILL)"
+			  ", out of memory: the kernel ended it at its limit of 4.0 GiB");
 }
 
 static void what_we_ended_says_why(void **state)
