@@ -222,13 +222,14 @@ static void add_count(struct str_list *parts, int64_t count, const char *what)
 }
 
 /* "3.0 GiB and no GPU": as much as there is of what lacks. */
-static char *lacking_text(const struct share *share, const struct lack *lack)
+/* `needed`: the memory that is told beside it; -1: none. */
+static char *lacking_text(const struct share *share, const struct lack *lack, int64_t needed)
 {
 	struct str_list parts cleanup_str_list = {0};
 
 	if (lack->memory)
-		str_list_take(&parts,
-			      str_format_mib(share->memory > 0 ? (double)share->memory : 0));
+		str_list_take(&parts, str_format_mib_beside(share->memory > 0 ? share->memory : 0,
+							    needed));
 	if (lack->vcores)
 		add_count(&parts, share->vcores, "vcore");
 	if (lack->gpus)
@@ -243,7 +244,7 @@ static char *held_text(const struct ledger_entry *entry, const struct lack *lack
 				  .vcores = lack->vcores && entry->holds.vcores > 0,
 				  .gpus = lack->gpus && entry->holds.gpus > 0};
 
-	return is_of_machine(&held) ? lacking_text(&entry->holds, &held) : NULL;
+	return is_of_machine(&held) ? lacking_text(&entry->holds, &held, -1) : NULL;
 }
 
 /* A job that waits, and was submitted within this one, which may wait for it. */
@@ -288,10 +289,11 @@ static void add_holders(const struct allotment *allotment, const struct lack *la
 		str_append_format(text, " and %d more hold some", named - HOLDERS_NAMED);
 }
 
-static char *machine_text(const struct allotment *allotment, const struct lack *lack)
+static char *machine_text(const struct allotment *allotment, const struct lack *lack,
+			  const struct share *need)
 {
 	struct share left = allotment_free(allotment);
-	char *there cleanup_free = lacking_text(&left, lack);
+	char *there cleanup_free = lacking_text(&left, lack, need->memory);
 	char *others cleanup_free =
 		lack->gpus ? neighbours_text(neighbours_of(allotment), &allotment->capacity->gpus)
 			   : NULL;
@@ -325,7 +327,7 @@ char *allotment_waiting(const struct allotment *allotment, const struct share *n
 	struct str_list reasons cleanup_str_list = {0};
 
 	if (is_of_machine(&lack))
-		str_list_take(&reasons, machine_text(allotment, &lack));
+		str_list_take(&reasons, machine_text(allotment, &lack, need));
 	if (lack.allowance)
 		str_list_add_format(&reasons,
 				    "you hold %" PRId64 " of the %" PRId64

@@ -266,6 +266,17 @@ static void the_text_stays_short(void **state)
 			  "GiB, job d holds 1.0 GiB and 1 more hold some");
 }
 
+static void sizes_that_would_look_the_same_are_told_apart(void **state)
+{
+	const struct ledger_entry own = {.job = job_a, .ticket = 1};
+	struct ledger_entry others[] = {holder(job_b, 8200)};
+	const struct allotment allotment = {&machine, &own, others, 1};
+	struct share need = {.memory = 2048};
+
+	assert_text_freed(allotment_waiting(&allotment, &need),
+			  "waits for 2.0 GiB: 2040 MiB free, job b holds 8.0 GiB");
+}
+
 static void parents_that_wait_for_each_other_are_named(void **state)
 {
 	const struct ledger_entry own = {.job = job_a, .parent = job_b, .ticket = 1};
@@ -295,6 +306,7 @@ int main(void)
 		cmocka_unit_test(a_user_holds_no_more_gpus_than_he_may),
 		cmocka_unit_test(the_text_names_what_lacks_and_who_holds_it),
 		cmocka_unit_test(the_text_stays_short),
+		cmocka_unit_test(sizes_that_would_look_the_same_are_told_apart),
 		cmocka_unit_test(parents_that_wait_for_each_other_are_named),
 	};
 
