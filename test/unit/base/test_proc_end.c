@@ -339,7 +339,7 @@ static void the_protected_live_but_not_their_children(void **state)
 static uint64_t reads_so_far(void)
 {
 	struct str text cleanup_str = {0};
-	uint64_t reads;
+	uint64_t reads = 0;
 
 	if (proc_read_file(getpid(), "io", 4096, &text) < 0 ||
 	    !proc_find_number(str_text(&text), "syscr", &reads))
