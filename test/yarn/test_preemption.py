@@ -63,10 +63,10 @@ def test_a_claimant_runs_where_memory_is_in_pieces(own_tony):
 
 
 def test_two_gangs_whose_ams_are_killed(own_tony):
-    """The claimant's while it holds two containers of three, the other one's while its job re-forms."""
+    """The claimant's while it holds one or two containers of three, as YARN takes them, the other one's while its job re-forms."""
     tony = own_tony
     large, small = submit_both(tony)
-    wait_until(lambda: (small.status().get("waiting") or "").startswith("waits for 1 of 3 containers"), "two of three to come")
+    wait_until(lambda: (small.status().get("waiting") or "").startswith(("waits for 1 of 3 ", "waits for 2 of 3 ")), "some of three to come")
     kill_am(small)
     wait_until(lambda: large.status()["state"] == "reforming", "it to be preempted")
     kill_am(large)
@@ -93,11 +93,12 @@ def test_an_am_is_preempted(own_tony):
     for index in range(4):
         large.wait_task(f"worker:{index}")
     small = tony.submit(gang(2, "ml"), "--executes", f"./exit_after.sh {tony.directory}/go 0")
-    # YARN may give the next AM a container at once, and take that back, too.
-    wait_until(lambda: (text := alone.status().get("waiting") or "").startswith(
+    # YARN may give the next AM a container at once, and take that back, too: then nothing is waited for.
+    is_told = wait_until(lambda: "told" if (text := alone.status().get("waiting") or "").startswith(
         "the application master waits for a container in queue ") and text.endswith(
-        "; before, the application master was preempted: YARN took its container back for others"), "its end to be told")
-    assert "before, the application master was preempted" in tony.run("events", alone.id).stdout
+        "; before, the application master was preempted: YARN took its container back for others") else
+        latest_am(alone) > 1 and "begun", "its end to be told, or the next AM") == "told"
+    assert not is_told or "before, the application master was preempted" in tony.run("events", alone.id).stdout
     (tony.directory / "go").touch()
     assert small.wait() == large.wait() == 0
     attempt = 1
