@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/report.h"
+#include "job/job_family.h"
 
 #define MS_PER_HOUR 3600000.0
 #define MIB_PER_GIB 1024.0
@@ -70,16 +71,20 @@ static void add_job(struct sums *sums, const char *name, const struct history_su
 static void add(void *data, const struct history_summary *job)
 {
 	struct sums *sums = data;
-	const struct str_list *tags = &job->tags;
+	size_t given = 0;
 
 	sums->estimated += is_estimated(job);
 	if (str_equal(sums->by, "user"))
 		add_job(sums, job->user, job);
-	else if (str_equal(sums->by, "queue") || tags->count == 0)
-		add_job(sums, str_equal(sums->by, "queue") && job->queue ? job->queue : "", job);
-	else
-		for (size_t i = 0; i < tags->count; i++)
-			add_job(sums, tags->items[i], job);
+	else if (str_equal(sums->by, "queue"))
+		add_job(sums, job->queue ? job->queue : "", job);
+	for (size_t i = 0; str_equal(sums->by, "tag") && i < job->tags.count; i++)
+		if (!job_family_gave(job->tags.items[i])) {
+			add_job(sums, job->tags.items[i], job);
+			given++;
+		}
+	if (str_equal(sums->by, "tag") && given == 0)
+		add_job(sums, "", job);
 }
 
 /* ---- printing ----------------------------------------------------------------------------- */

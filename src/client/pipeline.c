@@ -13,6 +13,7 @@
 #include "client/results.h"
 #include "client/submission.h"
 #include "client/verbs.h"
+#include "job/job_family.h"
 #include "scheduler/am_calls.h"
 
 enum { EVERY_MS = 500, ANSWER_MS = 200 };
@@ -80,7 +81,7 @@ static int note_in_job(void *data, const struct description *description, const 
 	if (!hash)
 		return -1;
 	mem_replace(&node->hash, hash);
-	str_list_add_format(&description->job->tags, PIPELINE_INPUTS_TAG "%s", hash);
+	str_list_add_format(&description->job->tags, JOB_FAMILY_INPUTS "%s", hash);
 	return 0;
 }
 

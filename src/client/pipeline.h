@@ -14,8 +14,6 @@
 #include "client/opened.h"
 #include "client/pipeline_file.h"
 
-#define PIPELINE_INPUTS_TAG "inputs-" /* and the hash: of the jobs of cached nodes */
-
 enum node_state {
 	NODE_WAITING, /* nothing of it was submitted */
 	NODE_CACHED,  /* an earlier job's results stand for it */

@@ -14,6 +14,7 @@
 #include "client/schedulers.h"
 #include "client/submission.h"
 #include "client/sweep_config.h"
+#include "job/job_family.h"
 #include "scheduler/fetch.h"
 
 static const struct pipeline_node *node_of(const struct pipeline_run *run, size_t node)
@@ -341,7 +342,7 @@ static int look_for_cached(struct pipeline_run *run, size_t node,
 					&before, err);
 	if (!of->hash)
 		return -1;
-	char *tag cleanup_free = mem_printf(PIPELINE_INPUTS_TAG "%s", of->hash);
+	char *tag cleanup_free = mem_printf(JOB_FAMILY_INPUTS "%s", of->hash);
 	if (!run->choice->from)
 		find_earlier(run, of, tag, NULL);
 	return 0;

@@ -7,6 +7,9 @@
 
 /* How the tag of a trial begins; the sweep's id follows. */
 #define JOB_FAMILY_SWEEP "sweep="
+/* How the tag begins by which a pipeline finds a job whose result it can take again; the hash of
+ * the node's inputs follows. */
+#define JOB_FAMILY_INPUTS "inputs-"
 /* How ids begin. */
 #define JOB_FAMILY_ARRAY    "array-"
 #define JOB_FAMILY_PIPELINE "pipeline-"
@@ -14,5 +17,8 @@
 /* The id of the sweep, pipeline or array, a part of `tags`; NULL: the job is of none. The sweep's
  * own job is of no sweep. */
 const char *job_family(const struct str_list *tags);
+
+/* The job has the tag from its sweep, pipeline or array, and not from its user. */
+bool job_family_gave(const char *tag);
 
 #endif

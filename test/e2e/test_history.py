@@ -189,8 +189,11 @@ def held_hours(places):
 
 
 def test_hours_of_containers_are_summed(tony):
-    """A job counts once for its user and its queue, and for each of its tags."""
-    keys = {"tony.worker.instances": 2, "tony.application.tags": "nightly,vision", "tony.application.queue": "ml"}
+    """A job counts once for its user and its queue, and for each tag that its user gave it: none that a sweep, a pipeline or an
+    array did."""
+    given = ["nightly", "vision", "array-20260101-000000-0123abcd", "array-20260101-000000-0123abcd_1",
+             "sweep=tony-20260101-000000-0123abcd", "pipeline-20260101-000000-0123abcd_train", f"inputs-{'0' * 32}"]
+    keys = {"tony.worker.instances": 2, "tony.application.tags": ",".join(given), "tony.application.queue": "ml"}
     jobs = [tony.job(keys, "--executes", "true")[1], tony.job({"tony.worker.instances": 1}, "--executes", "exit 3")[1]]
     places = [kept(tony, job) for job in jobs]
     assert all(row["container_ms"] > 0 for place in places for row in summary(place)["types"])
