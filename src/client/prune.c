@@ -133,24 +133,23 @@ int prune(const char *location, const char *older_than, const char *max_size, bo
 	struct job_stores stores cleanup_job_stores = {0};
 	struct history_retention retention = {0};
 	size_t failed = 0;
+	int result = 0;
 
 	if ((older_than || max_size ? parse(older_than, max_size, &retention, err)
 				    : read_site(&retention, true, err)) < 0 ||
 	    job_stores_open(location, &stores, err) < 0)
 		return -1;
 	json_t *list = json_array();
-	for (size_t i = 0; i < stores.count; i++) {
-		struct history_retained retained;
+	/* What was removed is told, also when a store fails then. */
+	for (size_t i = 0; i < stores.count && result == 0; i++) {
+		struct history_retained retained = {0};
 		json_t *removed cleanup_json = json_array(), *stays cleanup_json = json_array();
 		struct told told = {removed, stays};
 		retention.on_removed = on_removed;
 		retention.on_stays = on_stays;
 		retention.data = &told;
-		if (history_retain(stores.items[i], &retention, clock_wall_ms(), &retained, err) <
-		    0) {
-			json_decref(list);
-			return -1;
-		}
+		result = history_retain(stores.items[i], &retention, clock_wall_ms(), &retained,
+					err);
 		failed += retained.failed;
 		report(stores.items[i], &retained, &told, list);
 	}
@@ -158,6 +157,8 @@ int prune(const char *location, const char *older_than, const char *max_size, bo
 		report_json(list);
 	else
 		print(list);
+	if (result < 0)
+		return -1;
 	return failed == 0 ? 0
 			   : err_set(err, ERR_FAILED, "%zu histor%s could not be removed", failed,
 				     failed == 1 ? "y" : "ies");

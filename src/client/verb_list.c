@@ -25,7 +25,8 @@ static const char *const outputs[] = {"wide", "json", "name", NULL};
 static const struct opt options[] = {
 	OPT_ROW("all", struct list_options, all, "also the jobs that have ended", .letter = 'a'),
 	OPT_ROW("each", struct list_options, each,
-		"each trial of a sweep, and each job of a pipeline or array, in a row of its own",
+		"each trial of a sweep, and each job of a pipeline or array, in a row of its own, "
+		"as with --state, --tag, --output name and --json",
 		.letter = 'e'),
 	OPT_ROW("watch", struct list_options, watch,
 		"go on until Ctrl-C: a table that is drawn anew in a terminal, else a line for "
