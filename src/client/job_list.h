@@ -33,6 +33,11 @@ void job_list_finish(struct job_list *list);
 /* A job that cannot be read is warned of, and passed over. */
 int job_list_find(const struct job_list_filter *filter, struct job_list *list, struct err *err);
 
+/* Adds the ended jobs of the sweeps, pipelines and arrays of which the list of live jobs has some,
+ * for job_list_fold() to count. */
+int job_list_complete_families(const struct job_list_filter *filter, struct job_list *list,
+			       struct err *err);
+
 /* The ids of an array's jobs, the first one first, or that of one of them (job_array.h). -1: there
  * is none. */
 int job_list_find_array(const char *word, struct str_list *ids, struct err *err);
