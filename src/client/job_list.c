@@ -137,17 +137,25 @@ static int64_t family_since_ms(const char *family)
 	return dash && strptime(dash + 1, "%Y%m%d-%H%M%S", &tm) ? (int64_t)timegm(&tm) * 1000 : 1;
 }
 
+/* One id and one user: anybody can tag jobs with another's. NULL: it is of none. */
+static char *family_key(const struct job_summary *job)
+{
+	const char *family = job_family(&job->tags);
+
+	return family ? mem_printf("%s %s", family, job->user ? job->user : "") : NULL;
+}
+
 /* Sets when the first of them began. */
 static struct map *find_families(const struct job_list *list, int64_t *since_ms)
 {
 	struct map *families = map_create(NULL);
 
 	for (size_t i = 0; i < list->count; i++) {
-		const char *family = job_family(&list->items[i].tags);
-		if (!family || map_get(families, family))
+		char *key cleanup_free = family_key(&list->items[i]);
+		if (!key || map_get(families, key))
 			continue;
-		map_set(families, family, families);
-		int64_t begun_ms = family_since_ms(family);
+		map_set(families, key, families);
+		int64_t begun_ms = family_since_ms(key);
 		*since_ms = begun_ms < *since_ms ? begun_ms : *since_ms;
 	}
 	return families;
@@ -164,8 +172,8 @@ static void take_ended(struct map *families, struct job_list *more, struct job_l
 		mem_realloc_array(list->items, list->count + more->count + 1, sizeof(*list->items));
 	for (size_t i = 0; i < more->count; i++) {
 		struct job_summary *job = &more->items[i];
-		const char *family = job_family(&job->tags);
-		if (!family || !job_state_is_final(job->state) || !map_get(families, family) ||
+		char *key cleanup_free = family_key(job);
+		if (!key || !job_state_is_final(job->state) || !map_get(families, key) ||
 		    map_get(known, job->id))
 			continue;
 		list->items[list->count++] = *job;
@@ -208,4 +216,18 @@ int job_list_find_array(const char *word, struct str_list *ids, struct err *err)
 	return ids->count > 0
 		       ? 0
 		       : err_set(err, ERR_NOT_FOUND, "there is no array or job \"%s\"", word);
+}
+
+void job_list_explain_name(const char *word, struct err *err)
+{
+	const struct job_list_filter filter = {.patience_ms = SCHEDULERS_PATIENCE_MS,
+					       .own_only = true};
+	struct job_list list cleanup_job_list = {0};
+	const char *family = NULL;
+
+	if (!scheduler_client_of_id(word, NULL) && job_list_find(&filter, &list, NULL) == 0)
+		family = job_list_family_named(&list, word);
+	if (family)
+		err_set(err, ERR_NOT_FOUND, "no job \"%s\"; %s has this name: write the id %s",
+			word, family, family);
 }

@@ -47,6 +47,12 @@ int job_list_find_array(const char *word, struct str_list *ids, struct err *err)
  * matters most, and the word of a job in that state. */
 void job_list_fold(const struct job_list *list, struct job_list *folded);
 
+/* The id of the newest sweep, pipeline or array whose row has that name; NULL: there is none. A
+ * part of the list. */
+const char *job_list_family_named(const struct job_list *list, const char *name);
+/* Of a word that no job has: says of which pipeline or array it is the name. */
+void job_list_explain_name(const char *word, struct err *err);
+
 /* As struct job_list_filter has it; one of an array's form is that array alone, and no name. */
 bool job_list_has_word(const struct job_summary *job, const char *word);
 /* A scheduler may keep tags in small letters, so these are the same in any case. */
