@@ -190,7 +190,8 @@ int job_list_complete_families(const struct job_list_filter *filter, struct job_
 	struct job_list more cleanup_job_list = {0};
 	int64_t since_ms = filter->ended_since_ms > 0 ? filter->ended_since_ms : INT64_MAX;
 	struct map *families = find_families(list, &since_ms);
-	bool has_all = !filter->live_only || map_count(families) == 0;
+	/* A scheduler that has not answered would be waited for, and warned of, once more. */
+	bool has_all = !filter->live_only || map_count(families) == 0 || list->failure != ERR_NONE;
 
 	wanted.ended_since_ms = since_ms;
 	int result = has_all ? 0 : job_list_find(&wanted, &more, err);

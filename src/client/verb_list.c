@@ -106,6 +106,17 @@ static int find_jobs(void *data, struct job_list *list, struct err *err)
 	return folds(listing) ? job_list_complete_families(&listing->filter, list, err) : 0;
 }
 
+static void tell_one_missing(const char *word)
+{
+	struct err why cleanup_err = {0};
+
+	job_list_explain_name(word, &why);
+	if (why.kind != ERR_NONE)
+		report_note("%s", err_message(&why));
+	else
+		report_note("no job \"%s\" is in the list", word);
+}
+
 /* Tells of words that no job has; their number. */
 static size_t tell_missing(const struct job_list *list, const struct str_list *words)
 {
@@ -116,7 +127,7 @@ static size_t tell_missing(const struct job_list *list, const struct str_list *w
 		for (size_t k = 0; k < list->count && !found; k++)
 			found = job_list_has_word(&list->items[k], words->items[i]);
 		if (!found)
-			report_note("no job \"%s\" is in the list", words->items[i]);
+			tell_one_missing(words->items[i]);
 		missing += !found;
 	}
 	return missing;

@@ -308,7 +308,7 @@ def test_the_row_of_an_array_counts_its_ended_jobs(tony):
 
 def test_the_name_of_an_array_leads_to_its_id(tony):
     name, jobs = array(tony, "1-2", "--hold", "--name", "held", command="true")
-    for verb in ("wait", "kill", "status", "release", "logs"):
+    for verb in ("wait", "kill", "status", "release", "logs", "list"):
         answer = tony.run(verb, "held")
         assert answer.returncode == 4 and f'no job "held"; {name} has this name: write the id {name}' in answer.stderr, answer
     assert tony.run("kill", name).returncode == 0
