@@ -1,9 +1,13 @@
 #include "client/job_list.h"
 
+#include <string.h>
+#include <time.h>
+
 #include "base/map.h"
 #include "base/mem.h"
 #include "client/job_array.h"
 #include "client/schedulers.h"
+#include "job/job_family.h"
 
 void job_list_finish(struct job_list *list)
 {
@@ -122,6 +126,83 @@ int job_list_find(const struct job_list_filter *filter, struct job_list *list, s
 	return 0;
 }
 
+/* ---- the ended jobs of families that live ------------------------------------------------- */
+
+/* By the time in its id: none of its jobs ended before. 1: an engine of its own gave the id. */
+static int64_t family_since_ms(const char *family)
+{
+	const char *dash = strchr(family, '-');
+	struct tm tm = {0};
+
+	return dash && strptime(dash + 1, "%Y%m%d-%H%M%S", &tm) ? (int64_t)timegm(&tm) * 1000 : 1;
+}
+
+/* One id and one user: anybody can tag jobs with another's. NULL: it is of none. */
+static char *family_key(const struct job_summary *job)
+{
+	const char *family = job_family(&job->tags);
+
+	return family ? mem_printf("%s %s", family, job->user ? job->user : "") : NULL;
+}
+
+/* Sets when the first of them began. */
+static struct map *find_families(const struct job_list *list, int64_t *since_ms)
+{
+	struct map *families = map_create(NULL);
+
+	for (size_t i = 0; i < list->count; i++) {
+		char *key cleanup_free = family_key(&list->items[i]);
+		if (!key || map_get(families, key))
+			continue;
+		map_set(families, key, families);
+		int64_t begun_ms = family_since_ms(key);
+		*since_ms = begun_ms < *since_ms ? begun_ms : *since_ms;
+	}
+	return families;
+}
+
+/* Those of `more` that the list lacks. */
+static void take_ended(struct map *families, struct job_list *more, struct job_list *list)
+{
+	struct map *known = map_create(NULL);
+
+	for (size_t i = 0; i < list->count; i++)
+		map_set(known, list->items[i].id, known);
+	list->items =
+		mem_realloc_array(list->items, list->count + more->count + 1, sizeof(*list->items));
+	for (size_t i = 0; i < more->count; i++) {
+		struct job_summary *job = &more->items[i];
+		char *key cleanup_free = family_key(job);
+		if (!key || !job_state_is_final(job->state) || !map_get(families, key) ||
+		    map_get(known, job->id))
+			continue;
+		list->items[list->count++] = *job;
+		*job = (struct job_summary){0};
+	}
+	map_destroy(known);
+	job_summaries_sort(list->items, list->count);
+}
+
+int job_list_complete_families(const struct job_list_filter *filter, struct job_list *list,
+			       struct err *err)
+{
+	struct job_list_filter wanted = *filter;
+	struct job_list more cleanup_job_list = {0};
+	int64_t since_ms = filter->ended_since_ms > 0 ? filter->ended_since_ms : INT64_MAX;
+	struct map *families = find_families(list, &since_ms);
+	/* A scheduler that has not answered would be waited for, and warned of, once more. */
+	bool has_all = !filter->live_only || map_count(families) == 0 || list->failure != ERR_NONE;
+
+	wanted.ended_since_ms = since_ms;
+	int result = has_all ? 0 : job_list_find(&wanted, &more, err);
+	if (result == 0)
+		take_ended(families, &more, list);
+	map_destroy(families);
+	return result;
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
 int job_list_find_array(const char *word, struct str_list *ids, struct err *err)
 {
 	struct str_list words cleanup_str_list = {0};
@@ -136,4 +217,18 @@ int job_list_find_array(const char *word, struct str_list *ids, struct err *err)
 	return ids->count > 0
 		       ? 0
 		       : err_set(err, ERR_NOT_FOUND, "there is no array or job \"%s\"", word);
+}
+
+void job_list_explain_name(const char *word, struct err *err)
+{
+	const struct job_list_filter filter = {.patience_ms = SCHEDULERS_PATIENCE_MS,
+					       .own_only = true};
+	struct job_list list cleanup_job_list = {0};
+	const char *family = NULL;
+
+	if (!scheduler_client_of_id(word, NULL) && job_list_find(&filter, &list, NULL) == 0)
+		family = job_list_family_named(&list, word);
+	if (family)
+		err_set(err, ERR_NOT_FOUND, "no job \"%s\"; %s has this name: write the id %s",
+			word, family, family);
 }

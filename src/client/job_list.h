@@ -33,6 +33,11 @@ void job_list_finish(struct job_list *list);
 /* A job that cannot be read is warned of, and passed over. */
 int job_list_find(const struct job_list_filter *filter, struct job_list *list, struct err *err);
 
+/* Adds the ended jobs of the sweeps, pipelines and arrays of which the list of live jobs has some,
+ * for job_list_fold() to count. */
+int job_list_complete_families(const struct job_list_filter *filter, struct job_list *list,
+			       struct err *err);
+
 /* The ids of an array's jobs, the first one first, or that of one of them (job_array.h). -1: there
  * is none. */
 int job_list_find_array(const char *word, struct str_list *ids, struct err *err);
@@ -41,6 +46,12 @@ int job_list_find_array(const char *word, struct str_list *ids, struct err *err)
  * name tells how many there are in each state; a pipeline or array has its id, the state that
  * matters most, and the word of a job in that state. */
 void job_list_fold(const struct job_list *list, struct job_list *folded);
+
+/* The id of the newest sweep, pipeline or array whose row has that name; NULL: there is none. A
+ * part of the list. */
+const char *job_list_family_named(const struct job_list *list, const char *name);
+/* Of a word that no job has: says of which pipeline or array it is the name. */
+void job_list_explain_name(const char *word, struct err *err);
 
 /* As struct job_list_filter has it; one of an array's form is that array alone, and no name. */
 bool job_list_has_word(const struct job_summary *job, const char *word);

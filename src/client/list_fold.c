@@ -107,12 +107,11 @@ static char *count_words(const struct family *family)
 	return str_steal(&text);
 }
 
-/* The name of one of the jobs is "PIPELINE.NODE", "ARRAY_7" or "SWEEP_7". */
-static char *common_name(const struct family *family)
+/* The name of one of the jobs is "PIPELINE.NODE", "ARRAY_7" or "SWEEP_7". The caller frees. */
+static char *common_name(const char *family, const struct job_summary *job)
 {
-	const char *name = family->foremost->name ? family->foremost->name : "-";
-	bool is_pipeline = str_starts_with(family->id, JOB_FAMILY_PIPELINE);
-	const char *end = strrchr(name, is_pipeline ? '.' : '_');
+	const char *name = job->name ? job->name : "-";
+	const char *end = strrchr(name, str_starts_with(family, JOB_FAMILY_PIPELINE) ? '.' : '_');
 
 	return end ? mem_strndup(name, (size_t)(end - name)) : mem_strdup(name);
 }
@@ -122,8 +121,8 @@ static void fold_family(const struct family *family, struct job_summary *job)
 	char *words cleanup_free = count_words(family);
 
 	job_summary_copy(family->head ? family->head : family->foremost, job);
-	char *name cleanup_free =
-		family->head ? mem_strdup(job->name ? job->name : "-") : common_name(family);
+	char *name cleanup_free = family->head ? mem_strdup(job->name ? job->name : "-")
+					       : common_name(family->id, family->foremost);
 	mem_replace(&job->name, mem_printf("%s (%s)", name, words));
 	if (family->head)
 		return;
@@ -165,4 +164,15 @@ void job_list_fold(const struct job_list *list, struct job_list *folded)
 	for (size_t i = 0; i < list->count; i++)
 		fold_one(families, &list->items[i], folded);
 	map_destroy(families);
+}
+
+const char *job_list_family_named(const struct job_list *list, const char *name)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const char *family = job_family(&list->items[i].tags);
+		char *common cleanup_free = family ? common_name(family, &list->items[i]) : NULL;
+		if (str_equal(common, name))
+			return family;
+	}
+	return NULL;
 }

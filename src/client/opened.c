@@ -90,6 +90,8 @@ static int find_of(struct opened *opened, const char *id, const char *of, find_j
 	}
 	opened->ops = of ? schedulers_find_of(id, of, &opened->door, &opened->id, err)
 			 : find_it(id, &opened->door, &opened->id, err);
+	if (!opened->ops && id && err && err->kind == ERR_NOT_FOUND)
+		job_list_explain_name(id, err);
 	return opened->ops ? 0 : -1;
 }
 

@@ -25,6 +25,8 @@
 #include "net/interrupt.h"
 #include "scheduler/am_calls.h"
 
+#define LACKS "it reported no " /* begins the text of a trial without the metric */
+
 enum {
 	TABLE_RATE = 1000,    /* bytes of the table that are written in 1 ms, on average */
 	STEP_MS = 250,	      /* between two looks at the trials */
@@ -537,10 +539,10 @@ static char *describe_lack(const struct run *run, const struct opened *opened)
 	const char *metric = run->config.plan.metric;
 	char *reported cleanup_free = sweep_trial_reported(opened);
 
-	return reported ? mem_printf("it reported no %s, but %s: set tony.sweep.metric to what it "
-				     "reports",
+	return reported ? mem_printf(LACKS "%s, but %s: set tony.sweep.metric to what it "
+					   "reports",
 				     metric, reported)
-			: mem_printf("it reported no %s (docs/metrics.md)", metric);
+			: mem_printf(LACKS "%s (docs/metrics.md)", metric);
 }
 
 /* Names the numbers by which trials could be compared, for a user who has named none. */
@@ -781,9 +783,12 @@ static char *describe_failure(const struct run *run, const struct trial *usual, 
 				  run->config.plan.metric, run->own.id);
 	if (!usual)
 		return mem_printf("%s; see tony status %s", what, run->own.id);
-	return mem_printf("%s: %zu of %zu trials failed, %zu%s so: %s; see tony logs %s", what,
-			  sweep_count(&run->sweep, TRIAL_FAILED), run->sweep.count, alike,
-			  alike == 1 ? "" : " of them", usual->text ? usual->text : "unknown",
+	/* The job of a trial that lacks the metric has succeeded, and every list says so. */
+	bool lacks = usual->text && str_starts_with(usual->text, LACKS);
+	return mem_printf("%s: %zu of %zu trials %s, %zu%s so: %s; see tony logs %s", what,
+			  sweep_count(&run->sweep, TRIAL_FAILED), run->sweep.count,
+			  lacks ? "have no result" : "failed", alike, alike == 1 ? "" : " of them",
+			  usual->text ? usual->text : "unknown",
 			  usual->job ? usual->job : run->own.id);
 }
 

@@ -8,6 +8,7 @@
 #include "client/job_list.h"
 #include "client/list_table.h"
 #include "client/list_watch.h"
+#include "client/live.h"
 #include "client/report.h"
 #include "client/schedulers.h"
 #include "client/verbs.h"
@@ -73,11 +74,47 @@ static bool wants_ended(const struct list_options *chosen, const struct str_list
 	return wanted;
 }
 
+/* Jobs that the user chose are none to be folded. */
+static struct list_form form_of(const struct listing *listing)
+{
+	const struct list_options *chosen = listing->chosen;
+
+	return (struct list_form){
+		.wide = is_output(chosen, "wide"),
+		.each = chosen->each || listing->filter.words->count > 0 ||
+			chosen->states.count > 0 || chosen->tags.count > 0,
+	};
+}
+
+/* Only a table has rows of several jobs. */
+static bool folds(const struct listing *listing)
+{
+	const struct list_options *chosen = listing->chosen;
+	bool is_table = chosen->watch ? live_can_draw(stdout)
+				      : !chosen->json && !is_output(chosen, "json") &&
+						!is_output(chosen, "name");
+
+	return is_table && !form_of(listing).each;
+}
+
 static int find_jobs(void *data, struct job_list *list, struct err *err)
 {
 	const struct listing *listing = data;
 
-	return job_list_find(&listing->filter, list, err);
+	if (job_list_find(&listing->filter, list, err) < 0)
+		return -1;
+	return folds(listing) ? job_list_complete_families(&listing->filter, list, err) : 0;
+}
+
+static void tell_one_missing(const char *word)
+{
+	struct err why cleanup_err = {0};
+
+	job_list_explain_name(word, &why);
+	if (why.kind != ERR_NONE)
+		report_note("%s", err_message(&why));
+	else
+		report_note("no job \"%s\" is in the list", word);
 }
 
 /* Tells of words that no job has; their number. */
@@ -90,7 +127,7 @@ static size_t tell_missing(const struct job_list *list, const struct str_list *w
 		for (size_t k = 0; k < list->count && !found; k++)
 			found = job_list_has_word(&list->items[k], words->items[i]);
 		if (!found)
-			report_note("no job \"%s\" is in the list", words->items[i]);
+			tell_one_missing(words->items[i]);
 		missing += !found;
 	}
 	return missing;
@@ -104,18 +141,6 @@ static void print_names(const struct list_options *chosen, const struct job_list
 	for (size_t i = 0; i < list->count; i++)
 		if (chosen->user || chosen->all_users || !list->items[i].is_others)
 			puts(list->items[i].id);
-}
-
-/* Jobs that the user chose are none to be folded. */
-static struct list_form form_of(const struct listing *listing)
-{
-	const struct list_options *chosen = listing->chosen;
-
-	return (struct list_form){
-		.wide = is_output(chosen, "wide"),
-		.each = chosen->each || listing->filter.words->count > 0 ||
-			chosen->states.count > 0 || chosen->tags.count > 0,
-	};
 }
 
 static void print_table(const struct listing *listing, const struct job_list *list)

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/proc_scan.h"
 #include "client/advice.h"
 #include "client/exit_code.h"
 #include "client/follow.h"
@@ -21,12 +23,14 @@
 #include "client/watch_output.h"
 #include "client/work.h"
 #include "net/http_client.h"
+#include "scheduler/agent.h"
 
 enum {
 	KILL_TIMEOUT_MS = 3000,
 	WORK_EVERY_MS = 5000,	       /* the AM is asked how far the programs are */
 	WORK_AFTER_SILENCE_MS = 30000, /* ... when it did not answer */
 	ASK_EVERY_MS = 1000,	       /* who can be asked to stop */
+	COMMAND_CAP = 64 << 10,	       /* of the words of a signal's sender */
 };
 
 struct watch {
@@ -213,6 +217,17 @@ static void take_stop(struct watch *watch, int number)
 	}
 }
 
+/* The executor ends the task that submitted the job: the job ends with its parent's, not with that
+ * task. */
+static bool is_end_of_task(const struct watch *watch, const struct signalfd_siginfo *info)
+{
+	struct str sender cleanup_str = {0};
+
+	return watch->opened->view->job->parent && info->ssi_signo == SIGTERM &&
+	       proc_read_file((pid_t)info->ssi_pid, "cmdline", COMMAND_CAP, &sender) == 0 &&
+	       str_equal(fs_basename(str_text(&sender)), AGENT_PROGRAM);
+}
+
 static void take_signals(struct watch *watch)
 {
 	struct signalfd_siginfo info;
@@ -221,7 +236,7 @@ static void take_signals(struct watch *watch)
 		int number = (int)info.ssi_signo;
 		if (number == SIGWINCH)
 			continue;
-		if (number == SIGHUP || !watch->options->owns_job)
+		if (number == SIGHUP || !watch->options->owns_job || is_end_of_task(watch, &info))
 			watch->left_by = number;
 		else
 			take_stop(watch, number);

@@ -30,7 +30,7 @@ static char *find_in_path(struct err *err)
 	for (size_t i = 0; i < directories.count && err->kind == ERR_NONE; i++) {
 		if (directories.items[i][0] != '/')
 			continue; /* the AM starts in another directory */
-		char *found = if_executable(fs_join(directories.items[i], "tony-agent"), err);
+		char *found = if_executable(fs_join(directories.items[i], AGENT_PROGRAM), err);
 		if (found)
 			return found;
 	}
@@ -45,9 +45,10 @@ char *agent_find(struct err *err)
 
 	self[length > 0 ? length : 0] = '\0';
 	char *directory cleanup_free = fs_dirname(self);
-	char *found = if_executable(fs_join(directory, "tony-agent"), &denied);
+	char *found = if_executable(fs_join(directory, AGENT_PROGRAM), &denied);
 	if (!found && denied.kind == ERR_NONE)
-		found = if_executable(fs_join(directory, "../libexec/tony/tony-agent"), &denied);
+		found = if_executable(fs_join(directory, "../libexec/tony/" AGENT_PROGRAM),
+				      &denied);
 	if (!found && denied.kind == ERR_NONE)
 		found = find_in_path(&denied);
 	if (!found && denied.kind != ERR_NONE)

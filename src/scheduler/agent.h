@@ -4,6 +4,8 @@
 
 #include "base/err.h"
 
+#define AGENT_PROGRAM "tony-agent"
+
 /* Beside this program, in ../libexec/tony, or in PATH. The caller frees. */
 char *agent_find(struct err *err);
 

@@ -291,6 +291,30 @@ def test_an_array_is_killed_held_and_waited_for_as_a_whole(tony):
     assert after.wait() == 0
 
 
+def test_the_row_of_an_array_counts_its_ended_jobs(tony):
+    name, jobs = array(tony, "1-3", "--name", "few", command=f"[ $TONY_ARRAY_TASK_ID = 1 ] || until [ -e {tony.directory}/rest.go ]; do sleep 0.05; done")
+    other, others = array(tony, "1-2", "--name", "over", command="true")
+    assert tony.run("wait", other, jobs[0].id).returncode == 0
+    for job in jobs[1:]:
+        job.wait_state("running")
+    heading, row = tony.run("list").stdout.splitlines()
+    assert row.startswith(name) and row.endswith("few (3 jobs: 2 running, 1 succeeded)"), row
+    assert tony.run("list", "-o", "name").stdout.split() == [job.id for job in reversed(jobs[1:])]
+    assert len(tony.run("list", "--each").stdout.splitlines()) == 3
+    assert [job.wait() for job in others] == [0, 0]
+    go(tony, "rest")
+    assert tony.run("wait", name).returncode == 0
+
+
+def test_the_name_of_an_array_leads_to_its_id(tony):
+    name, jobs = array(tony, "1-2", "--hold", "--name", "held", command="true")
+    for verb in ("wait", "kill", "status", "release", "logs", "list"):
+        answer = tony.run(verb, "held")
+        assert answer.returncode == 4 and f'no job "held"; {name} has this name: write the id {name}' in answer.stderr, answer
+    assert tony.run("kill", name).returncode == 0
+    assert [job.wait() for job in jobs] == [8, 8]
+
+
 def test_an_array_that_is_interrupted_while_it_is_submitted_tells_what_was(tony):
     client = tony.start("submit", "--array", "0-500", "--json", "--hold", "--", "true")
     wait_until(lambda: len(json.loads(tony.run("list", "--json").stdout)) >= 2, "two jobs of the array")

@@ -158,6 +158,51 @@ def test_a_child_outlives_the_program_and_the_am_of_its_parent(tony):
     tony.run("wait", child)
 
 
+# The client of its child is a process of the task, and gets the signals that end the task.
+FOLLOWS = "[ -e begun ] || { touch begun; tony submit --memory 64m -- sleep 1000 & echo $! >client; wait; }; sleep 1000"
+
+
+@pytest.mark.promise("R90")
+def test_a_child_that_its_parents_task_follows_outlives_a_restart_of_the_task(tony):
+    job = outer(tony, FOLLOWS)
+    child = tony.job_class(tony, child_of(tony, job))
+    pids = child.wait_task("driver:0")["pids"]
+    assert tony.run("restart", job.id, "driver:0").returncode == 0
+    job.wait_log("driver:0", f"{child.id} goes on; tony attach")
+    assert child.status()["state"] == "running" and child.task("driver:0")["pids"] == pids
+    assert tony.run("kill", job.id).returncode == 0
+    assert tony.run("wait", child.id).returncode == 8
+    assert child.status()["message"] == f"canceled: job {job.id}, within which it was submitted, has ended"
+
+
+@pytest.mark.promise("R90")
+def test_a_child_that_its_parents_task_follows_outlives_a_new_try(tony):
+    script = f"case $TONY_TASK_INDEX in 0) {FOLLOWS};; *) until [ -e fail ]; do sleep 0.1; done; rm fail; exit 3; esac"
+    job = outer(tony, script, "--workers", "2", "--retries", "1")
+    child = tony.job_class(tony, child_of(tony, job))
+    pids = child.wait_task("driver:0")["pids"]
+    (tony.directory / "fail").touch()
+    wait_until(lambda: job.status()["retries"] and job.status()["state"] == "running", "the next try")
+    assert child.status()["state"] == "running" and child.task("driver:0")["pids"] == pids
+    assert tony.run("kill", job.id).returncode == 0
+
+
+def test_a_child_that_its_parents_task_follows_is_canceled_with_its_parent(tony):
+    job = outer(tony, FOLLOWS)
+    child = tony.job_class(tony, child_of(tony, job))
+    assert tony.run("kill", job.id).returncode == 0
+    assert tony.run("wait", child.id).returncode == 8
+    assert child.status()["message"] == f"canceled: job {job.id}, within which it was submitted, has ended"
+
+
+def test_a_program_that_ends_the_client_of_its_child_ends_the_child(tony):
+    job = outer(tony, FOLLOWS)
+    child = tony.job_class(tony, child_of(tony, job))
+    assert tony.run("exec", job.id, "--", "sh", "-c", "kill $(cat client)").returncode == 0
+    assert tony.run("wait", child.id).returncode == 8
+    assert child.status()["message"] == "killed by the user: SIGTERM to the client"
+
+
 def test_a_child_that_is_to_outlive_its_parent_does(tony):
     job = outer(tony, "tony submit --detach --memory 64m --conf tony.application.outlives-parent=true -- sleep 1000; sleep 1000")
     child = child_of(tony, job)

@@ -79,6 +79,17 @@ static void a_sweep_within_a_pipeline_is_one_of_its_jobs(void **state)
 	expect_rows(PIPELINE " succeeded digits (2 jobs: 2 succeeded)");
 }
 
+static void a_row_is_found_by_its_name(void **state)
+{
+	add("c", "digits.train", PIPELINE, JOB_RUNNING, NULL);
+	add("b", "tune_0", "sweep=" SWEEP, JOB_SUCCEEDED, NULL);
+	add("a", "other", NULL, JOB_SUCCEEDED, NULL);
+	assert_string_equal(job_list_family_named(&list, "digits"), PIPELINE);
+	assert_string_equal(job_list_family_named(&list, "tune"), SWEEP);
+	assert_null(job_list_family_named(&list, "other"));
+	job_list_finish(&list);
+}
+
 static void one_job_alone_stays_as_it_is(void **state)
 {
 	add("a", "digits.prepare", PIPELINE, JOB_RUNNING, NULL);
@@ -106,6 +117,7 @@ int main(void)
 		cmocka_unit_test(trials_without_their_sweep_are_one_row_as_well),
 		cmocka_unit_test(the_jobs_of_a_pipeline_are_a_row_in_the_state_that_matters_most),
 		cmocka_unit_test(a_sweep_within_a_pipeline_is_one_of_its_jobs),
+		cmocka_unit_test(a_row_is_found_by_its_name),
 		cmocka_unit_test(one_job_alone_stays_as_it_is),
 		cmocka_unit_test(a_job_that_another_user_tags_stays_outside),
 	};
