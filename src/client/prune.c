@@ -140,7 +140,7 @@ int prune(const char *location, const char *older_than, const char *max_size, bo
 	    job_stores_open(location, &stores, err) < 0)
 		return -1;
 	json_t *list = json_array();
-	/* What was removed is told, also when a store fails then. */
+	/* Removals are told, also when a store fails after them. */
 	for (size_t i = 0; i < stores.count && result == 0; i++) {
 		struct history_retained retained = {0};
 		json_t *removed cleanup_json = json_array(), *stays cleanup_json = json_array();

@@ -228,8 +228,8 @@ static char *lacking_text(const struct share *share, const struct lack *lack, in
 	struct str_list parts cleanup_str_list = {0};
 
 	if (lack->memory)
-		str_list_take(&parts, str_format_mib_beside(share->memory > 0 ? share->memory : 0,
-							    needed));
+		str_list_take(&parts,
+			      str_format_mib_beside(share->memory > 0 ? share->memory : 0, needed));
 	if (lack->vcores)
 		add_count(&parts, share->vcores, "vcore");
 	if (lack->gpus)
