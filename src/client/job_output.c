@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "client/log_places.h"
+#include "client/report.h"
 #include "logs/job_logs.h"
 #include "logs/live.h"
 #include "logs/merge.h"
@@ -158,7 +159,8 @@ static struct label *label_create(const struct job_output *output, const char *l
 		str_append_format(&text, "%s%s", text.length > 0 ? " " : "", log);
 	if (text.length > 0)
 		str_append(&text, "| ");
-	label->text = str_steal(&text);
+	label->text = report_one_line(str_text(&text)); /* the job's name may be a stranger's */
+	str_finish(&text);
 	label->job = output->job ? output->opened->id : NULL;
 	label->task = log ? mem_strdup(task) : NULL;
 	label->log = mem_strdup(log ? log : task);

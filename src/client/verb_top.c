@@ -168,8 +168,9 @@ static void append_head(const struct top *top, struct str *out)
 			json_object_set_new(use, members[i], json_real(total));
 	}
 	char *used cleanup_free = use_text(use, 0);
+	char *name cleanup_free = report_one_line(view->job->name);
 	str_append_format(out, "%s  %s  %s  %s\n", top->opened->id, job_state_name(view->state),
-			  age, view->job->name);
+			  age, name);
 	live_summary(view, out);
 	str_append_format(out, "%s%s\n", used ? "; in all " : "", used ? used : "");
 }
