@@ -226,7 +226,8 @@ void opened_jobs_order(struct opened_jobs *jobs, const struct opened_order *orde
 
 static int look_at(struct opened *opened, struct err *err)
 {
-	if (opened_look_for_am(opened, err) < 0 || opened_read(opened, NULL, NULL, err) < 0)
+	if (opened_look_for_am(opened, err) < 0 || opened_read(opened, NULL, NULL, err) < 0 ||
+	    opened_check_record(opened, err) < 0)
 		return -1;
 	opened_rest(opened);
 	char *given_up cleanup_free = opened_check_start(opened);

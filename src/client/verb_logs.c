@@ -363,7 +363,7 @@ static int read_all(struct logs *logs, bool *is_final, struct err *err)
 			return -1;
 		tell_waiting(logs, i);
 		opened_rest(opened);
-		*is_final &= opened->view->is_final;
+		*is_final &= opened_is_over(opened);
 	}
 	return 0;
 }
@@ -618,6 +618,15 @@ static int print_outputs(struct logs *logs, struct err *err)
 	}
 }
 
+/* A follower waits for an end, which a record that is cut does not have. */
+static int check_ends(const struct logs *logs, struct err *err)
+{
+	for (size_t i = 0; logs->changes && i < logs->jobs.count; i++)
+		if (opened_check_record(opened_at(logs, i), err) < 0)
+			return -1;
+	return 0;
+}
+
 static int print_jobs(struct logs *logs, struct err *err)
 {
 	if (logs->jobs.count == 1)
@@ -629,7 +638,8 @@ static int print_jobs(struct logs *logs, struct err *err)
 		tell_nothing(logs);
 	for (size_t i = 0; logs->found == 0 && i < logs->jobs.count; i++)
 		tell_waiting(logs, i);
-	return result;
+	fflush(stdout);
+	return result < 0 ? -1 : check_ends(logs, err);
 }
 
 static int find_jobs(struct logs *logs, const struct str_list *words)
