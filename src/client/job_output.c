@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "client/log_places.h"
+#include "client/report.h"
 #include "logs/job_logs.h"
 #include "logs/live.h"
 #include "logs/merge.h"
@@ -158,7 +159,8 @@ static struct label *label_create(const struct job_output *output, const char *l
 		str_append_format(&text, "%s%s", text.length > 0 ? " " : "", log);
 	if (text.length > 0)
 		str_append(&text, "| ");
-	label->text = str_steal(&text);
+	label->text = report_one_line(str_text(&text)); /* the job's name may be a stranger's */
+	str_finish(&text);
 	label->job = output->job ? output->opened->id : NULL;
 	label->task = log ? mem_strdup(task) : NULL;
 	label->log = mem_strdup(log ? log : task);
@@ -267,7 +269,7 @@ static bool is_live(const struct job_output *output, const struct container_logs
 {
 	const struct opened *opened = output->opened;
 
-	return !output->logs->are_here && !opened->view->is_final &&
+	return !output->logs->are_here && !opened_is_over(opened) &&
 	       of->place.attempt >= opened->view->tasks[of->task].attempt;
 }
 
@@ -336,13 +338,13 @@ static void add_attempt(struct job_output *output, const struct container_logs *
 /* Of a task without a container. */
 static void note_unstarted(struct job_output *output, const char *task)
 {
-	bool is_final = output->opened->view->is_final;
+	bool is_over = opened_is_over(output->opened);
 	char *name cleanup_free = name_log("executor", task);
 	struct err why cleanup_err = {0};
 
 	err_set(&why, ERR_NOT_FOUND, "the task %s",
-		is_final ? "never got a container" : "has not started");
-	note_missing(output, name, is_final ? LOG_NO_SUCH : LOG_NOT_YET, &why);
+		is_over ? "never got a container" : "has not started");
+	note_missing(output, name, is_over ? LOG_NO_SUCH : LOG_NOT_YET, &why);
 }
 
 /* As the journal has them now. */
@@ -586,7 +588,7 @@ static bool has_unread_journal(const struct job_output *output)
 
 static bool is_at_end(const struct job_output *output)
 {
-	return !output->follow || (output->opened->view->is_final && !output->is_held);
+	return !output->follow || (opened_is_over(output->opened) && !output->is_held);
 }
 
 int job_output_prepare(struct job_output *output, bool others_go_on, struct err *err)
@@ -594,7 +596,7 @@ int job_output_prepare(struct job_output *output, bool others_go_on, struct err 
 	const struct opened *opened = output->opened;
 
 	output->is_held = others_go_on;
-	output->is_over = opened->view->is_final && output->logs->are_here;
+	output->is_over = opened_is_over(opened) && output->logs->are_here;
 	const bool is_last = is_at_end(output);
 	output->am = job_door_target(&opened->door);
 	if (!output->logs->are_here && !output->places) {

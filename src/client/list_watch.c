@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "client/look.h"
+#include "client/report.h"
 
 enum { EVERY_MS = 1000 };
 
@@ -43,7 +44,7 @@ static void tell(const struct job_summary *job, const char *time)
 	char *line cleanup_free =
 		mem_printf("%s %s %s %s%s%s", time, job->id, job_state_name(job->state), job->name,
 			   says_why ? ": " : "", says_why ? job->message : "");
-	char *clean cleanup_free = str_printable(line, strlen(line));
+	char *clean cleanup_free = report_one_line(line);
 
 	printf("%s\n", clean);
 }

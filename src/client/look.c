@@ -103,7 +103,9 @@ static void draw(struct look *look)
 	}
 	add_warnings(look, (size_t)size.columns, &text);
 	erase(look);
-	fputs(str_text(&text), stdout);
+	/* Nothing of it is a colour, and much of it is the text of others. */
+	char *clean cleanup_free = str_printable(str_text(&text), text.length);
+	fputs(clean, stdout);
 	look->drawn = count_lines(str_text(&text));
 }
 

@@ -386,9 +386,14 @@ int64_t opened_let_hold(struct opened *opened, int64_t timeout_ms)
 	return 0;
 }
 
+bool opened_is_over(const struct opened *opened)
+{
+	return opened->view->is_final || opened->ops->traits->is_history;
+}
+
 int opened_check_record(const struct opened *opened, struct err *err)
 {
-	if (!opened->ops->traits->is_history || opened->view->is_final)
+	if (opened->view->is_final || !opened_is_over(opened))
 		return 0;
 	return err_set(
 		err, ERR_INPUT,

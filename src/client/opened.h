@@ -79,6 +79,9 @@ int opened_rewind(struct opened *opened, int64_t since, struct err *err);
 int opened_follow(struct opened *opened, int64_t timeout_ms, journal_visit *on_line, void *data,
 		  struct err *err);
 
+/* There will be no more of it: it has ended, or opened_check_record() says that its record is cut.
+ */
+bool opened_is_over(const struct opened *opened);
 /* ERR_INPUT: the history is all that is left of the job, and does not tell how it ended. */
 int opened_check_record(const struct opened *opened, struct err *err);
 

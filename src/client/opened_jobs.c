@@ -39,7 +39,7 @@ void opened_jobs_note(struct opened_jobs *jobs, int code, const struct err *err)
 /* All AMs on clusters are asked for news before any of it is read. */
 static void take_news(struct opened_jobs *jobs)
 {
-	am_calls_finish(jobs->calls, NEWS_MS);
+	am_calls_finish(jobs->calls, jobs->news_ms > 0 ? jobs->news_ms : NEWS_MS);
 	for (size_t i = 0; i < jobs->count; i++) {
 		struct opened_job *job = &jobs->items[i];
 		struct err err cleanup_err = {0};
@@ -87,7 +87,7 @@ void opened_jobs_find(struct opened_jobs *jobs, const struct str_list *words,
 {
 	size_t count = words->count > 0 ? words->count : 1;
 
-	*jobs = (struct opened_jobs){.calls = am_calls_create()};
+	*jobs = (struct opened_jobs){.calls = am_calls_create(), .news_ms = jobs->news_ms};
 	jobs->items = mem_alloc_array(count, sizeof(*jobs->items));
 	for (size_t i = 0; i < count && jobs->code != EXIT_CODE_INTERRUPTED; i++)
 		open_next(jobs, words->count > 0 ? words->items[i] : NULL, count == 1, open, data);
@@ -226,7 +226,8 @@ void opened_jobs_order(struct opened_jobs *jobs, const struct opened_order *orde
 
 static int look_at(struct opened *opened, struct err *err)
 {
-	if (opened_look_for_am(opened, err) < 0 || opened_read(opened, NULL, NULL, err) < 0)
+	if (opened_look_for_am(opened, err) < 0 || opened_read(opened, NULL, NULL, err) < 0 ||
+	    opened_check_record(opened, err) < 0)
 		return -1;
 	opened_rest(opened);
 	char *given_up cleanup_free = opened_check_start(opened);

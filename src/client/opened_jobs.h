@@ -20,6 +20,9 @@ struct opened_jobs {
 	size_t count;
 	struct am_calls *calls;
 	int code; /* the highest exit code so far */
+	/* Set before they are found: how long what AMs on clusters have written since is waited
+	 * for; 0: as long as it takes them usually. */
+	int64_t news_ms;
 };
 #define cleanup_opened_jobs __attribute__((cleanup(opened_jobs_finish)))
 void opened_jobs_finish(struct opened_jobs *jobs);

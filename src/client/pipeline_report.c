@@ -70,7 +70,7 @@ char *pipeline_node_text(const struct pipeline_run *run, size_t node)
 			   of->state == NODE_SUBMITTED ? of->job.id : "", detail ? ": " : "",
 			   detail ? detail : "");
 
-	return str_printable(text, strlen(text));
+	return report_one_line(text);
 }
 
 /* ---- a table ------------------------------------------------------------------------------ */
@@ -105,7 +105,7 @@ static void add_row(const struct pipeline_run *run, size_t node, struct report_t
 	report_table_take(table, after_of(run, node));
 	report_table_add(table, of->state == NODE_SUBMITTED ? of->job.id : NULL);
 	report_table_take(table, duration_of(of));
-	report_table_take(table, detail ? str_printable(detail, strlen(detail)) : NULL);
+	report_table_add(table, detail);
 }
 
 void pipeline_table(const struct pipeline_run *run, size_t width, struct str *out)
@@ -183,8 +183,7 @@ void pipeline_summary(const struct pipeline_run *run, struct str *out)
 	const struct pipeline_node *node = &run->pipeline.nodes[failed];
 	const struct opened *job = &run->nodes[failed].job;
 	char *detail cleanup_free = detail_of(&run->nodes[failed]);
-	char *clean cleanup_free =
-		str_printable(detail ? detail : "", strlen(detail ? detail : ""));
+	char *clean cleanup_free = report_one_line(detail ? detail : "");
 	char *from cleanup_free = mem_printf(" --from %s", node->name);
 	char *command cleanup_free = pipeline_command(run, from);
 	str_append_format(out, ": %s: %s\ntry: %s\nsee: tony logs %s\n", node->name, clean, command,

@@ -49,6 +49,9 @@ char *report_clean(const char *text);
  * test/lint/shape.py checks. */
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same as one line, for what stands within one: a name, a reason. The caller frees. */
+char *report_one_line(const char *text);
+
 /* A line of text, folded to the width of standard output. */
 void report_line(const char *text);
 

@@ -90,7 +90,7 @@ size_t report_fit(const char *text, FILE *stream)
 }
 
 /* Programs write what they like into their last words: nothing of it may move the cursor. */
-static char *one_line(const char *text)
+char *report_one_line(const char *text)
 {
 	char *line = str_printable(text, strlen(text));
 
@@ -103,7 +103,7 @@ static char *one_line(const char *text)
 void report_line(const char *text)
 {
 	struct str out cleanup_str = {0};
-	char *line cleanup_free = one_line(text);
+	char *line cleanup_free = report_one_line(text);
 	size_t width = report_width(stdout);
 
 	append_folded(&out, line, width > INDENT ? width - INDENT : SIZE_MAX, INDENT);
@@ -116,12 +116,12 @@ void report_table_begin(struct report_table *table, const char *const *headings,
 {
 	table->columns = count;
 	for (size_t i = 0; i < count; i++)
-		str_list_take(&table->cells, one_line(headings[i]));
+		str_list_take(&table->cells, report_one_line(headings[i]));
 }
 
 void report_table_add(struct report_table *table, const char *text)
 {
-	str_list_take(&table->cells, one_line(text && *text ? text : EMPTY));
+	str_list_take(&table->cells, report_one_line(text && *text ? text : EMPTY));
 }
 
 void report_table_take(struct report_table *table, char *text)

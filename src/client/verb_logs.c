@@ -1,6 +1,5 @@
 #include <inttypes.h>
 #include <locale.h>
-#include <poll.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +15,16 @@
 #include "client/line_print.h"
 #include "client/live.h"
 #include "client/moment.h"
+#include "client/opened_jobs.h"
 #include "client/other_tools.h"
 #include "client/report.h"
 #include "client/verbs.h"
 #include "logs/regex.h"
+#include "scheduler/am_calls.h"
 
 #define AWAY_MS	       60000 /* for an AM that does not answer to be followed, or its end to be known */
 #define LOOK_AGAIN_MS  250
+#define FIRST_NEWS_MS  1000  /* of several jobs that are followed, for what their AMs know */
 #define SEVERAL_MS     100   /* between two looks at jobs of which some are elsewhere */
 #define RIPE_MS	       400   /* until a line that has no newline yet is shown */
 #define TELL_EVERY_MS  10000 /* what the job waits for: it may change with each job of its queue */
@@ -90,8 +92,7 @@ struct told {
 
 struct logs {
 	struct logs_options *chosen;
-	int64_t found; /* lines that are wanted */
-	struct opened *opened;
+	int64_t found;	/* lines that are wanted */
 	regex_t *greps; /* of the first expressions */
 	size_t grep_count;
 	struct log_search search; /* prepared; without a text: each line is tried */
@@ -100,8 +101,16 @@ struct logs {
 	bool draws;	 /* an unfinished line is drawn on a terminal */
 	bool has_unripe; /* such a line was begun just now */
 	bool has_printed;
-	struct told told;
+	struct opened_jobs jobs;     /* in one stream */
+	struct told *told;	     /* of each */
+	struct job_output **outputs; /* of each, while they are printed */
+	struct follow *changes;	     /* NULL: they are not followed */
 };
+
+static struct opened *opened_at(const struct logs *logs, size_t job)
+{
+	return &logs->jobs.items[job].opened;
+}
 
 static int compile(struct logs *logs, const char *expression, struct err *err)
 {
@@ -323,8 +332,10 @@ static void show_unfinished(struct logs *logs, struct job_output *output)
 }
 
 /* Else nobody would know a job that waits from one that is silent. */
-static void tell_waiting(struct logs *logs, const struct opened *opened, struct told *told)
+static void tell_waiting(struct logs *logs, size_t job)
 {
+	const struct opened *opened = opened_at(logs, job);
+	struct told *told = &logs->told[job];
 	char *waiting = opened_waiting(opened);
 	int64_t now = clock_monotonic_ms();
 
@@ -342,30 +353,84 @@ static void tell_waiting(struct logs *logs, const struct opened *opened, struct 
 	told->at_ms = now;
 }
 
-static int follow_output(struct logs *logs, struct job_output *output, struct follow *changes,
-			 struct err *err)
+/* True in `is_final`: nothing more will come of any of them. */
+static int read_all(struct logs *logs, bool *is_final, struct err *err)
 {
-	struct opened *opened = logs->opened;
-
-	for (;;) {
-		follow_drain(changes);
+	*is_final = true;
+	for (size_t i = 0; i < logs->jobs.count; i++) {
+		struct opened *opened = opened_at(logs, i);
 		if (opened_read(opened, NULL, NULL, err) < 0)
 			return -1;
-		tell_waiting(logs, opened, &logs->told);
-		bool is_final = opened->view->is_final;
-		int result = job_output_turn(output, err);
-		if (result == 0 && !is_final)
-			show_unfinished(logs, output);
-		fflush(stdout);
-		if (result < 0 || is_final)
-			return result;
-		int64_t wait_ms = opened_wait_ms(opened, logs->has_unripe ? RIPE_MS : INT64_MAX);
-		if (!job_output_wait(output, wait_ms))
-			follow_wait(changes, wait_ms);
+		tell_waiting(logs, i);
+		opened_rest(opened);
+		*is_final &= opened_is_over(opened);
+	}
+	return 0;
+}
+
+static int turn_all(struct logs *logs, bool is_last, struct err *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < logs->jobs.count && result == 0; i++)
+		result = job_output_prepare(logs->outputs[i], !is_last, err);
+	for (size_t i = 0; i < logs->jobs.count && result == 0; i++)
+		result = job_output_turn(logs->outputs[i], err);
+	return result;
+}
+
+/* The AMs of several jobs are asked side by side meanwhile (opened.aside). */
+static void await_more(struct logs *logs)
+{
+	int64_t wait_ms = logs->has_unripe ? RIPE_MS : INT64_MAX;
+	bool is_one = logs->jobs.count == 1, asks = false;
+
+	for (size_t i = 0; i < logs->jobs.count; i++) {
+		wait_ms = opened_wait_ms(opened_at(logs, i), wait_ms);
+		asks |= opened_at(logs, i)->aside.call != NULL;
+	}
+	if (is_one && job_output_wait(logs->outputs[0], wait_ms))
+		return;
+	for (size_t i = 0; !is_one && i < logs->jobs.count; i++)
+		if (job_output_wait(logs->outputs[i], 0) && wait_ms > SEVERAL_MS)
+			wait_ms = SEVERAL_MS;
+	if (asks)
+		am_calls_run(logs->jobs.calls, wait_ms);
+	else
+		follow_wait(logs->changes, wait_ms);
+}
+
+static int look_for_ams(struct logs *logs, struct err *err)
+{
+	for (size_t i = 0; i < logs->jobs.count; i++) {
+		struct opened *opened = opened_at(logs, i);
 		char *given_up cleanup_free = opened_check_start(opened);
 		if (given_up)
 			report_note("%s", given_up);
 		if (opened_look_for_am(opened, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int print_turns(struct logs *logs, struct err *err)
+{
+	bool is_final = true;
+
+	for (;;) {
+		if (logs->changes) {
+			follow_drain(logs->changes);
+			if (read_all(logs, &is_final, err) < 0)
+				return -1;
+		}
+		int result = turn_all(logs, is_final, err);
+		if (result == 0 && !is_final)
+			show_unfinished(logs, logs->outputs[0]);
+		fflush(stdout);
+		if (result < 0 || is_final)
+			return result;
+		await_more(logs);
+		if (look_for_ams(logs, err) < 0)
 			return -1;
 	}
 }
@@ -373,11 +438,11 @@ static int follow_output(struct logs *logs, struct job_output *output, struct fo
 /* The first command of a user who wonders about a job that never ran. */
 static void point_to_am(const struct logs *logs)
 {
-	const struct job_view *view = logs->opened->view;
+	const struct opened *opened = opened_at(logs, 0);
+	const struct job_view *view = opened->view;
 
 	if (!logs->chosen->output.am && view->cause.kind == CAUSE_AM_FAILED && view->am_pid == 0)
-		report_note("no task of %s ran; see: tony logs %s --am", logs->opened->id,
-			    logs->opened->id);
+		report_note("no task of %s ran; see: tony logs %s --am", opened->id, opened->id);
 }
 
 /* Prints what programs wrote that is in no log; whether there is any. */
@@ -400,15 +465,87 @@ static void tell_nothing(const struct logs *logs)
 {
 	const struct logs_options *chosen = logs->chosen;
 	const struct job_output_choice *output = &chosen->output;
+	const struct opened *opened = opened_at(logs, 0);
 	const bool is_part = logs->greps || chosen->since || output->stream || output->am ||
 			     output->tasks.count > 0 || output->executors.count > 0;
 
-	if (logs->found > 0 || chosen->count || output->tail == 0 ||
-	    (tell_losses(logs->opened->view) && !is_part))
+	if (logs->found > 0 || chosen->count || output->tail == 0)
 		return;
-	report_note("%s has written nothing%s%s", logs->opened->id,
-		    logs->opened->view->is_final ? "" : " so far",
-		    is_part ? " of what is asked for" : "");
+	if (logs->jobs.count > 1)
+		report_note("%zu jobs have written nothing that is asked for", logs->jobs.count);
+	else if (!tell_losses(opened->view) || is_part)
+		report_note("%s has written nothing%s%s", opened->id,
+			    opened->view->is_final ? "" : " so far",
+			    is_part ? " of what is asked for" : "");
+}
+
+/* ---- jobs --------------------------------------------------------------------------------- */
+
+/* "tony logs worker:0", and the same behind the job. */
+static int tell_task(const char *name, struct err *err)
+{
+	if (!opened_is_task(name))
+		return -1;
+	err_finish(err);
+	return err_set(err, ERR_USAGE,
+		       "\"%s\" is a task; write tony logs --task %s, and the job's name behind it "
+		       "unless it is the newest",
+		       name, name);
+}
+
+static int open_job(struct opened *opened, const char *word, void *data, struct err *err)
+{
+	(void)data;
+	if (opened_find_any(opened, word, err) == 0)
+		return 0;
+	return word && err->kind == ERR_NOT_FOUND ? tell_task(word, err) : -1;
+}
+
+/* Names are short; where two jobs have the same one, ids say which is which. */
+static void name_jobs(const struct logs *logs)
+{
+	struct str_list names cleanup_str_list = {0};
+	bool are_unique = true;
+
+	for (size_t i = 0; i < logs->jobs.count; i++) {
+		const char *name = opened_at(logs, i)->view->job->name;
+		are_unique &= !str_list_has(&names, name);
+		str_list_add(&names, name);
+	}
+	for (size_t i = 0; i < logs->jobs.count; i++)
+		job_output_join(logs->outputs[i], logs->outputs[0],
+				are_unique ? opened_at(logs, i)->view->job->name
+					   : opened_at(logs, i)->id);
+}
+
+static int open_outputs(struct logs *logs, struct err *err)
+{
+	const size_t count = logs->jobs.count;
+
+	logs->found = 0;
+	for (size_t i = 0; i < count; i++) {
+		logs->outputs[i] = job_output_open(opened_at(logs, i), &logs->chosen->output,
+						   logs->changes, print_line, logs, err);
+		if (!logs->outputs[i])
+			return count > 1 ? opened_wrap(opened_at(logs, i), err) : -1;
+	}
+	if (count > 1)
+		name_jobs(logs);
+	return 0;
+}
+
+static void close_outputs(struct logs *logs)
+{
+	for (size_t i = 0; i < logs->jobs.count; i++)
+		job_output_close(mem_steal(&logs->outputs[i]));
+}
+
+static bool is_one_away(const struct logs *logs)
+{
+	for (size_t i = 0; i < logs->jobs.count; i++)
+		if (job_output_is_away(logs->outputs[i]))
+			return true;
+	return false;
 }
 
 /* Else its beginning would seem to be the log's. */
@@ -420,24 +557,18 @@ static void tell_cut(const struct job_output *output)
 		report_note("%s", losses);
 }
 
-/* 1: nothing was printed, since the AM does not answer, or a container ended meanwhile. */
-static int try_output(struct logs *logs, struct follow *changes, struct err *err)
+/* 1: nothing was printed, since an AM does not answer, or a container ended meanwhile. */
+static int try_outputs(struct logs *logs, struct err *err)
 {
-	struct job_output *output = job_output_open(logs->opened, &logs->chosen->output, changes,
-						    print_line, logs, err);
-
-	if (!output)
+	if (open_outputs(logs, err) < 0)
 		return -1;
-	logs->found = 0;
-	int result =
-		changes ? follow_output(logs, output, changes, err) : job_output_turn(output, err);
-	if (result < 0 && !logs->has_printed && job_output_is_away(output))
+	int result = print_turns(logs, err);
+	if (result < 0 && !logs->has_printed && is_one_away(logs))
 		result = 1;
 	line_print_end(&logs->printer);
 	fflush(stdout);
-	if (result == 0)
-		tell_cut(output);
-	job_output_close(output);
+	for (size_t i = 0; result == 0 && i < logs->jobs.count; i++)
+		tell_cut(logs->outputs[i]);
 	return result;
 }
 
@@ -453,346 +584,118 @@ static int look_again(struct opened *opened, struct err *err)
 	return opened_read(opened, NULL, NULL, err);
 }
 
-static int print_output(struct logs *logs, struct follow *changes, struct err *err)
+static int look_at_all_again(struct logs *logs, struct err *err)
 {
-	int64_t until = clock_monotonic_ms() + AWAY_MS;
-	int result;
-
-	point_to_am(logs);
-	for (;;) {
-		int64_t begun = clock_monotonic_ms();
-		result = try_output(logs, changes, err);
-		int64_t now = clock_monotonic_ms();
-		if (now - begun > AWAY_MS) /* it was there, for hours maybe */
-			until = now + AWAY_MS;
-		if (result <= 0 || now >= until)
-			break;
-		tell_waiting(logs, logs->opened, &logs->told);
-		err_finish(err);
-		poll(NULL, 0, LOOK_AGAIN_MS);
-		if (look_again(logs->opened, err) < 0)
-			return -1;
-	}
-	if (result == 0 && logs->chosen->count)
-		printf("%" PRId64 "\n", logs->found);
-	if (result == 0)
-		tell_nothing(logs);
-	if (logs->found == 0)
-		tell_waiting(logs, logs->opened, &logs->told);
-	return result == 0 ? 0 : -1;
-}
-
-/* "tony logs worker:0", and the same behind the job. */
-static int tell_task(const char *name, struct err *err)
-{
-	if (!opened_is_task(name))
-		return -1;
-	err_finish(err);
-	return err_set(err, ERR_USAGE,
-		       "\"%s\" is a task; write tony logs --task %s, and the job's name behind it "
-		       "unless it is the newest",
-		       name, name);
-}
-
-static int find_job(struct logs *logs, const char *id, struct err *err)
-{
-	if (opened_find_any(logs->opened, id, err) == 0)
-		return 0;
-	return id && err->kind == ERR_NOT_FOUND ? tell_task(id, err) : -1;
-}
-
-static int print_one(struct logs *logs, const char *id, struct err *err)
-{
-	if (find_job(logs, id, err) < 0)
-		return -1;
-	if (!logs->chosen->follow)
-		return print_output(logs, NULL, err);
-	struct follow *changes = follow_create();
-	follow_add(changes, logs->opened->door.job_dir);
-	int result = print_output(logs, changes, err);
-	follow_destroy(changes);
-	return result;
-}
-
-/* ---- several jobs ------------------------------------------------------------------------- */
-
-struct several {
-	struct logs *logs;
-	size_t count; /* of these, in one stream: */
-	struct opened *opened;
-	struct told *told;
-	struct job_output **outputs;
-	struct follow *changes; /* NULL: they are not followed */
-};
-
-static void close_outputs(struct several *several)
-{
-	for (size_t i = 0; i < several->count; i++)
-		job_output_close(mem_steal(&several->outputs[i]));
-}
-
-static void close_several(struct several *several)
-{
-	for (size_t i = 0; i < several->count; i++) {
-		opened_finish(&several->opened[i]);
-		free(several->told[i].text);
-	}
-	free(several->opened);
-	free(several->told);
-	free(several->outputs);
-	follow_destroy(several->changes);
-}
-
-/* Names are short; where two jobs have the same one, ids say which is which. */
-static void name_jobs(struct several *several)
-{
-	struct str_list names cleanup_str_list = {0};
-	bool are_unique = true;
-
-	for (size_t i = 0; i < several->count; i++) {
-		const char *name = several->opened[i].view->job->name;
-		are_unique &= !str_list_has(&names, name);
-		str_list_add(&names, name);
-	}
-	for (size_t i = 0; i < several->count; i++)
-		job_output_join(several->outputs[i], several->outputs[0],
-				are_unique ? several->opened[i].view->job->name
-					   : several->opened[i].id);
-}
-
-/* A name, a beginning and an id may mean one job: it is read once. */
-static bool is_there(const struct several *several, const char *id)
-{
-	for (size_t i = 0; i < several->count; i++)
-		if (str_equal(several->opened[i].id, id))
-			return true;
-	return false;
-}
-
-static int find_next(struct several *several, const char *word, struct err *err)
-{
-	struct opened *opened = &several->opened[several->count];
-
-	several->logs->opened = opened;
-	int result = find_job(several->logs, word, err);
-	if (result < 0 || is_there(several, opened->id)) {
-		opened_finish(opened);
-		*opened = (struct opened){0};
-		return result;
-	}
-	several->count++;
-	opened_rest(opened);
-	if (several->changes)
-		follow_add(several->changes, opened->door.job_dir);
-	return 0;
-}
-
-static int find_several(struct several *several, const struct str_list *ids, struct err *err)
-{
-	struct logs *logs = several->logs;
-
-	several->opened = mem_alloc_array(ids->count, sizeof(*several->opened));
-	several->told = mem_alloc_array(ids->count, sizeof(*several->told));
-	several->outputs = mem_alloc_array(ids->count, sizeof(struct job_output *));
-	if (logs->chosen->follow)
-		several->changes = follow_create();
-	for (size_t i = 0; i < ids->count; i++)
-		if (find_next(several, ids->items[i], err) < 0)
-			return -1;
-	return 0;
-}
-
-static int open_outputs(struct several *several, struct err *err)
-{
-	struct logs *logs = several->logs;
-
-	logs->found = 0;
-	for (size_t i = 0; i < several->count; i++) {
-		struct opened *opened = &several->opened[i];
-		several->outputs[i] = job_output_open(opened, &logs->chosen->output,
-						      several->changes, print_line, logs, err);
-		if (!several->outputs[i])
-			return opened_wrap(opened, err);
-	}
-	name_jobs(several);
-	return 0;
-}
-
-/* True: all of them have ended. */
-static int read_several(struct several *several, bool *are_final, struct err *err)
-{
-	*are_final = true;
-	for (size_t i = 0; i < several->count; i++) {
-		if (opened_read(&several->opened[i], NULL, NULL, err) < 0)
-			return -1;
-		tell_waiting(several->logs, &several->opened[i], &several->told[i]);
-		opened_rest(&several->opened[i]);
-		*are_final &= several->opened[i].view->is_final;
-	}
-	return 0;
-}
-
-static int turn_several(struct several *several, bool is_last, struct err *err)
-{
-	int result = 0;
-
-	for (size_t i = 0; i < several->count && result == 0; i++)
-		result = job_output_prepare(several->outputs[i], !is_last, err);
-	for (size_t i = 0; i < several->count && result == 0; i++)
-		result = job_output_turn(several->outputs[i], err);
-	return result;
-}
-
-static int wait_several(struct several *several, struct err *err)
-{
-	bool has_remote = false;
-
-	for (size_t i = 0; i < several->count; i++) {
-		struct opened *opened = &several->opened[i];
-		char *given_up cleanup_free = opened_check_start(opened);
-		if (given_up)
-			report_note("%s", given_up);
-		if (opened_look_for_am(opened, err) < 0)
-			return -1;
-		has_remote |= job_output_wait(several->outputs[i], 0);
-	}
-	follow_wait(several->changes, has_remote || several->logs->has_unripe ? SEVERAL_MS : 1000);
-	return 0;
-}
-
-static int print_several_now(struct several *several, struct err *err)
-{
-	bool are_final = true;
-
-	for (;;) {
-		if (several->changes) {
-			follow_drain(several->changes);
-			if (read_several(several, &are_final, err) < 0)
-				return -1;
-		}
-		int result = turn_several(several, are_final, err);
-		if (result == 0 && !are_final)
-			show_unfinished(several->logs, several->outputs[0]);
-		fflush(stdout);
-		if (result < 0 || are_final)
-			return result;
-		if (wait_several(several, err) < 0)
-			return -1;
-	}
-}
-
-static bool is_one_away(const struct several *several)
-{
-	for (size_t i = 0; i < several->count; i++)
-		if (job_output_is_away(several->outputs[i]))
-			return true;
-	return false;
-}
-
-/* As try_output(). */
-static int try_several(struct several *several, struct err *err)
-{
-	struct logs *logs = several->logs;
-
-	if (open_outputs(several, err) < 0)
-		return -1;
-	int result = print_several_now(several, err);
-	if (result < 0 && !logs->has_printed && is_one_away(several))
-		result = 1;
-	line_print_end(&logs->printer);
-	fflush(stdout);
-	for (size_t i = 0; result == 0 && i < several->count; i++)
-		tell_cut(several->outputs[i]);
-	return result;
-}
-
-static int look_at_several_again(struct several *several, struct err *err)
-{
-	poll(NULL, 0, LOOK_AGAIN_MS);
-	for (size_t i = 0; i < several->count; i++) {
-		struct opened *opened = &several->opened[i];
-		tell_waiting(several->logs, opened, &several->told[i]);
-		if (!opened->view->is_final && look_again(opened, err) < 0)
+	am_calls_run(logs->jobs.calls, LOOK_AGAIN_MS);
+	for (size_t i = 0; i < logs->jobs.count; i++) {
+		struct opened *opened = opened_at(logs, i);
+		tell_waiting(logs, i);
+		/* An end without a journal is its engine's word: the journal may have come. */
+		if ((!opened->view->is_final || opened->view->sequence == 0) &&
+		    look_again(opened, err) < 0)
 			return -1;
 		opened_rest(opened);
 	}
 	return 0;
 }
 
-static int print_found(struct several *several, struct err *err)
+static int print_outputs(struct logs *logs, struct err *err)
 {
 	int64_t until = clock_monotonic_ms() + AWAY_MS;
 
 	for (;;) {
 		int64_t begun = clock_monotonic_ms();
-		int result = try_several(several, err);
+		int result = try_outputs(logs, err);
 		int64_t now = clock_monotonic_ms();
-		close_outputs(several);
+		close_outputs(logs);
 		if (now - begun > AWAY_MS) /* they were there, for hours maybe */
 			until = now + AWAY_MS;
 		if (result <= 0 || now >= until)
 			return result == 0 ? 0 : -1;
 		err_finish(err);
-		if (look_at_several_again(several, err) < 0)
+		if (look_at_all_again(logs, err) < 0)
 			return -1;
 	}
 }
 
-static int print_several(struct logs *logs, const struct str_list *ids, struct err *err)
+/* A follower waits for an end, which a record that is cut does not have. */
+static int check_ends(const struct logs *logs, struct err *err)
 {
-	struct several several = {.logs = logs};
-	struct opened *alone = logs->opened;
-	int result = find_several(&several, ids, err);
+	for (size_t i = 0; logs->changes && i < logs->jobs.count; i++)
+		if (opened_check_record(opened_at(logs, i), err) < 0)
+			return -1;
+	return 0;
+}
 
-	if (result == 0 && several.count == 1) {
-		close_several(&several);
-		logs->opened = alone;
-		return print_one(logs, ids->items[0], err);
-	}
-	if (result == 0)
-		result = print_found(&several, err);
+static int print_jobs(struct logs *logs, struct err *err)
+{
+	if (logs->jobs.count == 1)
+		point_to_am(logs);
+	int result = print_outputs(logs, err);
 	if (result == 0 && logs->chosen->count)
 		printf("%" PRId64 "\n", logs->found);
-	else if (result == 0 && logs->found == 0 && logs->chosen->output.tail != 0)
-		report_note("%zu jobs have written nothing that is asked for", several.count);
-	for (size_t i = 0; logs->found == 0 && i < several.count; i++)
-		if (several.opened[i].view)
-			tell_waiting(logs, &several.opened[i], &several.told[i]);
-	close_several(&several);
-	return result;
+	if (result == 0)
+		tell_nothing(logs);
+	for (size_t i = 0; logs->found == 0 && i < logs->jobs.count; i++)
+		tell_waiting(logs, i);
+	fflush(stdout);
+	return result < 0 ? -1 : check_ends(logs, err);
+}
+
+static int find_jobs(struct logs *logs, const struct str_list *words)
+{
+	/* Nobody waits long with lines of others for an AM that says nothing. */
+	if (logs->chosen->follow)
+		logs->jobs.news_ms = FIRST_NEWS_MS;
+	opened_jobs_find(&logs->jobs, words, open_job, NULL);
+	logs->told = mem_alloc_array(logs->jobs.count, sizeof(*logs->told));
+	logs->outputs = mem_alloc_array(logs->jobs.count, sizeof(struct job_output *));
+	if (logs->chosen->follow)
+		logs->changes = follow_create();
+	for (size_t i = 0; logs->jobs.code == 0 && logs->changes && i < logs->jobs.count; i++)
+		follow_add(logs->changes, opened_at(logs, i)->door.job_dir);
+	return logs->jobs.code;
 }
 
 static int print_logs(struct logs *logs, const struct str_list *operands, struct err *err)
 {
 	const struct job_choice choice = {&verb_logs.options, operands, &logs->chosen->tags, false};
-	struct str_list jobs cleanup_str_list = {0};
+	struct str_list words cleanup_str_list = {0};
 	const char *last = operands->count > 0 ? operands->items[operands->count - 1] : NULL;
 
 	if (operands->count > 1 && opened_is_task(last))
 		return tell_task(last, err);
-	if (check_options(logs, err) < 0 || job_choice_find(&choice, &jobs, err) < 0)
+	if (check_options(logs, err) < 0 || job_choice_find(&choice, &words, err) < 0)
 		return -1;
-	return jobs.count > 1 ? print_several(logs, &jobs, err)
-			      : print_one(logs, jobs.count > 0 ? jobs.items[0] : NULL, err);
+	int code = find_jobs(logs, &words);
+	return code != 0 ? code : print_jobs(logs, err);
+}
+
+static void finish(struct logs *logs)
+{
+	for (size_t i = 0; i < logs->jobs.count; i++)
+		free(logs->told[i].text);
+	free(logs->told);
+	free(logs->outputs);
+	follow_destroy(logs->changes);
+	opened_jobs_finish(&logs->jobs);
+	while (logs->grep_count > 0)
+		regfree(&logs->greps[--logs->grep_count]);
+	free(logs->greps);
+	line_printer_finish(&logs->printer);
+	log_search_finish(&logs->search);
+	log_search_finish(&logs->chosen->output.search);
 }
 
 static int run(void *data, const struct verb_call *call, struct err *err)
 {
-	struct logs_options *chosen = data;
-	struct opened opened cleanup_opened = {0};
-	struct logs logs = {.chosen = chosen, .opened = &opened};
+	struct logs logs = {.chosen = data};
 	int result = print_logs(&logs, call->operands, err);
-
-	bool greps = logs.grep_count > 0;
-	while (logs.grep_count > 0)
-		regfree(&logs.greps[--logs.grep_count]);
-	free(logs.greps);
-	free(logs.told.text);
-	line_printer_finish(&logs.printer);
-	log_search_finish(&logs.search);
-	log_search_finish(&chosen->output.search);
 	/* As grep does. */
-	return result == 0 && greps && logs.found == 0 ? EXIT_CODE_JOB_FAILED : result;
+	const bool has_none = result == 0 && logs.grep_count > 0 && logs.found == 0;
+
+	finish(&logs);
+	return has_none ? EXIT_CODE_JOB_FAILED : result;
 }
 
 const struct verb verb_logs = {

@@ -443,6 +443,11 @@ static void show(struct showing *showing, struct opened *opened)
 		print_trials(opened);
 	}
 	showing->has_shown = true;
+	struct err cut cleanup_err = {0};
+	if (opened_check_record(opened, &cut) < 0) {
+		fflush(stdout);
+		report_note("%s", err_message(&cut));
+	}
 }
 
 static int open_job(struct opened *opened, const char *word, void *data, struct err *err)

@@ -127,7 +127,7 @@ static int ask(void *data, struct err *err)
 	if (opened_look_for_am(opened, err) < 0 || opened_read(opened, NULL, NULL, err) < 0)
 		return -1;
 	json_object_clear(top->uses);
-	if (opened->view->is_final) {
+	if (opened_is_over(opened)) {
 		result = LOOK_LAST;
 	} else if (ask_uses(top, &silence) < 0) {
 		log_warning("the application master of %s does not answer: %s", opened->id,
@@ -168,8 +168,9 @@ static void append_head(const struct top *top, struct str *out)
 			json_object_set_new(use, members[i], json_real(total));
 	}
 	char *used cleanup_free = use_text(use, 0);
+	char *name cleanup_free = report_one_line(view->job->name);
 	str_append_format(out, "%s  %s  %s  %s\n", top->opened->id, job_state_name(view->state),
-			  age, view->job->name);
+			  age, name);
 	live_summary(view, out);
 	str_append_format(out, "%s%s\n", used ? "; in all " : "", used ? used : "");
 }
@@ -293,6 +294,8 @@ static int show(void *data, const struct verb_call *call, struct err *err)
 		top.order++;
 	bool is_live = live_can_draw(stdout) && !chosen->once && !chosen->json;
 	int code = is_live ? look_again(&how, err) : print_once(&top, err);
+	if (code == EXIT_CODE_OK && opened_check_record(top.opened, err) < 0)
+		code = -1;
 	free(top.rows);
 	json_decref(top.uses);
 	return code;

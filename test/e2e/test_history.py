@@ -15,6 +15,7 @@ from conftest import PYTHON, wait_until, write_xml
 from jhist import finished, jhist, started
 from patience import PATIENCE_S
 from portal import Portal
+from terminal import Terminal
 
 FILES = ("job.json", "tony-final.xml", "events.jsonl", "summary.json")
 
@@ -277,6 +278,30 @@ def test_logs_of_a_silent_program_are_empty_in_a_history(tony):
     assert (answer.returncode, answer.stdout) == (0, "") and "has written nothing" in answer.stderr, answer
     answer = tony.run("logs", job.id, "--task", "worker:0", "--stream", "stderr")
     assert answer.returncode == 0 and "has written nothing of what is asked for" in answer.stderr, answer
+
+
+@pytest.mark.promise("S193")
+def test_a_record_whose_end_is_cut_is_shown_to_its_cut(tony):
+    """A verb that follows it says that there will be no end, and does not wait for one."""
+    _, job = tony.job({"tony.worker.instances": 1}, "--executes", "echo hello")
+    _, whole = tony.job({"tony.worker.instances": 1}, "--executes", "echo whole")
+    events = kept(tony, job) / "events.jsonl"
+    forget(job)
+    lines = events.read_text().splitlines(keepends=True)
+    events.write_text("".join(lines[:5]))
+    cut = f"tony: {job.id}: the record of its end is cut or damaged, and nothing else is left of it\n"
+    answer = tony.run("logs", "-f", job.id)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (70, "hello\n", cut)
+    answer = tony.run("logs", "-f", "--stream", "stdout", job.id, whole.id)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (70, f"{job.id}| hello\n{whole.id}| whole\n", cut)
+    answer = tony.run("logs", job.id)
+    assert (answer.returncode, answer.stdout) == (0, "hello\n"), answer.stderr
+    answer = tony.run("wait", job.id, whole.id)
+    assert answer.returncode == 70 and f"{whole.id} succeeded" in answer.stdout and answer.stderr == cut, answer
+    terminal = Terminal(tony, "top", job.id, columns=200)
+    assert terminal.finish() == 70 and "worker:0" in terminal.text and cut in terminal.text, terminal.text
+    answer = tony.run("status", job.id)
+    assert answer.returncode == 0 and "worker:0" in answer.stdout and answer.stderr == cut, answer
 
 
 @pytest.mark.parametrize("location", ["relative/path", "gs://bucket/x"])

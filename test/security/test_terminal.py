@@ -107,3 +107,18 @@ def test_a_comparison_with_a_strangers_record_moves_no_cursor(machine, store):
         assert forged.returncode == 0, forged.stderr
     code, said = on_terminal(machine.owner, "compare", *jobs)
     assert code == 0 and b"EVIL" in said and not OBEYED.search(said), said
+
+
+@pytest.mark.promise("S171")
+def test_what_writes_each_frame_and_line_itself_shows_a_strangers_name_as_text(machine, store):
+    jobs = [submit(machine.stranger, "echo hello"), submit(machine.owner, "echo hello")]
+    for job in jobs:
+        wait_published(machine.owner, store, job)
+    name = r'"EVIL\\u001b]0;PWN\\u0007\\u001b[2J\\u009b2J\\u202e\\ntony: all is well"'
+    for file in ("job.json", "summary.json"):
+        forged = machine.stranger.run("sed", "-i", f's/"name": *"[^"]*"/"name":{name}/', store / place_of(jobs[0]) / file)
+        assert forged.returncode == 0, forged.stderr
+    for verb in (["top", jobs[0]], ["top", "--once", jobs[0]], ["status", jobs[0]], ["logs", *jobs], ["logs", "-f", *jobs], ["list", "--all", "--all-users"]):
+        code, said = on_terminal(machine.owner, *verb)
+        assert code == 0 and not OBEYED.search(said) and b"\ntony: all" not in said.replace(b"\r", b""), (verb, said)
+        assert b"EVIL" in said or verb[0] == "list", (verb, said)

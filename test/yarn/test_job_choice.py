@@ -1,10 +1,15 @@
 """Jobs on YARN by name and by tag, several at once: as on one machine (test/e2e/test_job_choice.py)."""
 
+import contextlib
 import json
 import os
+import signal
 
 import pytest
 import schemas
+from program import PATIENCE_S, stand_still
+
+LINES = 20
 
 
 class Pair:
@@ -108,3 +113,36 @@ def test_ended_jobs_are_found_by_name_and_removed_by_tag(tony, pair):
     assert [pair.older.id] == [row["id"] for row in schemas.check("rm", json.loads(answer.stdout))["jobs"]]
     assert not any(map(tony.cluster.status, histories)) and listed(tony, "--all", "--tag", pair.tag) == []
     assert tony.run("status", pair.name).returncode == 4
+
+
+def test_logs_of_a_job_wait_for_no_other_jobs_frozen_am(tony):
+    """YARN ends an AM that is silent for a minute: by then each line has come, of which the program writes one when it has seen that before."""
+    tag = f"crowd-{os.urandom(4).hex()}"
+
+    def submit(name, command):
+        job = tony.submit({"tony.application.name": name, "tony.application.tags": tag, "tony.worker.instances": 1}, "--executes", command)
+        job.wait_task("worker:0")
+        return job
+    frozen = [submit(f"frozen-{number}", "echo hello; sleep 600") for number in range(2)]
+    submit("well", f"for i in $(seq {LINES}); do echo line $i; until [ -e {tony.directory}/seen-$i ]; do sleep 0.05; done; done; "
+                   f"./exit_after.sh {tony.directory}/go 0")
+    ams = [job.status()["am_pid"] for job in frozen]
+    stand_still(*ams)
+    try:
+        follower = tony.start("logs", "-f", "--tag", tag)
+        seen = 0
+        while seen < LINES:
+            line = follower.stdout.readline()
+            assert line, follower.stderr.read()
+            if line.startswith("well| "):
+                seen += 1
+                assert line == f"well| line {seen}\n"
+                (tony.directory / f"seen-{seen}").touch()
+    finally:
+        for pid in ams:
+            with contextlib.suppress(ProcessLookupError):   # YARN has ended it
+                os.kill(pid, signal.SIGCONT)
+    assert [job.status()["am_attempt"] for job in frozen] == [1, 1]
+    (tony.directory / "go").touch()
+    assert tony.run("kill", "--all", *(job.id for job in frozen)).returncode == 0
+    assert follower.communicate(timeout=PATIENCE_S)[1] == "" and follower.returncode == 0
