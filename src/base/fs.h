@@ -71,11 +71,11 @@ char *fs_read_own(const char *path, const char *named, size_t cap, size_t *lengt
 int fs_open_own(const char *path, struct err *err);
 /* Whether fs_read_own() would accept this program or directory. False if it cannot be read. */
 bool fs_is_own(const char *path);
-/* Opens a directory that a user has named to write there (O_PATH). ERR_DENIED: at its end or on the
- * way is a symbolic link that another user, not root, has put into a directory that others may
- * write to; it may lead anywhere. As the kernel's fs.protected_symlinks, which a machine need not
- * have set. `make`: the mode of directories that are not there; 0: they are an error. The caller
- * closes. (Implemented in fs_named.c.) */
+/* Opens a directory that a user has named to write there (O_PATH). ERR_DENIED: its end is a
+ * symbolic link that another user, not root, has put into a directory that others may write to, or
+ * on the way is one in a directory that all may write to; it may lead anywhere. As the kernel's
+ * fs.protected_symlinks, which a machine need not have set. `make`: the mode of directories that
+ * are not there; 0: they are an error. The caller closes. (Implemented in fs_named.c.) */
 int fs_open_named(const char *path, mode_t make, struct err *err);
 
 /* A file that a user has named to write there. */

@@ -40,12 +40,15 @@ static bool is_own(uid_t owner)
 	return user_is_trusted(owner) && user_is_told_apart(owner);
 }
 
-static int check_link(int directory, const struct stat *link, const char *path, struct err *err)
+/* A link on the way may be that of a colleague, in a directory that his group writes to. */
+static int check_link(int directory, const struct stat *link, bool is_last, const char *path,
+		      struct err *err)
 {
 	struct stat above;
 
 	if (is_own(link->st_uid) || fstat(directory, &above) < 0 ||
-	    !fs_others_may_write(above.st_mode) || link->st_uid == above.st_uid)
+	    !(is_last ? fs_others_may_write(above.st_mode) : above.st_mode & S_IWOTH) ||
+	    link->st_uid == above.st_uid)
 		return 0;
 	char *owner cleanup_free = user_name_of(link->st_uid);
 	return err_set(err, ERR_DENIED,
@@ -102,7 +105,8 @@ static int follow(struct walk *walk, int link, const char *path, struct err *err
 
 	if (fstat(link, &info) < 0)
 		return err_set_errno(err, "%s", path);
-	if (check_link(walk->at, &info, path, err) < 0)
+	bool is_last = walk->rest[strspn(walk->rest, "/")] == '\0';
+	if (check_link(walk->at, &info, is_last, path, err) < 0)
 		return -1;
 	errno = ELOOP;
 	if (++walk->links > LINKS_MAX || readlinkat(link, "", target, sizeof(target) - 1) < 0)
@@ -188,7 +192,7 @@ int fs_name_linked(struct fs_named *named, const char *path, struct err *err)
 		if (fd < 0 || fstat(fd, &info) < 0 || !S_ISLNK(info.st_mode))
 			return 0;
 		errno = ELOOP;
-		if (check_link(named->directory, &info, at, err) < 0)
+		if (check_link(named->directory, &info, true, at, err) < 0)
 			break;
 		if (links == LINKS_MAX || readlinkat(fd, "", target, sizeof(target) - 1) < 0) {
 			err_set_errno(err, "%s", at);

@@ -126,6 +126,9 @@ static void links_of_others_in_a_directory_for_all_are_refused(void **state)
 	}
 	assert_int_equal(fs_name_linked(&named, scratch_path(state, "all/link"), &err), -1);
 	assert_int_equal(err.kind, ERR_DENIED);
+	assert_int_equal(chmod(scratch_path(state, "all"), 0770), 0);
+	assert_int_equal(fs_open_named(scratch_path(state, "all/link"), 0, NULL), -1);
+	assert_int_equal(fs_name_file(&named, scratch_path(state, "all/link/../file"), NULL), 0);
 }
 
 int main(void)
