@@ -71,10 +71,27 @@ char *fs_read_own(const char *path, const char *named, size_t cap, size_t *lengt
 int fs_open_own(const char *path, struct err *err);
 /* Whether fs_read_own() would accept this program or directory. False if it cannot be read. */
 bool fs_is_own(const char *path);
-/* ERR_DENIED: `path`, which a user has named to write there, is a symbolic link that another one,
- * not root, has put into a directory that others may write to. It may lead anywhere. As the
- * kernel's fs.protected_symlinks, which a machine need not have set. */
-int fs_check_link(const char *path, struct err *err);
+/* Opens a directory that a user has named to write there (O_PATH). ERR_DENIED: its end is a
+ * symbolic link that another user, not root, has put into a directory that others may write to, or
+ * on the way is one in a directory that all may write to; it may lead anywhere. As the kernel's
+ * fs.protected_symlinks, which a machine need not have set. `make`: the mode of directories that
+ * are not there; 0: they are an error. The caller closes. (Implemented in fs_named.c.) */
+int fs_open_named(const char *path, mode_t make, struct err *err);
+
+/* A file that a user has named to write there. */
+struct fs_named {
+	int directory; /* is open, by fs_open_named() */
+	char *path;    /* below that descriptor, "/proc/self/fd/9/name": no user can lead it
+			* elsewhere; for messages err_rename() has the other one */
+};
+/* `name` in that directory. Nothing need be there. The caller ends it, also after an error. */
+int fs_name_in(struct fs_named *named, const char *directory, const char *name, mode_t make,
+	       struct err *err);
+int fs_name_file(struct fs_named *named, const char *path, struct err *err);
+/* The same of where the links at the place lead; to what is no file, one of /proc may stay. */
+int fs_name_linked(struct fs_named *named, const char *path, struct err *err);
+void fs_named_finish(struct fs_named *named);
+#define cleanup_named __attribute__((cleanup(fs_named_finish)))
 
 /* All of these bytes of what is open, from `offset` on; errors call it `name`. A file that ends
  * before is an error (ERR_IO). */
@@ -101,8 +118,8 @@ int fs_make_directories(const char *path, mode_t mode,
  * caller frees. (Implemented in fs_room.c.) */
 char *fs_describe_room(const char *path);
 /* Whether a file could be made at `path`, an existing directory or one that would be made: what is
- * there can be written to, and its file system has bytes and inodes left. A quota shows only when
- * something is written. */
+ * there can be written to, and its file system has bytes and inodes left, or counts none and lets
+ * this process make a directory. A quota shows only when something is written. */
 int fs_check_room(const char *path, struct err *err);
 /* ERR_IO: a file system is mounted on `path`, or below it. */
 int fs_check_unmounted(const char *path, struct err *err);

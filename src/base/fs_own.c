@@ -153,23 +153,3 @@ bool fs_is_own(const char *path)
 
 	return fd >= 0;
 }
-
-int fs_check_link(const char *path, struct err *err)
-{
-	size_t length = strlen(path);
-	struct stat link, above;
-
-	while (length > 1 && path[length - 1] == '/')
-		length--;
-	char *bare cleanup_free = mem_strndup(path, length);
-	char *directory cleanup_free = fs_dirname(bare);
-	if (lstat(bare, &link) < 0 || !S_ISLNK(link.st_mode) || is_own(link.st_uid) ||
-	    stat(directory, &above) < 0 || !fs_others_may_write(above.st_mode) ||
-	    link.st_uid == above.st_uid)
-		return 0;
-	char *owner cleanup_free = user_name_of(link.st_uid);
-	return err_set(err, ERR_DENIED,
-		       "%s is a symbolic link of %s in a directory that others can write to: "
-		       "tony writes to nothing that it leads to; name another place",
-		       bare, owner);
-}

@@ -138,11 +138,26 @@ char *fs_describe_errno(const char *path, int number)
 				: mem_printf("no space left on %s", room);
 }
 
+/* In a file system that counts no blocks, as /proc or a tmpfs without a limit, a directory is
+ * tried, and removed. */
+static int try_directory(const char *there, struct err *err)
+{
+	char *trial cleanup_free = fs_join(there, ".tony-XXXXXX");
+
+	if (mkdtemp(trial))
+		return rmdir(trial);
+	if (errno == ENOENT)
+		return err_set(err, ERR_DENIED, "nobody can make a directory in %s", there);
+	return err_set_errno(err, "cannot write to %s", there);
+}
+
 int fs_check_room(const char *path, struct err *err)
 {
 	char *there cleanup_free = find_existing(path);
 	struct statvfs room;
 
+	if (statvfs(there, &room) == 0 && room.f_blocks == 0)
+		return try_directory(there, err);
 	if (access(there, W_OK | X_OK) < 0 || statvfs(there, &room) < 0)
 		return err_set_errno(err, "cannot write to %s", there);
 	if (room.f_bavail > 0 && (room.f_favail > 0 || room.f_files == 0))

@@ -15,7 +15,10 @@
 #include "base/proc.h"
 #include "base/user.h"
 
-enum { ENDING_LENGTH = sizeof("XXXXXX") - 1 };
+enum {
+	ENDING_LENGTH = sizeof("XXXXXX") - 1,
+	ABOVE = STDIN_FILENO + 1, /* of the keeper: the directory in which it has made something */
+};
 
 /* In a directory that others may write to something else may be at the path by now, be it another
  * one of this user. */
@@ -24,20 +27,26 @@ static bool is_made(const struct stat *info, const struct stat *made)
 	return info->st_dev == made->st_dev && info->st_ino == made->st_ino;
 }
 
-static int remove_made(const char *path, const struct stat *made)
+/* `name` in the open directory `above`. */
+static int remove_made(int above, const char *name, const struct stat *made)
 {
 	struct stat info;
 
-	if (lstat(path, &info) < 0 || !is_made(&info, made))
+	if (fstatat(above, name, &info, AT_SYMLINK_NOFOLLOW) < 0 || !is_made(&info, made))
 		return -1;
 	if (!S_ISDIR(made->st_mode))
-		return unlink(path);
-	char *parent cleanup_free = fs_dirname(path);
-	int above cleanup_close = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int fd cleanup_close = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (above < 0 || fd < 0 || fstat(fd, &info) < 0 || !is_made(&info, made))
+		return unlinkat(above, name, 0);
+	int fd cleanup_close = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &info) < 0 || !is_made(&info, made))
 		return -1;
-	return fs_empty_tree(above, fd, path, NULL) < 0 ? -1 : rmdir(path);
+	return fs_empty_tree(above, fd, name, NULL) < 0 ? -1 : unlinkat(above, name, AT_REMOVEDIR);
+}
+
+static int open_above(const char *path)
+{
+	char *directory cleanup_free = fs_dirname(path);
+
+	return open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 static void await(pid_t pid)
@@ -53,33 +62,43 @@ struct report {
 	struct stat made;
 };
 
-static int make(char *path, bool is_directory)
+/* Others may exchange the directory meanwhile: what was made is found by the open one. */
+static int make(int above, char *name, bool is_directory, struct report *report)
 {
-	if (is_directory)
-		return mkdtemp(path) ? 0 : -1;
-	int fd cleanup_close = mkostemp(path, O_CLOEXEC);
-	return fd < 0 ? -1 : 0;
+	char *path cleanup_free = mem_printf("/proc/self/fd/%d/%s", above, name);
+
+	if (above < 0)
+		return -1;
+	int fd cleanup_close = is_directory ? -1 : mkostemp(path, O_CLOEXEC);
+	if (is_directory ? !mkdtemp(path) : fd < 0)
+		return -1;
+	memcpy(name, fs_basename(path), strlen(name));
+	memcpy(report->ending, name + strlen(name) - ENDING_LENGTH, ENDING_LENGTH);
+	return fstatat(above, name, &report->made, AT_SYMLINK_NOFOLLOW);
 }
 
 /* The keeper creates the file itself, so that even kill -9 of the parent leaves nothing behind. It
- * keeps none of the parent's descriptors open, or a reader of the parent's output would wait for
- * it. In a session of its own no signal to the parent's group reaches it. */
-static _Noreturn void keep(char *path, bool is_directory, int told, int held)
+ * keeps none of the parent's descriptors open but these, or a reader of the parent's output would
+ * wait for it. In a session of its own no signal to the parent's group reaches it. */
+static _Noreturn void keep(const char *path, bool is_directory, int told, int held)
 {
 	struct report report = {0};
-	char byte;
+	int above = open_above(path);
+	char *name = mem_strdup(fs_basename(path)), byte;
 
 	setsid();
 	prctl(PR_SET_NAME, "tony-keeper");
-	if (make(path, is_directory) < 0 || lstat(path, &report.made) < 0)
+	if (make(above, name, is_directory, &report) < 0)
 		report.error = errno;
-	memcpy(report.ending, path + strlen(path) - ENDING_LENGTH, ENDING_LENGTH);
 	ssize_t length = write(told, &report, sizeof(report));
+	above = fcntl(above, F_DUPFD, ABOVE + 1);
+	held = fcntl(held, F_DUPFD, ABOVE + 1);
+	dup2(above, ABOVE);
 	dup2(held, STDIN_FILENO);
-	proc_close_from(STDIN_FILENO + 1, false);
+	proc_close_from(ABOVE + 1, false);
 	while (length > 0 && report.error == 0 && read(STDIN_FILENO, &byte, 1) > 0)
 		;
-	_exit(report.error || remove_made(path, &report.made) < 0);
+	_exit(report.error || remove_made(ABOVE, name, &report.made) < 0);
 }
 
 static int read_report(int fd, struct report *report)
@@ -212,7 +231,8 @@ void keeper_remove(struct keeper *keeper)
 		return;
 	close(keeper->hold);
 	await(keeper->pid);
-	remove_made(keeper->path, &keeper->made); /* should the keeper have been killed */
+	int above cleanup_close = open_above(keeper->path);
+	remove_made(above, fs_basename(keeper->path), &keeper->made); /* was the keeper killed? */
 	free(keeper->path);
 	*keeper = (struct keeper){0};
 }

@@ -22,7 +22,8 @@ struct keeper {
  * `name`. ERR_CONFIG: others could replace it there. The caller ends it with keeper_remove(). */
 int keeper_make_directory(struct keeper *keeper, const char *name, struct err *err);
 
-/* The same of one beside `path`; its name begins with that and ".part". */
+/* The same of one beside `path`; its name begins with that and ".part". Below a descriptor
+ * ("/proc/self/fd/9/name", fs_name_file()) nobody can lead it elsewhere. */
 int keeper_make_beside(struct keeper *keeper, const char *path, struct err *err);
 
 /* The directory that was made, open: where others may write beside it, its path may lead elsewhere

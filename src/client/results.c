@@ -353,9 +353,10 @@ static int copy(const struct opened *opened, int source, const char *part, const
 	return result;
 }
 
-/* Through a directory beside it, of which nothing is left whatever happens. */
+/* Through a directory beside it, of which nothing is left whatever happens. `shown`: the target in
+ * messages. */
 static int bring_through(const struct opened *opened, int source, const char *target,
-			 struct err *err)
+			 const char *shown, struct err *err)
 {
 	struct keeper keeper cleanup_keeper = {0};
 
@@ -367,9 +368,8 @@ static int bring_through(const struct opened *opened, int source, const char *ta
 	char *part cleanup_free = mem_printf("/proc/self/fd/%d/results", held);
 	int result = copy(opened, source, part, target, err);
 	if (result < 0)
-		err_rename(err, part, target);
-	return result == 0 ? move_directory(held, "results", AT_FDCWD, target, target, err)
-			   : result;
+		err_rename(err, part, shown);
+	return result == 0 ? move_directory(held, "results", AT_FDCWD, target, shown, err) : result;
 }
 
 int results_bring(const struct opened *opened, const char *directory, struct err *err)
@@ -394,9 +394,12 @@ int results_bring(const struct opened *opened, const char *directory, struct err
 	int compared = compare_places(job->output_dir, target, err);
 	if (compared != 0)
 		return compared < 0 ? -1 : has_files(source) ? 0 : 1;
-	if (fs_make_directories(directory, 0700, err) < 0)
+	struct fs_named place cleanup_named = {0};
+	if (fs_name_in(&place, directory, opened->id, 0700, err) < 0)
 		return -1;
-	int result = bring_through(opened, source, target, err);
+	int result = bring_through(opened, source, place.path, target, err);
+	if (result < 0)
+		err_rename(err, place.path, target);
 	if (result < 0)
 		err_wrap(err, "the results of %s are not all in %s", opened->id, target);
 	return result;

@@ -60,102 +60,142 @@ static int check_options(const void *data, struct err *err)
 
 /* ---- where it goes ------------------------------------------------------------------------ */
 
-/* Whether the user named the file, and not at most its directory. */
-static bool is_named(const struct bundle_choice *chosen)
-{
-	return chosen->output && !fs_is_directory(chosen->output);
-}
+struct place {
+	struct fs_named at;
+	char *shown;   /* its path in messages */
+	bool is_named; /* the user named the file, and not at most its directory */
+};
 
-static char *find_place(const struct bundle_choice *chosen, const char *id)
+static void place_finish(struct place *place)
 {
+	fs_named_finish(&place->at);
+	free(place->shown);
+}
+#define cleanup_place __attribute__((cleanup(place_finish)))
+
+static int find_place(struct place *place, const struct bundle_choice *chosen, const char *id,
+		      struct err *err)
+{
+	const char *output = chosen->output;
 	char *name cleanup_free = mem_printf("%s.tar.gz", id);
 
-	if (is_named(chosen))
-		return mem_strdup(chosen->output);
-	return chosen->output ? fs_join(chosen->output, name) : mem_steal(&name);
+	if (!output || fs_is_directory(output)) {
+		place->shown = output ? fs_join(output, name) : mem_strdup(name);
+		return fs_name_in(&place->at, output ? output : ".", name, 0, err);
+	}
+	place->is_named = true;
+	place->shown = mem_strdup(output);
+	return fs_name_linked(&place->at, output, err);
 }
 
-/* A device or a FIFO stays what it is. */
-static int write_into(struct opened *opened, struct bundle_options *how, const char *path,
-		      struct str_list *missing, struct err *err)
+/* Another user may read what is written to his FIFO or terminal. Only root makes devices. */
+static int check_owner(const struct place *place, const struct stat *info, struct err *err)
 {
-	int fd cleanup_close = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
+	bool is_known = user_is_told_apart(info->st_uid);
 
+	if (is_known ? user_is_trusted(info->st_uid) : S_ISCHR(info->st_mode))
+		return 0;
+	char *owner cleanup_free = user_name_of(info->st_uid);
+	return err_set(err, ERR_DENIED,
+		       "%s is %s and belongs to %s: it is not written to; remove it, or name "
+		       "another place",
+		       place->shown, S_ISFIFO(info->st_mode) ? "a FIFO" : "no regular file", owner);
+}
+
+/* A device or a FIFO stays what it is. It is opened as it was looked at: to open a FIFO waits for
+ * its reader. */
+static int write_into(struct opened *opened, struct bundle_options *how, const struct place *place,
+		      const struct stat *info, struct str_list *missing, struct err *err)
+{
+	bool is_link = S_ISLNK(info->st_mode); /* of /proc: what this process has open */
+	int held cleanup_close =
+		open(place->at.path, O_PATH | O_CLOEXEC | (is_link ? 0 : O_NOFOLLOW));
+	char *path cleanup_free = mem_printf("/proc/self/fd/%d", held);
+	struct stat found;
+
+	if (held < 0 || fstat(held, &found) < 0)
+		return err_set_errno(err, "%s", place->shown);
+	if (!is_link && check_owner(place, &found, err) < 0)
+		return -1;
+	int fd cleanup_close = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
-		return err_set_errno(err, "%s", path);
+		return err_set_errno(err, "%s", place->shown);
 	how->fd = fd;
 	return bundle_write(opened, how, missing, err);
 }
 
 /* The file is there once it is whole. */
-static int write_draft(struct opened *opened, struct bundle_options *how, const char *path,
+static int write_draft(struct opened *opened, struct bundle_options *how, const struct place *place,
 		       struct str_list *missing, struct err *err)
 {
 	struct keeper draft cleanup_keeper = {0};
-	int fd cleanup_close = keeper_make_file(&draft, path, err);
+	int fd cleanup_close = keeper_make_file(&draft, place->at.path, err);
 
 	if (fd < 0)
-		return -1;
+		return err_rename(err, place->at.path, place->shown);
 	how->fd = fd;
 	int result = bundle_write(opened, how, missing, err);
-	if (result == 0 && rename(draft.path, path) < 0)
-		result = err_set_errno(err, "%s", path);
+	if (result == 0 && rename(draft.path, place->at.path) < 0)
+		result = err_set_errno(err, "%s", place->shown);
 	return result;
 }
 
 /* A name that others can foresee: in a directory for all they may have put there what leads the
  * archive elsewhere. */
-static int write_unnamed(struct opened *opened, struct bundle_options *how, const char *path,
-			 struct str_list *missing, struct err *err)
+static int check_unnamed(const struct place *place, const struct stat *status, struct err *err)
 {
-	struct stat status;
+	const char *what = S_ISLNK(status->st_mode)    ? "a symbolic link, which is not followed"
+			   : S_ISFIFO(status->st_mode) ? "a FIFO, which is not written to"
+						       : "no regular file";
 
-	if (lstat(path, &status) < 0 || (S_ISREG(status.st_mode) && status.st_uid == geteuid()))
-		return write_draft(opened, how, path, missing, err);
-	const char *what = S_ISLNK(status.st_mode)    ? "a symbolic link, which is not followed"
-			   : S_ISFIFO(status.st_mode) ? "a FIFO, which is not written to"
-						      : "no regular file";
-	if (status.st_uid == geteuid())
+	if (S_ISREG(status->st_mode) && status->st_uid == geteuid())
+		return 0;
+	if (status->st_uid == geteuid())
 		return err_set(err, ERR_DENIED,
-			       "%s is %s; remove it, or name the archive with --output FILE", path,
-			       what);
-	char *owner cleanup_free = user_name_of(status.st_uid);
+			       "%s is %s; remove it, or name the archive with --output FILE",
+			       place->shown, what);
+	char *owner cleanup_free = user_name_of(status->st_uid);
 	return err_set(err, ERR_DENIED,
 		       "%s, which belongs to %s, is no file of yours: it is not written to; name "
 		       "the archive with --output FILE",
-		       path, owner);
+		       place->shown, owner);
 }
 
-/* A symbolic link stays: its target is written. Another path is taken as it is, since another user
- * could make it a link by then. */
-static int write_file(struct opened *opened, struct bundle_options *how, const char *path,
+static int write_file(struct opened *opened, struct bundle_options *how, const struct place *place,
 		      struct str_list *missing, struct err *err)
 {
 	struct stat status;
-	bool is_link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+	bool is_there = lstat(place->at.path, &status) == 0;
 
-	if (is_link && fs_check_link(path, err) < 0)
+	if (is_there && !place->is_named && check_unnamed(place, &status, err) < 0)
 		return -1;
-	char *real cleanup_free = is_link ? realpath(path, NULL) : mem_strdup(path);
-	if (!real)
-		return err_set_errno(err, "%s", path);
-	if (lstat(real, &status) == 0 && !S_ISREG(status.st_mode))
-		return write_into(opened, how, real, missing, err);
-	return write_draft(opened, how, real, missing, err);
+	if (is_there && place->is_named && !S_ISREG(status.st_mode))
+		return write_into(opened, how, place, &status, missing, err);
+	return write_draft(opened, how, place, missing, err);
 }
 
 /* ---- what is said ------------------------------------------------------------------------- */
 
-static void print_json(const char *id, const char *path, const struct str_list *missing)
+static void print_json(const char *id, const struct place *place, const struct str_list *missing)
 {
 	json_t *object = json_object();
 	struct stat status;
 
 	json_set_text(object, "id", id);
-	json_set_text(object, "path", path);
-	json_set_int(object, "bytes", stat(path, &status) == 0 ? status.st_size : 0);
+	json_set_text(object, "path", place->shown);
+	json_set_int(object, "bytes", lstat(place->at.path, &status) == 0 ? status.st_size : 0);
 	json_set_list(object, "missing", missing);
 	report_json(object);
+}
+
+/* The archive alone goes there. */
+static bool is_stdout(const struct place *place)
+{
+	struct stat named, stdout_status;
+
+	return stat(place->at.path, &named) == 0 && !S_ISREG(named.st_mode) &&
+	       fstat(STDOUT_FILENO, &stdout_status) == 0 && named.st_dev == stdout_status.st_dev &&
+	       named.st_ino == stdout_status.st_ino;
 }
 
 static void tell_missing(const struct str_list *missing)
@@ -177,22 +217,23 @@ static int run(void *data, const struct verb_call *call, struct err *err)
 		tell_missing(&missing);
 		return result;
 	}
-	if (chosen->output && !is_named(chosen) && fs_check_link(chosen->output, err) < 0)
-		return -1;
-	char *path cleanup_free = find_place(chosen, call->opened->id);
+	struct place place cleanup_place = {0};
 	struct stat status;
-	bool named = is_named(chosen);
-	if (named && chosen->json && stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+	if (find_place(&place, chosen, call->opened->id, err) < 0)
+		return -1;
+	if (place.is_named && chosen->json && lstat(place.at.path, &status) == 0 &&
+	    !S_ISREG(status.st_mode))
 		return err_set(err, ERR_USAGE, "--json tells a file's size, and %s is no file",
-			       path);
-	if ((named ? write_file : write_unnamed)(call->opened, &how, path, &missing, err) < 0)
+			       place.shown);
+	if (write_file(call->opened, &how, &place, &missing, err) < 0)
 		return -1;
 	if (chosen->json) {
-		print_json(call->opened->id, path, &missing);
+		print_json(call->opened->id, &place, &missing);
 		return 0;
 	}
 	tell_missing(&missing);
-	puts(path);
+	if (!is_stdout(&place))
+		puts(place.shown);
 	report_note("secrets and the values of environment variables are masked in it; logs are as "
 		    "programs wrote them: read them before you hand them on");
 	return 0;

@@ -350,27 +350,30 @@ static bool read_rest(int fd)
 	return count < REST_CAP;
 }
 
-/* Where it is to be. NULL: `err`. The caller frees. */
-static char *find_target(const char *name, const char *target, bool is_directory, struct err *err)
+/* Where it is to be. `shown`: its path in messages. */
+static int find_target(struct fs_named *place, char **shown, const char *name, const char *target,
+		       bool is_directory, struct err *err)
 {
-	bool is_inside = fs_is_directory(target);
-	char *path cleanup_free = is_inside ? fs_join(target, name) : mem_strdup(target);
+	struct err cause cleanup_err = {0};
 	struct stat info;
+	bool is_inside = fs_name_in(place, target, *name ? name : ".", 0, &cause) == 0;
 
-	if (fs_check_link(target, err) < 0)
-		return NULL;
+	if (cause.kind == ERR_DENIED)
+		return err_copy(err, &cause);
 	if (is_inside && !*name)
-		err_set(err, ERR_USAGE, "%s is there already; name another directory", target);
-	else if (!is_inside && str_ends_with(target, "/"))
-		err_set(err, ERR_NOT_FOUND, "%s: there is no such directory", target);
-	else if (lstat(path, &info) == 0 && is_directory)
-		err_set(err, ERR_USAGE, "%s is there already; remove it, or name another one",
-			path);
-	else if (fs_is_directory(path))
-		err_set(err, ERR_USAGE, "%s is a directory", path);
-	else
-		return mem_steal(&path);
-	return NULL;
+		return err_set(err, ERR_USAGE, "%s is there already; name another directory",
+			       target);
+	if (!is_inside && str_ends_with(target, "/"))
+		return err_set(err, ERR_NOT_FOUND, "%s: there is no such directory", target);
+	mem_replace(shown, is_inside ? fs_join(target, name) : mem_strdup(target));
+	if (!is_inside && fs_name_file(place, target, err) < 0)
+		return -1;
+	if (lstat(place->path, &info) == 0 && is_directory)
+		return err_set(err, ERR_USAGE,
+			       "%s is there already; remove it, or name another one", *shown);
+	if (fs_is_directory(place->path))
+		return err_set(err, ERR_USAGE, "%s is a directory", *shown);
+	return 0;
 }
 
 /* Through a directory beside it, which is gone afterwards. */
@@ -417,11 +420,15 @@ static int get(const struct place *source, const char *target, struct err *err)
 		int code = await(&transfer);
 		return code ? code : err_set(err, ERR_INPUT, "%s: no archive came", source->word);
 	}
-	char *path cleanup_free = find_target(name, target, kind == 'd', err);
-	if (!path)
+	struct fs_named place cleanup_named = {0};
+	char *shown cleanup_free = NULL;
+	if (find_target(&place, &shown, name, target, kind == 'd', err) < 0)
 		return -1;
-	int result = receive(&transfer, name, path, kind == 'd', err);
-	return result < 0 ? err_wrap(err, "%s", source->word) : result;
+	int result = receive(&transfer, name, place.path, kind == 'd', err);
+	if (result >= 0)
+		return result;
+	err_rename(err, place.path, shown);
+	return err_wrap(err, "%s", source->word);
 }
 
 /* ------------------------------------------------------------------------------------------- */

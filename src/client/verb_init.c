@@ -81,14 +81,16 @@ static int write_file(const char *directory, const struct example_file *file, st
 	char *path cleanup_free = fs_join(directory, file->path);
 	char *parent cleanup_free = fs_dirname(path);
 
-	if (fs_make_directories(parent, 0777, err) < 0)
+	struct fs_named named cleanup_named = {0};
+	if (fs_name_in(&named, parent, fs_basename(path), 0777, err) < 0)
 		return -1;
-	int fd cleanup_close = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, file->mode);
+	int fd cleanup_close =
+		open(named.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, file->mode);
 	if (fd < 0)
 		return err_set_errno(err, "%s", path);
 	if (fs_write_all(fd, file->content, file->length, err) == 0)
 		return 0;
-	unlink(path);
+	unlink(named.path);
 	return err_wrap(err, "%s", path);
 }
 

@@ -40,8 +40,6 @@ static int bring(const struct opened *opened, const char *output, struct err *er
 		return err_set(err, ERR_USAGE,
 			       "--output: \"%s\" is no directory of this machine; write its path",
 			       output);
-	if (fs_check_link(output, err) < 0)
-		return -1;
 	char *directory cleanup_free = fs_absolute(output, err);
 	int result = directory ? results_bring(opened, directory, err) : -1;
 

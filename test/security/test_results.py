@@ -181,3 +181,40 @@ def test_a_place_that_is_named_is_no_link_of_another_user(machine, shared, verb)
     assert owner.run("ls", "-A", folder).stdout == "file\n" and owner.read(precious) == "precious"
     machine.run("chown", "-h", owner.uid, link)
     assert owner.tony(*words).returncode == 0, "its own link is followed"
+
+
+@pytest.mark.promise("S192")
+@pytest.mark.parametrize("verb", ["bundle", "results", "cp"])
+def test_a_place_that_another_user_exchanges_leads_nowhere_else(machine, shared, verb):
+    owner, place = machine.owner, shared / "place"
+    job = job_with_results(owner)
+    name = "file" if verb != "results" else f"{job}/file"
+    precious = owner.write(f"precious/{name}", "precious")
+    words = {"bundle": ["bundle", "--tail", "1", "--output", place / "file", job], "results": ["results", "--output", place, job]}.get(verb)
+    if verb == "cp":
+        job = owner.submit({"tony.worker.instances": 1, "tony.worker.memory": "64m", "tony.worker.command": "sleep 600"})
+        owner.wait_task(job, "worker:0")
+        words = ["cp", f"{job}/worker:0:{owner.write('source/file', 'copied')}", place]
+    flipper, said = machine.stranger.attack("flip", place, owner.home / "precious")
+    assert said == "flipping"
+    answers = [owner.tony(*words) for _ in range(2 * FETCHES)]
+    assert flipper.poll() is None
+    assert {answer.returncode for answer in answers} <= {0, 6}, answers
+    assert all(answer.returncode == 0 or "is a symbolic link of" in answer.stderr for answer in answers), answers
+    assert machine.run("find", owner.home / "precious", "-type", "f").stdout == f"{precious}\n" and owner.read(precious) == "precious"
+    assert machine.run("find", shared, owner.home / "precious", "-name", "*.part.*", "-o", "-name", "file.*").stdout == "", "nothing is left"
+
+
+@pytest.mark.promise("S192")
+def test_a_bundle_is_not_written_into_the_fifo_of_another_user(machine, shared):
+    owner, fifo = machine.owner, shared / "fifo"
+    job = job_with_results(owner)
+    assert machine.stranger.run("sh", "-c", 'umask 0; mkfifo "$1"', "sh", fifo).returncode == 0
+    answer = owner.tony("bundle", "--output", fifo, job)
+    assert answer.returncode == 6, answer
+    assert f"{fifo} is a FIFO and belongs to uid-{machine.stranger.uid}" in answer.stderr and "name another place" in answer.stderr, answer
+    machine.run("chown", owner.uid, fifo)
+    own = f'cat "$1" | gzip --test && echo whole & "$2" bundle --output "$1" "$3"; wait; "$2" bundle --output /dev/stdout "$3" | gzip --test && echo alone'
+    answer = owner.run("sh", "-c", own, "sh", fifo, machine.bin / "tony", job)
+    assert f"{fifo}\n" in answer.stdout and "whole\n" in answer.stdout and answer.stdout.endswith("alone\n"), answer
+    assert "trailing garbage" not in answer.stderr, answer

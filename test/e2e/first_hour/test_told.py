@@ -99,6 +99,7 @@ ROWS = [
      ["driver"]),
     ("3.42", f"touch file; {CHECKPOINT}=file -- true", 3, ["tony.application.checkpoint-dir: ", "is not a dir"], []),
     ("3.42 proc", f"{CHECKPOINT}=/proc/x -- true", 6, ["/proc/x: nobody can make a directory there"], []),
+    ("output proc", "tony submit --output /proc/x -- true", 6, ["/proc/x: nobody can make a directory in /proc"], ["no space left"]),
     ("init file", "touch file; tony init pytorch file", 2, ["init: file is no directory; name a new one"], []),
     ("3.55", "HOME=/proc/x TONY_STATE_DIR= tony submit -- true", 6,
      ["set TONY_STATE_DIR to a directory where you may write: /proc/x: nobody can"], ["No such file"]),

@@ -60,6 +60,20 @@ static void a_place_to_write_is_checked_before_it_is_made(void **state)
 	err_finish(&err);
 	/* Root is refused by the kernel's own file system as well. */
 	assert_int_equal(fs_check_room("/proc/self/fd/none", &err), -1);
+	assert_int_equal(err.kind, ERR_DENIED);
+}
+
+static void a_file_system_that_counts_no_blocks_is_not_full(void **state)
+{
+	struct err err cleanup_err = {0};
+
+	scratch_mount(state, "unlimited", 0);
+	const char *path = scratch_path(state, "unlimited");
+	assert_int_equal(fs_check_room(path, &err), 0);
+	assert_false(fs_has_entries(path));
+	assert_int_equal(fs_check_room("/proc/none", &err), -1);
+	assert_int_equal(err.kind, ERR_DENIED);
+	assert_string_equal(err_message(&err), "nobody can make a directory in /proc");
 }
 
 static void other_errors_are_left_alone(void **state)
@@ -78,6 +92,7 @@ int main(void)
 		scratch_test(a_file_system_is_named_with_what_is_free),
 		scratch_test(an_error_of_a_full_disk_says_where_to_make_room),
 		scratch_test(a_place_to_write_is_checked_before_it_is_made),
+		scratch_test(a_file_system_that_counts_no_blocks_is_not_full),
 		scratch_test(other_errors_are_left_alone),
 	};
 
