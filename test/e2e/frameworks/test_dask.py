@@ -17,7 +17,7 @@ def test_a_lost_worker_comes_back_and_a_lost_scheduler_or_driver_forms_the_clust
     driver = job.wait_task("driver:0")["pids"]
 
     strike(job, "worker:1")
-    wait_note(job, r"worker:1 killed by signal 9 \(SIGKILL\); restart 1 of 10 in place")
+    wait_note(job, r"worker:1 killed by signal 9 \(SIGKILL\).*; restart 1 of 10 in place")
     wait_progress(job)
 
     strike(job, "worker:0", signal.SIGSTOP)
