@@ -162,7 +162,11 @@ void proc_scan_take(struct proc_scan *scan)
 /* Kernels have them for a dozen years, unless they are built without. */
 bool proc_scan_has_lists(void)
 {
-	return access("/proc/thread-self/children", R_OK) == 0;
+	static enum { UNKNOWN, THERE, MISSING } lists; /* a task is looked at every few seconds */
+
+	if (lists == UNKNOWN)
+		lists = access("/proc/thread-self/children", R_OK) == 0 ? THERE : MISSING;
+	return lists == THERE;
 }
 
 /* A process whose parent dies moves to the list of the subreaper: it is met again there, or was not

@@ -28,7 +28,6 @@ struct member {
 
 struct proc_tree {
 	pid_t root;
-	bool has_lists;
 	struct member *members;
 	size_t count, capacity;
 	size_t machine_count; /* processes of the machine, when all were seen */
@@ -44,7 +43,6 @@ struct proc_tree *proc_tree_create(pid_t root)
 	struct proc_tree *tree = mem_alloc(sizeof(*tree));
 
 	tree->root = root;
-	tree->has_lists = proc_scan_has_lists();
 	tree->pss_budget_us = PSS_BUDGET_US;
 	return tree;
 }
@@ -212,7 +210,7 @@ static void look_at_pids(struct proc_tree *tree)
 
 static void look(struct proc_tree *tree)
 {
-	if (tree->has_lists)
+	if (proc_scan_has_lists())
 		look_at_children(tree);
 	else
 		look_at_pids(tree);

@@ -266,6 +266,14 @@ bool str_equal_nocase(const char *a, const char *b)
 	return a && b ? strcasecmp(a, b) == 0 : a == b;
 }
 
+bool str_has_any_nocase(const char *text, const char *const *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcasestr(text, words[i]))
+			return true;
+	return false;
+}
+
 static bool same_letter(char a, char b)
 {
 	bool letters = ((a ^ b) == 0x20) && ((a | 0x20) >= 'a') && ((a | 0x20) <= 'z');

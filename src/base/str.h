@@ -72,6 +72,8 @@ bool str_ends_with(const char *text, const char *suffix);
 bool str_ends_with_part(const char *text, const char *part, char separator);
 bool str_equal(const char *a, const char *b); /* NULL equals NULL only */
 bool str_equal_nocase(const char *a, const char *b);
+/* One of the words is a part of the text, in any case. */
+bool str_has_any_nocase(const char *text, const char *const *words, size_t count);
 
 /* The candidate nearest to `text` by edit distance, or NULL when none is near enough to suggest
  * (more than a third of the letters differ). `candidates` has `count` entries. */

@@ -68,23 +68,32 @@ static void add_job(struct sums *sums, const char *name, const struct history_su
 	}
 }
 
+/* For each tag that its user gave it. */
+static void add_to_tags(struct sums *sums, const struct history_summary *job)
+{
+	bool has_one = false;
+
+	for (size_t i = 0; i < job->tags.count; i++) {
+		if (job_family_gave(job->tags.items[i]))
+			continue;
+		add_job(sums, job->tags.items[i], job);
+		has_one = true;
+	}
+	if (!has_one)
+		add_job(sums, "", job);
+}
+
 static void add(void *data, const struct history_summary *job)
 {
 	struct sums *sums = data;
-	size_t given = 0;
 
 	sums->estimated += is_estimated(job);
 	if (str_equal(sums->by, "user"))
 		add_job(sums, job->user, job);
 	else if (str_equal(sums->by, "queue"))
 		add_job(sums, job->queue ? job->queue : "", job);
-	for (size_t i = 0; str_equal(sums->by, "tag") && i < job->tags.count; i++)
-		if (!job_family_gave(job->tags.items[i])) {
-			add_job(sums, job->tags.items[i], job);
-			given++;
-		}
-	if (str_equal(sums->by, "tag") && given == 0)
-		add_job(sums, "", job);
+	else
+		add_to_tags(sums, job);
 }
 
 /* ---- printing ----------------------------------------------------------------------------- */

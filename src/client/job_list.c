@@ -137,12 +137,12 @@ static int64_t family_since_ms(const char *family)
 	return dash && strptime(dash + 1, "%Y%m%d-%H%M%S", &tm) ? (int64_t)timegm(&tm) * 1000 : 1;
 }
 
-/* One id and one user: anybody can tag jobs with another's. NULL: it is of none. */
+/* NULL: it is of none. */
 static char *family_key(const struct job_summary *job)
 {
 	const char *family = job_family(&job->tags);
 
-	return family ? mem_printf("%s %s", family, job->user ? job->user : "") : NULL;
+	return family ? job_family_key(family, job->user) : NULL;
 }
 
 /* Sets when the first of them began. */

@@ -6,7 +6,7 @@
 #include "client/job_list.h"
 #include "job/job_family.h"
 
-/* Jobs of one sweep, pipeline or array, and of one user: anybody can tag jobs with another's. */
+/* Jobs of one sweep, pipeline or array, and of one user. */
 struct family {
 	const char *id;
 	const struct job_summary *head; /* the sweep's own job; NULL: there is none in the list */
@@ -37,14 +37,14 @@ static size_t rank_of(enum job_state state)
 /* NULL: there is none. */
 static struct family *find_family(const struct map *families, const char *id, const char *user)
 {
-	char *key cleanup_free = mem_printf("%s %s", id, user ? user : "");
+	char *key cleanup_free = job_family_key(id, user);
 
 	return map_get(families, key);
 }
 
 static struct family *make_family(struct map *families, const char *id, const char *user)
 {
-	char *key cleanup_free = mem_printf("%s %s", id, user ? user : "");
+	char *key cleanup_free = job_family_key(id, user);
 	struct family *family = mem_alloc(sizeof(*family));
 
 	*family = (struct family){.id = id, .submitted_ms = INT64_MAX, .is_one_framework = true};

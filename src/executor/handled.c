@@ -37,9 +37,8 @@ static bool tells_of_end(const char *line)
 	static const char *const times[] = {"real\t", "user\t", "sys\t"};
 	const char *colon = strchr(line, ':');
 
-	for (size_t i = 0; i < array_length(words); i++)
-		if (strcasestr(line, words[i]))
-			return true;
+	if (str_has_any_nocase(line, words, array_length(words)))
+		return true;
 	for (size_t i = 0; i < array_length(times); i++)
 		if (str_starts_with(line, times[i]))
 			return true;

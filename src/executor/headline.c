@@ -250,10 +250,7 @@ static bool speaks_of_failure(const char *line)
 	static const char *const words[] = {"error",  "fail",	 "could not", "cannot",	 "can't",
 					    "unable", "missing", "not found", "no such", "invalid"};
 
-	for (size_t i = 0; i < array_length(words); i++)
-		if (strcasestr(line, words[i]))
-			return true;
-	return false;
+	return str_has_any_nocase(line, words, array_length(words));
 }
 
 /* sys.exit("could not ..."): Python prints the words and exits with 1. A thread or a child that

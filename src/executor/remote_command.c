@@ -10,7 +10,6 @@
 
 #include "base/limits.h"
 #include "base/proc.h"
-#include "executor/spawn_child.h"
 
 enum { GRACE_MS = 3000 };
 

@@ -90,10 +90,7 @@ static bool tells_of_lost_child(const char *exception)
 		"reset",  "refused", "EOF",    "timed out",  "timeout", "empty",
 	};
 
-	for (size_t i = 0; i < array_length(words); i++)
-		if (strcasestr(exception, words[i]))
-			return true;
-	return false;
+	return str_has_any_nocase(exception, words, array_length(words));
 }
 
 /* The kernel killed a process of the task, which need not be what ended it: the program may have
@@ -160,11 +157,7 @@ static bool line_says_port_taken(const char *line)
 					    "errno: 98",
 					    "Failed to add port to server" /* gRPC */};
 
-	for (size_t i = 0; i < array_length(words); i++) {
-		if (strcasestr(line, words[i]))
-			return true;
-	}
-	return false;
+	return str_has_any_nocase(line, words, array_length(words));
 }
 
 /* "Binding port 40001 failed": LightGBM names no errno. */

@@ -28,7 +28,6 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "executor/sessions.h"
-#include "executor/spawn_child.h"
 #include "executor/stacks.h"
 #include "job/job.h"
 #include "net/carrier.h"

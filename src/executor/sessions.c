@@ -15,7 +15,6 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/proc_scan.h"
-#include "executor/spawn_child.h"
 
 _Noreturn static void become_session(const char *id, pid_t program, char *const *environment)
 {

@@ -25,10 +25,7 @@ static bool is_secret(const struct conf_entry *entry)
 
 	if (entry->key)
 		return entry->key->secret;
-	for (size_t i = 0; i < array_length(words); i++)
-		if (strcasestr(entry->name, words[i]))
-			return true;
-	return false;
+	return str_has_any_nocase(entry->name, words, array_length(words));
 }
 
 static json_t *read_config(const struct conf *conf)

@@ -13,10 +13,7 @@ static bool is_secret(const char *name)
 	static const char *const words[] = {"PASSWORD",	  "PASSWD",	 "SECRET",  "TOKEN",
 					    "CREDENTIAL", "PRIVATE_KEY", "API_KEY", "ACCESS_KEY"};
 
-	for (size_t i = 0; i < array_length(words); i++)
-		if (strcasestr(name, words[i]))
-			return true;
-	return false;
+	return str_has_any_nocase(name, words, array_length(words));
 }
 
 static void hide(const struct job *job, size_t type, bool is_marked, const char *name,

@@ -40,3 +40,8 @@ const char *job_family(const struct str_list *tags)
 	}
 	return family;
 }
+
+char *job_family_key(const char *id, const char *user)
+{
+	return mem_printf("%s %s", id, user ? user : "");
+}

@@ -18,6 +18,10 @@
  * own job is of no sweep. */
 const char *job_family(const struct str_list *tags);
 
+/* One id and one user: anybody can tag jobs with another's. `user` may be NULL; the caller frees.
+ */
+char *job_family_key(const char *id, const char *user);
+
 /* The job has the tag from its sweep, pipeline or array, and not from its user. */
 bool job_family_gave(const char *tag);
 

@@ -59,8 +59,8 @@ static _Noreturn void run_look(const struct event_copy *copy, int report, pid_t 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(LOOK_FAILED);
-	proc_close_others(report,
-			  copy->directory.hold); /* the keeper waits for this process, too */
+	/* The keeper waits for this process, too. */
+	proc_close_others(report, copy->directory.hold);
 	bool is_done = look(copy, &left_out, &err) == 0;
 	const char *words = is_done ? left_out : err_message(&err);
 	size_t length = words ? strlen(words) : 0;
