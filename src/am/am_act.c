@@ -296,14 +296,17 @@ static void write_down(struct am *am, const struct action_list *list)
 	struct lines lines = {am, mem_alloc_array(list->count, sizeof(struct action *))};
 	size_t count = 0;
 	bool sync = false;
+	int64_t now = clock_wall_ms();
 	for (size_t i = 0; i < list->count; i++) {
 		if (leaves_line(am, &list->items[i]))
 			lines.actions[count++] = &list->items[i];
 		sync = sync || list->items[i].kind == ACTION_JOB_CHANGED;
 	}
+	if (am_is_over(am) && am->ended_ms == 0)
+		am->ended_ms = now;
 	if (count > 0) {
-		int result = journal_append_all(am->journal, count, make_record, &lines,
-						clock_wall_ms(), sync, &err);
+		int result = journal_append_all(am->journal, count, make_record, &lines, now, sync,
+						&err);
 		on_appended(am, result, sync, &err);
 	}
 	free(lines.actions);

@@ -30,11 +30,10 @@ static char *final_message(const struct am *am)
 			  task->host ? " on " : "", task->host ? task->host : "", join, sentence);
 }
 
-void am_record_end(struct journal *journal, enum job_state state, const char *message,
-		   const struct cause *cause, bool notices_due)
+void am_record_end(struct journal *journal, json_t *final, bool notices_due)
 {
 	struct err err cleanup_err = {0};
-	json_t *record cleanup_json = record_final(state, message, cause);
+	json_t *record cleanup_json = final;
 	int64_t now = clock_wall_ms();
 	if (notices_due)
 		record_set_notices_due(record);
@@ -100,8 +99,9 @@ enum job_state am_end(struct am *am)
 	bool lingered = false, drained = false;
 	log_info("the job %s: %s", job_state_name(status.state), message);
 	am_give_up_reserve(am->job_dir);
-	am_record_end(am->journal, status.state, message, NULL,
-		      job_has_notices(am->job) && !am->has_notified);
+	json_t *final = record_final(status.state, message, NULL);
+	record_set_ended(final, am->ended_ms);
+	am_record_end(am->journal, final, job_has_notices(am->job) && !am->has_notified);
 	am->has_ended = true;
 	api_conclude(am->api);
 	/* Before the scheduler knows: its web proxy leads elsewhere then. */

@@ -63,7 +63,8 @@ static void write_last_line(const struct am *am)
 	log_error("%s", cause.text);
 	struct journal *journal = journal_open(am->place.journal, &err);
 	if (journal)
-		am_record_end(journal, JOB_FAILED, message, &cause, job_has_notices(am->job));
+		am_record_end(journal, record_final(JOB_FAILED, message, &cause),
+			      job_has_notices(am->job));
 	else
 		log_error("%s", err_message(&err));
 	journal_close(journal);

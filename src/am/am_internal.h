@@ -56,6 +56,7 @@ struct am {
 	char *waiting;			/* what open asks wait for; NULL: nothing */
 	struct action_list actions;
 	char *failure;	   /* why the AM itself cannot go on; NULL: it can */
+	int64_t ended_ms;  /* when its last state was written down; 0: not by this AM */
 	bool has_ended;	   /* the last line is written: it is only repeated from then on */
 	bool has_notified; /* an AM before this one told the notices of the job's end */
 	char *dismissal;   /* why the scheduler wants nothing of this AM any more; NULL: it does */
@@ -105,10 +106,8 @@ void am_track_end(struct am *am);
 /* Containers are gone. Who asks is answered until the end is told elsewhere. */
 enum job_state am_end(struct am *am);
 
-/* The last line of a job's journal, which is only repeated from then on. `cause`: NULL where the
- * machine has told it. */
-void am_record_end(struct journal *journal, enum job_state state, const char *message,
-		   const struct cause *cause, bool notices_due);
+/* The last line of a job's journal, which is only repeated from then on. Takes `final`. */
+void am_record_end(struct journal *journal, json_t *final, bool notices_due);
 
 /* ---- am_notify.c ---- */
 

@@ -267,7 +267,12 @@ void record_set_notices_due(json_t *final)
 	json_set_bool(final, "notices_due", true);
 }
 
-/* Lists read no line but the last, so that says when the job has ended. */
+void record_set_ended(json_t *final, int64_t time_ms)
+{
+	if (time_ms > 0)
+		json_set_int(final, "ended_ms", time_ms);
+}
+
 static json_t *repeat(const json_t *last)
 {
 	json_t *record = json_copy((json_t *)last);

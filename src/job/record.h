@@ -85,6 +85,9 @@ json_t *record_tracking(const char *run, const char *page);
 /* `met`: ids of jobs. */
 json_t *record_start(bool released, const struct str_list *met);
 json_t *record_final(enum job_state state, const char *message, const struct cause *cause);
+/* Lists read no line but the last, so that says when the job ended: `time_ms`, unless that is 0, in
+ * place of the line's own time. */
+void record_set_ended(json_t *final, int64_t time_ms);
 /* It is to be repeated with notices. */
 void record_set_notices_due(json_t *final);
 /* `last`: that record, as a journal's last line has it; borrowed. `notices` is taken. */

@@ -66,6 +66,8 @@ def test_success_is_kept(tony):
     assert said["state"] == "succeeded" and said["id"] == job.id and said["task_count"] == 2
     assert said["tags"] == ["nightly"] and "cause" not in said
     assert said["submitted_ms"] <= said["begun_ms"] <= said["running_ms"] <= said["ended_ms"]
+    listed = json.loads(tony.run("list", "--all", "--json").stdout)
+    assert [row["ended_ms"] for row in listed] == [said["ended_ms"]]
     assert [(row["name"], row["instances"], row["memory_mib"]) for row in said["types"]] == [("worker", 2, 64)]
     assert (place / "events.jsonl").read_bytes() == (job.directory / "journal.jsonl").read_bytes()
     assert (place / "job.json").read_bytes().strip() == (job.directory / "job.json").read_bytes().strip()
