@@ -59,7 +59,9 @@ int err_set_errno(struct err *err, const char *format, ...)
 	va_start(args, format);
 	char *what cleanup_free = mem_vprintf(format, args);
 	va_end(args);
-	replace(err, kind_of_errno(number), mem_printf("%s: %s", what, strerror(number)));
+	replace(err, kind_of_errno(number),
+		mem_printf("%s: %s%s", what, strerror(number),
+			   number == EMFILE ? "; raise the limit (ulimit -n)" : ""));
 	errno = number;
 	return -1;
 }

@@ -1,5 +1,6 @@
 /* tony config show | keys */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "client/describe.h"
@@ -54,11 +55,12 @@ static int print_keys(const char *word, bool as_json, struct err *err)
 	else
 		keys_write_table(word, &text);
 	fputs(str_text(&text), stdout);
-	return text.length > 0
-		       ? 0
-		       : err_set(err, ERR_NOT_FOUND,
-				 "no key has \"%s\" in its name or meaning; see tony config keys",
-				 word);
+	if (text.length > 0)
+		return 0;
+	char *nearest cleanup_free = strchr(word, '.') ? key_suggest(word) : key_suggest_part(word);
+	return err_set(err, ERR_NOT_FOUND, "no key has \"%s\" in its name or meaning; %s %s%s",
+		       word, nearest ? "did you mean" : "see",
+		       nearest ? nearest : "tony config keys", nearest ? "?" : "");
 }
 
 /* operands: what to do, then what stood behind "--". */

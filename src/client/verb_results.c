@@ -30,6 +30,11 @@ static int tell_place(const struct opened *opened, struct err *err)
 	int fd cleanup_close = is_checked ? results_open(place, NULL, &why) : -1;
 	if (is_checked && fd < 0 && why.kind == ERR_DENIED)
 		return err_copy(err, &why);
+	if (is_checked && fd < 0 && why.kind == ERR_NOT_FOUND && opened->view->is_final)
+		return err_set(
+			err, ERR_NOT_FOUND,
+			"%s is not there: no program of %s stored a result, or it was removed",
+			place, opened->id);
 	report_line(place);
 	return 0;
 }

@@ -168,6 +168,17 @@ char *key_suggest(const char *name)
 	return nearest && is_near(name, nearest) ? mem_strdup(nearest) : NULL;
 }
 
+char *key_suggest_part(const char *word)
+{
+	struct str_list parts cleanup_str_list = {0};
+
+	for (size_t g = 0; g < key_group_count; g++)
+		for (size_t i = 0; i < key_groups[g].count; i++)
+			str_split(&parts, key_groups[g].keys[i].name, '.');
+	const char *nearest = str_nearest(word, (const char *const *)parts.items, parts.count);
+	return nearest ? mem_strdup(nearest) : NULL;
+}
+
 bool key_is_task_type(const char *name)
 {
 	struct key_word word = {name, strlen(name)};

@@ -90,6 +90,8 @@ const struct key *key_find(const char *name, struct key_word words[KEY_MAX_WORDS
 
 /* The known key nearest to an unknown one, or NULL. The caller frees. */
 char *key_suggest(const char *name);
+/* The part of a key's name, between dots, that is nearest to a word, or NULL. The caller frees. */
+char *key_suggest_part(const char *word);
 
 /* [a-z][a-z0-9_-]*, at most 63 letters, and none of the words that tony.WORD.* has other uses for
  * (am, task ...). */

@@ -59,7 +59,7 @@ def test_an_am_that_exits_is_told_with_its_last_lines(tony, installed):
 def test_an_am_without_files_to_open_is_told(tony):
     few = (11, 11)
     answer = submit(tony, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few))
-    check_told(tony, answer, f"{FAILED} 1", "Too many open files")
+    check_told(tony, answer, f"{FAILED} 1", "Too many open files; raise the limit (ulimit -n)")
 
 
 @pytest.mark.parametrize("mode, code, words", [(None, 4, "install it beside tony"), (0o644, 6, "chmod a+rx")])

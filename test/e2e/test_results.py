@@ -4,6 +4,7 @@ it."""
 import fcntl
 import json
 import os
+import shutil
 import signal
 import stat
 from pathlib import Path
@@ -57,6 +58,9 @@ def test_results_stay_with_the_job_and_are_brought_later(tony):
     assert tony.run("results", job.id, "--output", "home").returncode == 0
     assert files_of(there) == {**BOTH, "notes": "mine"}
     assert os.listdir(tony.directory / "home") == [job.id], "nothing is left beside it"
+    shutil.rmtree(place)
+    gone = tony.run("results", job.id)
+    assert (gone.returncode, gone.stdout) == (4, "") and f"{place} is not there" in gone.stderr, gone
 
 
 def copies_of(directory):
