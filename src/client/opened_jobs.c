@@ -101,7 +101,7 @@ void opened_jobs_find(struct opened_jobs *jobs, const struct str_list *words,
 
 /* ---- signs of life ------------------------------------------------------------------------ */
 
-void opened_jobs_greet(struct opened_jobs *jobs, int64_t limit_ms)
+void opened_jobs_greet(struct opened_jobs *jobs, bool only_remote, int64_t limit_ms)
 {
 	struct am_call **greetings cleanup_free = mem_alloc_array(jobs->count, sizeof(*greetings));
 
@@ -109,7 +109,9 @@ void opened_jobs_greet(struct opened_jobs *jobs, int64_t limit_ms)
 		return;
 	for (size_t i = 0; i < jobs->count; i++) {
 		struct opened_job *job = &jobs->items[i];
-		if (!job->is_over && opened_can_ask(&job->opened, NULL))
+		if (job->is_over || (only_remote && !job->opened.ops->traits->remote_am))
+			continue;
+		if (opened_can_ask(&job->opened, NULL))
 			greetings[i] = am_call_start(jobs->calls, &job->opened.door, "GET",
 						     "/v1/server", NULL, limit_ms);
 	}
@@ -122,9 +124,28 @@ void opened_jobs_greet(struct opened_jobs *jobs, int64_t limit_ms)
 		const bool has_ended = am_call_has_ended(greetings[i]);
 		if (!has_ended)
 			am_call_drop(greetings[i]);
+		jobs->items[i].is_frozen = !has_ended;
 		jobs->items[i].opened.is_silent =
 			!has_ended || am_call_take(greetings[i], &status, &answer, NULL) < 0;
 	}
+}
+
+void opened_jobs_drop_frozen(struct opened_jobs *jobs)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < jobs->count; i++) {
+		struct opened_job *job = &jobs->items[i];
+		struct err err cleanup_err = {0};
+		if (!job->is_frozen) {
+			jobs->items[kept++] = *job;
+			continue;
+		}
+		opened_can_ask(&job->opened, &err);
+		opened_jobs_note(jobs, -1, &err);
+		opened_finish(&job->opened);
+	}
+	jobs->count = kept;
 }
 
 /* ---- orders ------------------------------------------------------------------------------- */

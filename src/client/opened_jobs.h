@@ -10,6 +10,7 @@ struct opened_job {
 	struct opened opened;
 	bool is_over;	      /* it could not be opened, or is of no more interest */
 	bool is_ordered;      /* see opened_jobs_order() */
+	bool is_frozen;	      /* its AM neither answered opened_jobs_greet() nor refused it */
 	struct am_call *call; /* NULL: its AM is not being asked */
 	int64_t next_ms;      /* monotonic: it is not asked before */
 	bool is_noted;
@@ -37,9 +38,12 @@ void opened_jobs_find(struct opened_jobs *jobs, const struct str_list *words,
 /* Takes the exit code of one of them. -1: `err` is reported. */
 void opened_jobs_note(struct opened_jobs *jobs, int code, const struct err *err);
 
-/* Asks the AMs of all jobs for a sign of life, side by side. From then on nothing is asked of one
- * that gave none within the limit. Nothing is asked of one job alone. */
-void opened_jobs_greet(struct opened_jobs *jobs, int64_t limit_ms);
+/* Asks the AMs of all jobs, or with `only_remote` of those alone that run on clusters, for a sign of
+ * life, side by side. From then on nothing is asked of one that gave none within the limit. Nothing
+ * is asked of one job alone. */
+void opened_jobs_greet(struct opened_jobs *jobs, bool only_remote, int64_t limit_ms);
+/* Leaves out the jobs that are frozen, and reports each. */
+void opened_jobs_drop_frozen(struct opened_jobs *jobs);
 
 /* A request to the AM of each job. */
 struct opened_order {

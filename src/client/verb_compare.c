@@ -94,7 +94,7 @@ static int add_runs(const struct str_list *words, json_t *runs, struct err *err)
 	if (jobs.code == 0 && check_count(jobs.count, err) < 0)
 		return -1;
 	if (jobs.code == 0)
-		opened_jobs_greet(&jobs, ANSWER_MS);
+		opened_jobs_greet(&jobs, false, ANSWER_MS);
 	for (size_t i = 0; i < jobs.count && jobs.code == 0; i++)
 		json_array_append_new(runs, describe_run(&jobs.items[i].opened));
 	return jobs.code;

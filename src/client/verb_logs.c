@@ -24,6 +24,7 @@
 
 #define AWAY_MS	       60000 /* for an AM that does not answer to be followed, or its end to be known */
 #define LOOK_AGAIN_MS  250
+#define GREET_MS       10000 /* for the AM of one of several jobs to answer, else it is left out */
 #define FIRST_NEWS_MS  1000  /* of several jobs that are followed, for what their AMs know */
 #define SEVERAL_MS     100   /* between two looks at jobs of which some are elsewhere */
 #define RIPE_MS	       400   /* until a line that has no newline yet is shown */
@@ -648,13 +649,18 @@ static int find_jobs(struct logs *logs, const struct str_list *words)
 	if (logs->chosen->follow)
 		logs->jobs.news_ms = FIRST_NEWS_MS;
 	opened_jobs_find(&logs->jobs, words, open_job, NULL);
+	const int code = logs->jobs.code;
+	if (!logs->chosen->follow && code == 0) {
+		opened_jobs_greet(&logs->jobs, true, GREET_MS);
+		opened_jobs_drop_frozen(&logs->jobs);
+	}
 	logs->told = mem_alloc_array(logs->jobs.count, sizeof(*logs->told));
 	logs->outputs = mem_alloc_array(logs->jobs.count, sizeof(struct job_output *));
 	if (logs->chosen->follow)
 		logs->changes = follow_create();
-	for (size_t i = 0; logs->jobs.code == 0 && logs->changes && i < logs->jobs.count; i++)
+	for (size_t i = 0; code == 0 && logs->changes && i < logs->jobs.count; i++)
 		follow_add(logs->changes, opened_at(logs, i)->door.job_dir);
-	return logs->jobs.code;
+	return code;
 }
 
 static int print_logs(struct logs *logs, const struct str_list *operands, struct err *err)
@@ -668,7 +674,9 @@ static int print_logs(struct logs *logs, const struct str_list *operands, struct
 	if (check_options(logs, err) < 0 || job_choice_find(&choice, &words, err) < 0)
 		return -1;
 	int code = find_jobs(logs, &words);
-	return code != 0 ? code : print_jobs(logs, err);
+	if (code != 0 || logs->jobs.count == 0)
+		return logs->jobs.code;
+	return print_jobs(logs, err) < 0 ? -1 : logs->jobs.code;
 }
 
 static void finish(struct logs *logs)

@@ -458,7 +458,7 @@ static int open_job(struct opened *opened, const char *word, void *data, struct 
 
 static void show_all(struct showing *showing, struct opened_jobs *jobs)
 {
-	opened_jobs_greet(jobs, WORK_TIMEOUT_MS);
+	opened_jobs_greet(jobs, false, WORK_TIMEOUT_MS);
 	for (size_t i = 0; i < jobs->count; i++) {
 		struct err err cleanup_err = {0};
 		if (jobs->items[i].is_over)

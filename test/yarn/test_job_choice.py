@@ -116,7 +116,8 @@ def test_ended_jobs_are_found_by_name_and_removed_by_tag(tony, pair):
 
 
 def test_logs_of_a_job_wait_for_no_other_jobs_frozen_am(tony):
-    """YARN ends an AM that is silent for a minute: by then each line has come, of which the program writes one when it has seen that before."""
+    """YARN ends an AM that is silent for a minute: by then each line has come, of which the program writes one when it has seen that before.
+    Logs that are not followed come after 10 s without the lines of the frozen job, and the exit code says so."""
     tag = f"crowd-{os.urandom(4).hex()}"
 
     def submit(name, command):
@@ -124,8 +125,8 @@ def test_logs_of_a_job_wait_for_no_other_jobs_frozen_am(tony):
         job.wait_task("worker:0")
         return job
     frozen = [submit(f"frozen-{number}", "echo hello; sleep 600") for number in range(2)]
-    submit("well", f"for i in $(seq {LINES}); do echo line $i; until [ -e {tony.directory}/seen-$i ]; do sleep 0.05; done; done; "
-                   f"./exit_after.sh {tony.directory}/go 0")
+    well = submit("well", f"for i in $(seq {LINES}); do echo line $i; until [ -e {tony.directory}/seen-$i ]; do sleep 0.05; done; done; "
+                          f"./exit_after.sh {tony.directory}/go 0")
     ams = [job.status()["am_pid"] for job in frozen]
     stand_still(*ams)
     try:
@@ -138,6 +139,9 @@ def test_logs_of_a_job_wait_for_no_other_jobs_frozen_am(tony):
                 seen += 1
                 assert line == f"well| line {seen}\n"
                 (tony.directory / f"seen-{seen}").touch()
+        once = tony.run("logs", well.id, frozen[0].id)
+        assert (once.returncode, once.stdout.splitlines()) == (7, [f"line {number + 1}" for number in range(LINES)]), once
+        assert once.stderr == f"tony: the application master of {frozen[0].id} does not answer\n"
     finally:
         for pid in ams:
             with contextlib.suppress(ProcessLookupError):   # YARN has ended it

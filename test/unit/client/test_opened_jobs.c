@@ -134,8 +134,8 @@ static int listen_silently(char **address)
 	return fd;
 }
 
-/* Asked one after the other, each would be waited for. */
-static void those_that_were_not_even_asked_in_time_are_silent_too(void **state)
+/* Asked one after the other, each would be waited for. The first job has no AM yet. */
+static void those_that_were_not_even_asked_in_time_are_frozen_too(void **state)
 {
 	struct opened_jobs jobs cleanup_opened_jobs = {0};
 	struct str words cleanup_str = {0};
@@ -143,14 +143,19 @@ static void those_that_were_not_even_asked_in_time_are_silent_too(void **state)
 	int am cleanup_close = listen_silently(&address);
 
 	assert_true(am >= 0);
-	for (int i = 0; i <= AM_CALLS_AT_A_TIME; i++)
+	for (int i = 0; i <= AM_CALLS_AT_A_TIME + 1; i++)
 		str_append_format(&words, "%sjob-%d", i > 0 ? " " : "", i);
 	open_jobs(&jobs, state, str_text(&words));
 	for (size_t i = 0; i < jobs.count; i++)
-		jobs.items[i].opened.door.address = mem_strdup(address);
-	opened_jobs_greet(&jobs, SHORT_MS);
+		mem_replace(&jobs.items[i].opened.door.address,
+			    i > 0 ? mem_strdup(address) : NULL);
+	opened_jobs_greet(&jobs, false, SHORT_MS);
 	for (size_t i = 0; i < jobs.count; i++)
-		assert_true(jobs.items[i].opened.is_silent);
+		assert_int_equal(jobs.items[i].opened.is_silent, i > 0);
+	opened_jobs_drop_frozen(&jobs);
+	assert_int_equal(jobs.count, 1);
+	assert_string_equal(jobs.items[0].opened.id, "job-0");
+	assert_int_equal(jobs.code, EXIT_CODE_UNREACHABLE);
 }
 
 int main(void)
@@ -159,7 +164,7 @@ int main(void)
 		scratch_test(answers_of_one_do_not_hasten_questions_to_another),
 		scratch_test(a_short_wait_takes_answers_too),
 		scratch_test(those_behind_an_interruption_are_left_alone),
-		scratch_test(those_that_were_not_even_asked_in_time_are_silent_too),
+		scratch_test(those_that_were_not_even_asked_in_time_are_frozen_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
