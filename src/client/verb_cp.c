@@ -56,6 +56,9 @@ static const char take_script[] = SCRIPT_BEGIN
 	"directory=$(dirname -- \"$path\")\n"
 	"test -d \"$directory\" || fail 4 \"$label: its directory is not there\"\n"
 	"if test -d \"$path\" && test $3 = f; then fail 2 \"$label: is a directory\"; fi\n"
+	"if test $3 = f && test -e \"$path\" && ! test -f \"$path\"; then\n"
+	"	fail 2 \"$label: is no regular file\"\n"
+	"fi\n"
 	"if test $3 = d && { test -e \"$path\" || test -L \"$path\"; }; then\n"
 	"	fail 2 \"$label: is there already; remove it, or name another one\"\n"
 	"fi\n"
@@ -350,6 +353,24 @@ static bool read_rest(int fd)
 	return count < REST_CAP;
 }
 
+/* A link is followed, as by cp; a device or FIFO stays what it is. */
+static int find_file(struct fs_named *place, const char *shown, struct err *err)
+{
+	struct stat info;
+
+	fs_named_finish(place);
+	if (fs_name_linked(place, shown, err) < 0)
+		return -1;
+	if (fs_is_directory(place->path))
+		return err_set(err, ERR_USAGE, "%s is a directory", shown);
+	if (stat(place->path, &info) == 0 && !S_ISREG(info.st_mode))
+		return err_set(err, ERR_USAGE,
+			       "%s is no regular file; `tony exec JOB TASK -- cat FILE` prints a "
+			       "file",
+			       shown);
+	return 0;
+}
+
 /* Where it is to be. `shown`: its path in messages. */
 static int find_target(struct fs_named *place, char **shown, const char *name, const char *target,
 		       bool is_directory, struct err *err)
@@ -368,11 +389,11 @@ static int find_target(struct fs_named *place, char **shown, const char *name, c
 	mem_replace(shown, is_inside ? fs_join(target, name) : mem_strdup(target));
 	if (!is_inside && fs_name_file(place, target, err) < 0)
 		return -1;
-	if (lstat(place->path, &info) == 0 && is_directory)
+	if (!is_directory)
+		return find_file(place, *shown, err);
+	if (lstat(place->path, &info) == 0)
 		return err_set(err, ERR_USAGE,
 			       "%s is there already; remove it, or name another one", *shown);
-	if (fs_is_directory(place->path))
-		return err_set(err, ERR_USAGE, "%s is a directory", *shown);
 	return 0;
 }
 

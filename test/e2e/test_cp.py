@@ -115,6 +115,9 @@ def test_a_file_is_named_by_its_destination(tony):
     assert (tony.directory / "latest").read_text() == "one" and not (tony.directory / "latest").is_symlink()
     source.write_text("two")
     copy(tony, source, "worker:0:here")  # replaced
+    (tony.directory / "led").symlink_to("by a link")
+    copy(tony, "worker:0:here", "led")
+    assert (tony.directory / "by a link").read_text() == "two" and (tony.directory / "led").is_symlink()
     copy(tony, "worker:0:here", f"worker:0:{folder}", code=2)
     copy(tony, "worker:0:here", "worker:0:./here", folder)
     assert (folder / "here").read_text() == "two"
@@ -138,6 +141,7 @@ def test_what_is_refused(tony):
     (tony.directory / "file").write_text("x")
     (tony.directory / "folder/file").mkdir(parents=True)
     os.mkfifo(tony.directory / "fifo")
+    (tony.directory / "pipe").symlink_to("/proc/self/fd/1")
     here = tony.directory
     for words, code, text in [
             (("file",), 2, "usage: tony cp"), (("file", "other"), 2, "one of both is in a task"),
@@ -151,9 +155,12 @@ def test_what_is_refused(tony):
             (("worker:0:no-such", "x"), 4, "worker:0:no-such: there is no such file"), (("worker:0:/dev/null", "x"), 2, "neither a file nor a directory"),
             ((f"worker:0:{here}/file", "folder"), 2, "file is a directory"), ((f"worker:0:{here}/file", "no/such"), 4, "No such file"),
             ((f"worker:0:{here}/file", "no-such/"), 4, "no such directory"),
+            ((f"worker:0:{here}/folder/file/../../file", "fifo"), 2, "fifo is no regular file; `tony exec"),
+            ((f"worker:0:{here}/folder/file/../../file", "pipe"), 2, "pipe is no regular file"), (("file", f"worker:0:{here}/fifo"), 2, "is no regular file"),
             (("file", os.fsdecode(b"worker:0:caf\xe9")), 2, "not UTF-8")]:
         answer = tony.run("cp", *words)
         assert answer.returncode == code and text in answer.stderr, (words, answer.returncode, answer.stderr)
+    assert stat.S_ISFIFO((here / "fifo").stat().st_mode) and (here / "pipe").is_symlink()
     assert tony.run("kill", job.id).returncode == 0
     assert "has already ended" in copy(tony, "file", f"{job.id}/worker:0:x", code=4)
 
