@@ -130,19 +130,21 @@ void opened_jobs_greet(struct opened_jobs *jobs, bool only_remote, int64_t limit
 	}
 }
 
-void opened_jobs_drop_frozen(struct opened_jobs *jobs)
+void opened_jobs_drop_failed(struct opened_jobs *jobs)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < jobs->count; i++) {
 		struct opened_job *job = &jobs->items[i];
 		struct err err cleanup_err = {0};
-		if (!job->is_frozen) {
+		if (!job->is_over && !job->is_frozen) {
 			jobs->items[kept++] = *job;
 			continue;
 		}
-		opened_can_ask(&job->opened, &err);
-		opened_jobs_note(jobs, -1, &err);
+		if (!job->is_over) {
+			opened_can_ask(&job->opened, &err);
+			opened_jobs_note(jobs, -1, &err);
+		}
 		opened_finish(&job->opened);
 	}
 	jobs->count = kept;

@@ -42,8 +42,8 @@ void opened_jobs_note(struct opened_jobs *jobs, int code, const struct err *err)
  * life, side by side. From then on nothing is asked of one that gave none within the limit. Nothing
  * is asked of one job alone. */
 void opened_jobs_greet(struct opened_jobs *jobs, bool only_remote, int64_t limit_ms);
-/* Leaves out the jobs that are frozen, and reports each. */
-void opened_jobs_drop_frozen(struct opened_jobs *jobs);
+/* Leaves out the jobs that are over or frozen; a frozen one is reported. */
+void opened_jobs_drop_failed(struct opened_jobs *jobs);
 
 /* A request to the AM of each job. */
 struct opened_order {

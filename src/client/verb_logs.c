@@ -354,17 +354,37 @@ static void tell_waiting(struct logs *logs, size_t job)
 	told->at_ms = now;
 }
 
+static bool is_over(const struct logs *logs, size_t job)
+{
+	return logs->jobs.items[job].is_over || opened_is_over(opened_at(logs, job));
+}
+
+/* One of several jobs that fails, since it was removed, say, ends no line of the others. */
+static int leave_alone(struct logs *logs, size_t job, struct err *err)
+{
+	struct opened_job *failed = &logs->jobs.items[job];
+
+	if (logs->jobs.count == 1)
+		return -1;
+	if (!failed->is_over)
+		opened_jobs_note(&logs->jobs, -1, err);
+	failed->is_over = true;
+	err_finish(err);
+	return 0;
+}
+
 /* True in `is_final`: nothing more will come of any of them. */
 static int read_all(struct logs *logs, bool *is_final, struct err *err)
 {
 	*is_final = true;
 	for (size_t i = 0; i < logs->jobs.count; i++) {
 		struct opened *opened = opened_at(logs, i);
-		if (opened_read(opened, NULL, NULL, err) < 0)
+		if (!logs->jobs.items[i].is_over && opened_read(opened, NULL, NULL, err) < 0 &&
+		    leave_alone(logs, i, err) < 0)
 			return -1;
 		tell_waiting(logs, i);
 		opened_rest(opened);
-		*is_final &= opened_is_over(opened);
+		*is_final &= is_over(logs, i);
 	}
 	return 0;
 }
@@ -405,10 +425,12 @@ static int look_for_ams(struct logs *logs, struct err *err)
 {
 	for (size_t i = 0; i < logs->jobs.count; i++) {
 		struct opened *opened = opened_at(logs, i);
+		if (is_over(logs, i))
+			continue;
 		char *given_up cleanup_free = opened_check_start(opened);
 		if (given_up)
 			report_note("%s", given_up);
-		if (opened_look_for_am(opened, err) < 0)
+		if (opened_look_for_am(opened, err) < 0 && leave_alone(logs, i, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -592,8 +614,9 @@ static int look_at_all_again(struct logs *logs, struct err *err)
 		struct opened *opened = opened_at(logs, i);
 		tell_waiting(logs, i);
 		/* An end without a journal is its engine's word: the journal may have come. */
-		if ((!opened->view->is_final || opened->view->sequence == 0) &&
-		    look_again(opened, err) < 0)
+		if (!logs->jobs.items[i].is_over &&
+		    (!opened->view->is_final || opened->view->sequence == 0) &&
+		    look_again(opened, err) < 0 && leave_alone(logs, i, err) < 0)
 			return -1;
 		opened_rest(opened);
 	}
@@ -643,24 +666,21 @@ static int print_jobs(struct logs *logs, struct err *err)
 	return result < 0 ? -1 : check_ends(logs, err);
 }
 
-static int find_jobs(struct logs *logs, const struct str_list *words)
+static void find_jobs(struct logs *logs, const struct str_list *words)
 {
 	/* Nobody waits long with lines of others for an AM that says nothing. */
 	if (logs->chosen->follow)
 		logs->jobs.news_ms = FIRST_NEWS_MS;
 	opened_jobs_find(&logs->jobs, words, open_job, NULL);
-	const int code = logs->jobs.code;
-	if (!logs->chosen->follow && code == 0) {
+	if (!logs->chosen->follow)
 		opened_jobs_greet(&logs->jobs, true, GREET_MS);
-		opened_jobs_drop_frozen(&logs->jobs);
-	}
+	opened_jobs_drop_failed(&logs->jobs);
 	logs->told = mem_alloc_array(logs->jobs.count, sizeof(*logs->told));
 	logs->outputs = mem_alloc_array(logs->jobs.count, sizeof(struct job_output *));
 	if (logs->chosen->follow)
 		logs->changes = follow_create();
-	for (size_t i = 0; code == 0 && logs->changes && i < logs->jobs.count; i++)
+	for (size_t i = 0; logs->changes && i < logs->jobs.count; i++)
 		follow_add(logs->changes, opened_at(logs, i)->door.job_dir);
-	return code;
 }
 
 static int print_logs(struct logs *logs, const struct str_list *operands, struct err *err)
@@ -673,8 +693,8 @@ static int print_logs(struct logs *logs, const struct str_list *operands, struct
 		return tell_task(last, err);
 	if (check_options(logs, err) < 0 || job_choice_find(&choice, &words, err) < 0)
 		return -1;
-	int code = find_jobs(logs, &words);
-	if (code != 0 || logs->jobs.count == 0)
+	find_jobs(logs, &words);
+	if (logs->jobs.count == 0 || logs->jobs.code == EXIT_CODE_INTERRUPTED)
 		return logs->jobs.code;
 	return print_jobs(logs, err) < 0 ? -1 : logs->jobs.code;
 }

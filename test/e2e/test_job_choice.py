@@ -198,6 +198,22 @@ def test_a_job_that_several_words_mean_is_taken_once(tony):
     assert answer.returncode == 4 and answer.stderr.startswith(f'tony: {job.id} has no task "worker:9"'), answer.stderr
 
 
+def test_logs_of_a_job_go_on_when_another_job_is_removed_or_unknown(tony):
+    """Each line but the first is written once the follower has told that before, after the removal."""
+    gone, killed = submit(tony, "fox", "echo bye"), sleeper(tony, "owl")
+    hen = submit(tony, "hen", f"for i in 1 2 3; do echo $i; until [ -e {tony.directory}/seen-$i ]; do sleep 0.05; done; done")
+    assert gone.wait() == 0
+    follower = tony.start("logs", "-f", gone.id, killed.id, hen.id)
+    assert {follower.stdout.readline() for _ in range(2)} == {"fox| bye\n", "hen| 1\n"}
+    for number, remove in enumerate((("rm", gone.id), ("kill", killed.id), ("rm", killed.id))):
+        assert tony.run(*remove).returncode == 0
+        (tony.directory / f"seen-{number + 1}").touch()
+        assert follower.stdout.readline() == (f"hen| {number + 2}\n" if number < 2 else "")
+    assert follower.wait(PATIENCE_S) == 0 and follower.stderr.read() == ""
+    answer = tony.run("logs", "no-such", hen.id)
+    assert (answer.returncode, answer.stdout) == (4, "1\n2\n3\n") and 'no job "no-such"' in answer.stderr, answer
+
+
 def test_an_array_and_one_of_its_jobs_are_the_jobs_of_the_array(tony):
     answer = tony.run("submit", "--array", "1-2", "--name", "ant", "--", "echo", "from an ant")
     array = answer.stdout.split()[0]

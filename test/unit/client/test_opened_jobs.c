@@ -152,7 +152,7 @@ static void those_that_were_not_even_asked_in_time_are_frozen_too(void **state)
 	opened_jobs_greet(&jobs, false, SHORT_MS);
 	for (size_t i = 0; i < jobs.count; i++)
 		assert_int_equal(jobs.items[i].opened.is_silent, i > 0);
-	opened_jobs_drop_frozen(&jobs);
+	opened_jobs_drop_failed(&jobs);
 	assert_int_equal(jobs.count, 1);
 	assert_string_equal(jobs.items[0].opened.id, "job-0");
 	assert_int_equal(jobs.code, EXIT_CODE_UNREACHABLE);
