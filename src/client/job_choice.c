@@ -193,11 +193,13 @@ static int choose_array(const struct job_choice *choice, const struct job_list *
 		add_once(jobs, job->id);
 		is_found = true;
 	}
-	return is_found ? 0
-			: err_set(err, ERR_NOT_FOUND, "%s has no %sjob", word,
-				  choice->verb->jobs == OPT_JOBS_LIVE	 ? "live "
-				  : choice->verb->jobs == OPT_JOBS_ENDED ? "ended "
-									 : "");
+	if (is_found)
+		return 0;
+	err_set(err, ERR_NOT_FOUND, "%s has no %sjob", word,
+		choice->verb->jobs == OPT_JOBS_LIVE    ? "live "
+		: choice->verb->jobs == OPT_JOBS_ENDED ? "ended "
+						       : "");
+	return job_list_explain_array(word, err);
 }
 
 /* ------------------------------------------------------------------------------------------- */

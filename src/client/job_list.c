@@ -214,9 +214,26 @@ int job_list_find_array(const char *word, struct str_list *ids, struct err *err)
 		return -1;
 	for (size_t i = list.count; i > 0; i--)
 		str_list_add(ids, list.items[i - 1].id);
-	return ids->count > 0
-		       ? 0
-		       : err_set(err, ERR_NOT_FOUND, "there is no array or job \"%s\"", word);
+	if (ids->count > 0)
+		return 0;
+	err_set(err, ERR_NOT_FOUND, "there is no array or job \"%s\"", word);
+	return job_list_explain_array(word, err);
+}
+
+int job_list_explain_array(const char *word, struct err *err)
+{
+	struct str_list words cleanup_str_list = {0};
+	const struct job_list_filter filter = {.patience_ms = SCHEDULERS_PATIENCE_MS,
+					       .words = &words};
+	struct job_list list cleanup_job_list = {0};
+
+	str_list_add(&words, word);
+	if (job_list_find(&filter, &list, NULL) == 0 && list.count > 0 && list.items[0].user &&
+	    !job_stores_is_own(list.items[0].user))
+		err_set(err, ERR_DENIED,
+			"the array %s is %s's; `tony list --all --each %s` shows its jobs", word,
+			list.items[0].user, word);
+	return -1;
 }
 
 void job_list_explain_name(const char *word, struct err *err)

@@ -50,6 +50,8 @@ void job_list_fold(const struct job_list *list, struct job_list *folded);
 /* The id of the newest sweep, pipeline or array whose row has that name; NULL: there is none. A
  * part of the list. */
 const char *job_list_family_named(const struct job_list *list, const char *name);
+/* Of an array of which this user has no job: says whose it is, if any user has. Returns -1. */
+int job_list_explain_array(const char *word, struct err *err);
 /* Of a word that no job has: says of which pipeline or array it is the name. */
 void job_list_explain_name(const char *word, struct err *err);
 

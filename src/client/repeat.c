@@ -1,6 +1,8 @@
 #include "client/repeat.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/json.h"
@@ -91,6 +93,10 @@ static int check_checkpoints(const struct job *job, struct err *err)
 	else if (fetch_is_needed(directory))
 		is_there =
 			fetch_keep(job, directory, &missing) == 0 || missing.kind != ERR_NOT_FOUND;
+	else if (!strstr(directory, "://") && access(directory, R_OK | X_OK) < 0 && errno == EACCES)
+		return err_set(err, ERR_DENIED,
+			       "--resume: the checkpoints of %s in %s: you may not read them",
+			       job->id, directory);
 	else if (!strstr(directory, "://"))
 		is_there = fs_has_entries(directory);
 	return is_there ? 0

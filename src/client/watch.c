@@ -416,7 +416,7 @@ void watch_choose(const struct watch_choice *choice, const struct job *job,
 const char *watch_hint(const struct watch_choice *choice, const struct job *job)
 {
 	if (choice->follow || choice->no_follow || isatty(STDOUT_FILENO) || !is_one_task(job) ||
-	    job_is_sweep(job))
+	    job_is_sweep(job) || job->parent)
 		return NULL;
 	return "see --follow (-f) for the program's output";
 }
@@ -509,4 +509,8 @@ void watch_conclude(const struct opened *opened, const struct watch_options *opt
 	append_page(opened, &text);
 	fputs(text.text, options->stream);
 	report_flush_end(options->stream, view);
+	/* The last word of the parent's task on standard error is why it failed. */
+	if (failed && view->job->parent)
+		report_note("%s %s: %s", opened->id, job_state_name(view->state),
+			    view->message ? view->message : "no reason is known");
 }

@@ -37,6 +37,14 @@ def test_a_job_within_a_task_has_the_machine_beside_its_parent(tony):
     assert f"(within {job.id})" in tony.run("list", "--all").stdout
 
 
+@pytest.mark.parametrize("follow", ["--follow", "--no-follow", ""])
+def test_why_a_child_failed_is_why_its_parent_failed(tony, follow):
+    job = outer(tony, f"tony submit {follow} --memory 64m -- sh -c 'exit 4'")
+    assert job.wait() == 1
+    child = listed(tony, "--all")[0]["id"]
+    assert job.status()["cause"]["headline"] == f"tony: {child} failed: driver:0 on 127.0.0.1 exited with code 4"
+
+
 def test_what_a_task_sees_of_the_machine_is_the_machine(tony):
     job = outer(tony, "tony nodes --json")
     assert job.wait() == 0

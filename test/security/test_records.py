@@ -88,6 +88,24 @@ def test_a_record_is_taken_as_it_is_with_the_name_of_its_user(machine, bait, wor
     assert machine.owner.tony(*words, "--of", str(machine.stranger.uid), bait, cwd=machine.owner.home).returncode == 0, "a uid will do"
 
 
+@pytest.mark.promise("S130")
+def test_another_users_array_is_his(machine, store):
+    answer = machine.stranger.tony("submit", "--array", "1-2", "--memory", "64m", "--", "true")
+    array = answer.stdout.split()[0]
+    for job in [word for word in answer.stdout.split() if word.startswith("tony-")]:
+        wait_published(machine.stranger, store, job)
+    assert array.startswith("array-") and machine.stranger.tony("wait", array).returncode == 0
+    for words in (["status"], ["wait"], ["logs"], ["rm"], ["rerun"], ["kill"]):
+        answer = machine.owner.tony(*words, array, cwd=machine.owner.home)
+        assert answer.returncode == 6 and f"{array} is {name_of(machine.stranger)}'s" in answer.stderr, (words, answer)
+    assert machine.owner.tony("list", "--all", "--each", array).stdout.count(name_of(machine.stranger)) == 2
+
+
+def test_that_checkpoints_cannot_be_read_is_not_that_there_are_none(machine, bait):
+    answer = machine.owner.tony("rerun", "--resume", "--of", name_of(machine.stranger), bait, cwd=machine.owner.home)
+    assert answer.returncode == 6 and "you may not read them" in answer.stderr, answer
+
+
 @pytest.mark.promise("S131")
 @pytest.mark.parametrize("words", [["status", "JOB"], ["events", "JOB"], ["logs", "JOB"], ["metrics", "JOB"], ["compare", "JOB", "own"],
                                    ["list", "--all"], ["history"]], ids=lambda words: words[0])
