@@ -16,14 +16,16 @@ static bool add_page(struct opened *opened, json_t *tasks)
 	struct err err cleanup_err = {0};
 	size_t before = json_array_size(tasks);
 	char *path cleanup_free = mem_printf("/v1/tasks?offset=%zu", before);
+	const bool was_silent = opened->is_silent;
 	json_t *answer cleanup_json = opened_ask(opened, "GET", path, NULL, &err);
 
 	opened->is_silent =
 		err.kind == ERR_UNREACHABLE && opened->door.address && !opened->view->is_final;
 	if (opened->is_silent)
-		log_warning("the application master of %s does not answer (%s): its journal alone "
+		log_warning("the application master of %s does not answer%s%s%s: its journal alone "
 			    "is told",
-			    opened->id, err_message(&err));
+			    opened->id, was_silent ? "" : " (", was_silent ? "" : err_message(&err),
+			    was_silent ? "" : ")");
 	json_array_extend(tasks, json_object_get(answer, "tasks"));
 	size_t count = json_array_size(tasks);
 	return count > before && count < opened->view->task_count;

@@ -23,7 +23,7 @@ static const struct opt options[] = {
 	OPT_ROW("json", struct rm_options, json, "as JSON (docs/json.md)"),
 };
 
-/* No job is told any more, but a bucket may have half a history of it. */
+/* No job is told any more, but a bucket may have half a history of it, or a store a damaged one. */
 static int remove_rest(struct clearing *clearing, const char *id, struct err *err)
 {
 	struct err why cleanup_err = {0};
@@ -33,7 +33,8 @@ static int remove_rest(struct clearing *clearing, const char *id, struct err *er
 	if (result == 0 && removal->removed.count == 0) {
 		if (removal->stays.count == 0)
 			return -1;
-		result = err_set(&why, ERR_NOT_FOUND, "no job \"%s\" is known, but there is %s", id,
+		result = err_set(&why, err->kind == ERR_INPUT ? ERR_DENIED : ERR_NOT_FOUND,
+				 "no job \"%s\" is known, but there is %s", id,
 				 removal->stays.items[0]);
 	}
 	err_finish(err);
@@ -95,10 +96,12 @@ static const struct scheduler_client_ops *find_folder(const char *id)
 /* A job whose description or journal is damaged goes by its whole id. */
 static int remove_damaged(struct clearing *clearing, const char *name, struct err *err)
 {
-	const struct scheduler_client_ops *ops = err->kind == ERR_INPUT ? find_folder(name) : NULL;
+	const struct scheduler_client_ops *ops = find_folder(name);
 
-	if (!ops)
+	if (err->kind != ERR_INPUT)
 		return -1;
+	if (!ops)
+		return remove_rest(clearing, name, err);
 	err_finish(err);
 	return clearing_remove(clearing, ops, name, NULL, err);
 }

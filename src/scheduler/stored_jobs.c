@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "history/stored_logs.h"
+#include "job/journal.h"
 #include "scheduler/job_stores.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/state_dir.h"
@@ -210,6 +211,27 @@ static bool is_copy_of(const char *directory, const char *origin)
 	return str_equal(noted, origin);
 }
 
+static int check_line(void *data, const struct journal_line *line, struct err *err)
+{
+	(void)data;
+	(void)line;
+	(void)err;
+	return 0;
+}
+
+/* A damaged one is told by its own name, and no copy of it outlives the damage. */
+static int copy_journal(struct history_store *store, const struct history_record *record,
+			const char *to, struct err *err)
+{
+	if (copy_file(store, record, HISTORY_EVENTS, to, err) < 0)
+		return -1;
+	if (journal_read(to, 1, check_line, NULL, err) == 0)
+		return 0;
+	char *shown cleanup_free =
+		mem_printf("%s/%s/" HISTORY_EVENTS, history_store_location(store), record->path);
+	return err_rename(err, to, shown);
+}
+
 /* Beside its place, and renamed: whoever finds it finds all of it. */
 static int make_copy(struct history_store *store, const struct history_record *record,
 		     const char *directory, const char *origin, struct err *err)
@@ -223,11 +245,13 @@ static int make_copy(struct history_store *store, const struct history_record *r
 		return -1;
 	int result = copy_description(store, record, description, err);
 	if (result == 0)
-		result = copy_file(store, record, HISTORY_EVENTS, journal, err);
+		result = copy_journal(store, record, journal, err);
 	if (result == 0)
 		result = fs_write_volatile(noted, origin, strlen(origin), 0600, err);
 	if (result == 0 && rename(side, directory) < 0 && !fs_is_directory(directory))
 		result = err_set_errno(err, "%s", directory);
+	if (result < 0)
+		fs_explain_room(side, err);
 	fs_remove_tree(side, NULL);
 	return result;
 }

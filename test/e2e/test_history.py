@@ -282,6 +282,24 @@ def test_logs_of_a_silent_program_are_empty_in_a_history(tony):
     assert answer.returncode == 0 and "has written nothing of what is asked for" in answer.stderr, answer
 
 
+def test_a_damaged_record_is_told_by_its_name_and_removed_by_its_id(tony):
+    _, job = tony.job({"tony.worker.instances": 1}, "--executes", "true")
+    place = kept(tony, job)
+    events = place / "events.jsonl"
+    forget(job)
+    whole = events.read_text()
+    events.write_text(whole.replace('"seq":3,"t":1', '"seq":3,"t":2'))
+    for verb in ("status", "logs", "wait"):
+        answer = tony.run(verb, job.id)
+        assert (answer.returncode, answer.stderr) == (70, f"tony: {events}: line 3 does not match its checksum\n"), answer
+    events.write_text(whole)
+    assert tony.run("wait", job.id).returncode == 0, "no copy of the damage is left"
+    events.write_text(whole.replace('"seq":3,"t":1', '"seq":3,"t":2'))
+    shutil.rmtree(tony.state / "kept")
+    answer = tony.run("rm", job.id)
+    assert answer.returncode == 0 and str(place) in answer.stdout and not place.exists(), answer
+
+
 @pytest.mark.promise("S193")
 def test_a_record_whose_end_is_cut_is_shown_to_its_cut(tony):
     """A verb that follows it says that there will be no end, and does not wait for one."""

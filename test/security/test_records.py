@@ -90,11 +90,10 @@ def test_a_record_is_taken_as_it_is_with_the_name_of_its_user(machine, bait, wor
 
 @pytest.mark.promise("S130")
 def test_another_users_array_is_his(machine, store):
-    answer = machine.stranger.tony("submit", "--array", "1-2", "--memory", "64m", "--", "true")
-    array = answer.stdout.split()[0]
-    for job in [word for word in answer.stdout.split() if word.startswith("tony-")]:
-        wait_published(machine.stranger, store, job)
+    array = machine.stranger.tony("submit", "--array", "1-2", "--memory", "64m", "--", "true").stdout.split()[0]
     assert array.startswith("array-") and machine.stranger.tony("wait", array).returncode == 0
+    for job in machine.stranger.tony("list", "--all", "--each", "--output", "name").stdout.split():
+        wait_published(machine.stranger, store, job)
     for words in (["status"], ["wait"], ["logs"], ["rm"], ["rerun"], ["kill"]):
         answer = machine.owner.tony(*words, array, cwd=machine.owner.home)
         assert answer.returncode == 6 and f"{array} is {name_of(machine.stranger)}'s" in answer.stderr, (words, answer)
