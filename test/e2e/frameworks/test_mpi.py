@@ -133,11 +133,13 @@ def test_ranks_serve_a_pool_and_start_others(tony):
     assert run_program(tony, {}, "--", *map(str, spawn)) == ["sum 3"]
 
 
-# Open MPI's daemons may make and remove a directory of the same name at once; then one mpirun fails.
 @pytest.mark.slow
 def test_a_script_runs_mpirun_as_often_as_it_likes(tony):
+    """Two at once, too. Open MPI makes and removes a directory of one name for both: two that begin or end in the same moment may fail."""
+    there = 'touch "$TONY_CHECKPOINT_DIR/begun"; until [ -e "$TONY_CHECKPOINT_DIR/over" ]; do sleep 0.1; done; exec ./program there'
     script = ("mpirun ./program all; timeout -s KILL 2 mpirun sleep 1000; "
-              "mpirun --host tony-worker-1:2 ./program there & mpirun -np 1 ./program one; wait")
+              f"mpirun --host tony-worker-1:2 sh -c '{there}' & until [ -e $TONY_CHECKPOINT_DIR/begun ]; do sleep 0.1; done; "
+              "mpirun -np 1 ./program one; touch $TONY_CHECKPOINT_DIR/over; wait")
     assert run_program(tony, {"tony.launcher.command": script}) == [
         "all 0 of 4 in worker:0", "all 1 of 4 in worker:0", "all 2 of 4 in worker:1", "all 3 of 4 in worker:1",
         "one 0 of 1 in worker:0", "there 0 of 2 in worker:1", "there 1 of 2 in worker:1"]
