@@ -38,9 +38,9 @@ void opened_jobs_find(struct opened_jobs *jobs, const struct str_list *words,
 /* Takes the exit code of one of them. -1: `err` is reported. */
 void opened_jobs_note(struct opened_jobs *jobs, int code, const struct err *err);
 
-/* Asks the AMs of all jobs, or with `only_remote` of those alone that run on clusters, for a sign of
- * life, side by side. From then on nothing is asked of one that gave none within the limit. Nothing
- * is asked of one job alone. */
+/* Asks the AMs of all jobs, or with `only_remote` of those alone that run on clusters, for a sign
+ * of life, side by side. From then on nothing is asked of one that gave none within the limit.
+ * Nothing is asked of one job alone. */
 void opened_jobs_greet(struct opened_jobs *jobs, bool only_remote, int64_t limit_ms);
 /* Leaves out the jobs that are over or frozen; a frozen one is reported. */
 void opened_jobs_drop_failed(struct opened_jobs *jobs);

@@ -147,8 +147,7 @@ static void those_that_were_not_even_asked_in_time_are_frozen_too(void **state)
 		str_append_format(&words, "%sjob-%d", i > 0 ? " " : "", i);
 	open_jobs(&jobs, state, str_text(&words));
 	for (size_t i = 0; i < jobs.count; i++)
-		mem_replace(&jobs.items[i].opened.door.address,
-			    i > 0 ? mem_strdup(address) : NULL);
+		mem_replace(&jobs.items[i].opened.door.address, i > 0 ? mem_strdup(address) : NULL);
 	opened_jobs_greet(&jobs, false, SHORT_MS);
 	for (size_t i = 0; i < jobs.count; i++)
 		assert_int_equal(jobs.items[i].opened.is_silent, i > 0);
