@@ -286,6 +286,8 @@ static int explain(const struct talk_options *options, const struct task_view *b
 			       "%s: its program has ended or is restarted, and the %s has ended "
 			       "with it",
 			       options->task, what);
+	if (code < 0)
+		err_wrap(err, "the application master of %s", opened->id);
 	return code;
 }
 
