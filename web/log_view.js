@@ -230,8 +230,6 @@ export class LogView {
 	}
 
 	toEnd() {
-		if (this.there.size === 0 && this.isOneTask)
-			return this.follow();
 		this.foot.say('Loading\u2026');
 		return this.fill((signal) => this.source.tail(TAIL_LINES, signal), () => this.follow());
 	}

@@ -44,6 +44,20 @@ def test_logs_of_all_tasks_are_one(page, serve):
     page.wait(lambda: len(lines_of_log(page)) == 36 and all("of stdout" in line for line in lines_of_log(page)))
 
 
+def test_the_logs_of_one_task_are_read_after_the_end(page, serve):
+    """It is not said to be empty before it has been read."""
+    job = Job(tasks=1).start()
+    job.scheduler = "local"
+    write(job, 1, lines=30)
+    job.end()
+    server = serve(job)
+    for hash_ in ("#/logs?task=worker:0", "#/logs?task=worker:0&q=line"):
+        page.open(server, hash_)
+        page.wait_for_text("End of the log.", ".log-foot")
+        assert numbers(page) == list(range(30))
+        page.leave()
+
+
 def test_logs_that_grow_fast_are_caught_up_with(page, serve):
     """More than one look takes, in one of them."""
     job = Job(tasks=7).start()
