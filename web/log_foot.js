@@ -1,5 +1,5 @@
 /**
- * The foot of a log: where in it the shown lines are, and what a search has found.
+ * What is said of a log: at its foot where in it the shown lines are, below the search box what a search has found.
  */
 import {unknownWords} from './api.js';
 import {h, replace, setText} from './dom.js';
@@ -27,8 +27,8 @@ export class LogFoot {
 		this.unread = this.unfound = null; /* of the logs' names, too */
 		this.isAtEnd = false; /* so it says */
 		this.state = h('span', {class: 'muted log-state', role: 'status'});
-		this.found = h('span', {class: 'muted', role: 'status'});
-		this.element = h('div', {class: 'log-foot'}, this.state, this.found);
+		this.found = h('p', {class: 'muted log-found', role: 'status'}); /* it stands below the search box */
+		this.element = h('div', {class: 'log-foot'}, this.state);
 	}
 
 	/** @param {Error|null} unfound why not all logs are known @param {AbortSignal} signal of a view that may be over */
@@ -73,13 +73,17 @@ export class LogFoot {
 	}
 
 	/** @param {1|-1} step below or above */
-	sayNoMatch(step) {
+	sayNoMore(step) {
 		this.sayFound(`No more match ${step > 0 ? 'below' : 'above'}${this.unread ? ' in what could be read' : ''}.`);
 	}
 
-	/** @param {LogLine} line @param {boolean} isOneTask @param {HTMLElement|null} link */
-	sayMatch({task, log, offset, number}, isOneTask, link) {
+	sayNoMatch() {
+		this.sayFound(this.unread ? 'No line matches in what could be read.' : 'No line of the whole log matches.');
+	}
+
+	/** @param {LogLine} line @param {boolean} isOneTask @param {HTMLElement|null} link @param {string} words before */
+	sayMatch({task, log, offset, number}, isOneTask, link, words) {
 		const place = number ? `line ${formatCount(number)}` : `byte ${formatCount(offset)}`;
-		replace(this.found, isOneTask ? '' : `${task} `, `${log}, ${place}`, link ? [' ', link] : null);
+		replace(this.found, words, isOneTask ? '' : `${task} `, `${log}, ${place}`, link ? [' ', link] : null);
 	}
 }

@@ -189,20 +189,27 @@ export class LogGroup {
 	}
 
 	/**
-	 * The nearest line that matches below (step 1) or above (step -1) what is shown.
+	 * The nearest line that matches below (step 1) or above (step -1) what is shown; `wraps`: the first, or the last, of all.
 	 * @param {1|-1} step @param {import('./log_search.js').Matcher} matcher
 	 * @param {(bytes: number) => void} onProgress
 	 * @returns {Promise<LogLine|null>}
 	 */
-	async scan(step, matcher, onProgress, signal) {
+	async scan(step, matcher, onProgress, signal, wraps = false) {
 		let seen = 0;
-		const found = await Promise.all(this.strands.map((strand) => this.there.has(strand.reader.key)
-			? strand.reader.scan(step > 0 ? strand.next : strand.first, step, matcher, (bytes) => {
+		const found = await Promise.all(this.strands.map(async (strand) => this.there.has(strand.reader.key)
+			? await strand.reader.scan(await this.scanStart(strand, step, wraps, signal), step, matcher, (bytes) => {
 				seen += bytes;
 				onProgress(seen);
 			}, signal) : null));
 		const lines = found.filter(Boolean);
 		const isNearer = step > 0 ? (a, b) => a.time < b.time : (a, b) => a.time >= b.time;
 		return lines.length === 0 ? null : lines.reduce((best, line) => isNearer(line, best) ? line : best);
+	}
+
+	async scanStart(strand, step, wraps, signal) {
+		if (!wraps)
+			return step > 0 ? strand.next : strand.first;
+		const [last] = step > 0 ? [] : await this.read(strand, (reader) => reader.tail(1, signal));
+		return last ? {part: last.part, offset: last.end} : null;
 	}
 }

@@ -24,6 +24,8 @@ const AT_ONCE = 4; /* logs whose lines are counted */
 
 export const BOTH = 'stdout + stderr';
 
+const wrapWords = (step) => step > 0 ? 'From the start: ' : 'From the end: ';
+
 /** @typedef {import('./log_frames.js').LogLine} LogLine */
 /** @typedef {import('./log_place.js').Logs} Logs */
 
@@ -89,12 +91,12 @@ export class LogView {
 				h('button', {type: 'button', onclick: () => this.toStart()}, 'Start'),
 				h('button', {type: 'button', onclick: () => this.setFollow(true)}, 'End'),
 				this.downloads),
-			this.cut, this.text.element, this.foot.element);
+			this.foot.found, this.cut, this.text.element, this.foot.element);
 	}
 
 	buildSearch() {
 		this.query = h('input', {type: 'search', placeholder: 'Search the log', 'aria-label':
-			'Search the log', spellcheck: 'false', oninput: () => this.onQuery(),
+			'Search the log', 'data-shortcut': '/', spellcheck: 'false', oninput: () => this.onQuery(),
 		onkeydown: (event) => this.onQueryKey(event)});
 		this.regex = h('input', {type: 'checkbox', onchange: () => this.onQuery()});
 		this.matchCase = h('input', {type: 'checkbox', onchange: () => this.onQuery()});
@@ -533,30 +535,49 @@ export class LogView {
 		else if (this.source instanceof LogGroup)
 			await this.findBeyond(step);
 		else
-			this.foot.sayNoMatch(step);
+			this.foot.sayNoMore(step);
 	}
 
 	async findBeyond(step) {
 		this.scan?.abort();
-		const scan = this.scan = new AbortController();
+		const {signal} = this.scan = new AbortController();
 		this.foot.sayFound('Searching\u2026');
 		try {
-			const found = await this.source.scan(step, this.text.matcher, (bytes) =>
-				this.foot.sayFound(`Searched ${formatBytes(bytes)}\u2026 Escape stops`), scan.signal);
-			if (scan.signal.aborted)
+			const beyond = await this.scanWhole(step, false, signal);
+			const found = beyond ?? await this.scanWhole(step, true, signal);
+			if (signal.aborted)
 				return;
 			if (found)
-				await this.goTo(found);
+				await this.goToFound(found, beyond ? '' : wrapWords(step));
 			else
-				this.foot.sayNoMatch(step);
+				this.foot.sayNoMatch();
 		} catch (error) {
-			if (!scan.signal.aborted)
+			if (!signal.aborted)
 				this.foot.sayFound(unknownWords('More matches', error));
 		}
 	}
 
+	/* Backwards from the end a search knows the newest file of a log alone: any other match is better than none. */
+	async scanWhole(step, wraps, signal) {
+		const words = wraps ? wrapWords(step) : '';
+		const scan = (direction) => signal.aborted ? null : this.source.scan(direction, this.text.matcher, (bytes) =>
+			this.foot.sayFound(`${words}Searched ${formatBytes(bytes)}\u2026 Escape stops`), signal, wraps);
+		const found = await scan(step);
+		return found || !wraps || step > 0 ? found : scan(1);
+	}
+
+	/* After a whole round there is no other than the one that is marked. */
+	async goToFound(line, words) {
+		const {match} = this.text;
+		const isSame = match && keyOf(match) === keyOf(line) && match.part === line.part && match.offset === line.offset;
+		if (isSame)
+			this.showMatch(match, 'The only match: ');
+		else
+			await this.goTo(line, words);
+	}
+
 	/** What stands around a line takes the place of what is shown. */
-	async goTo({key, part, offset, time}) {
+	async goTo({key, part, offset, time}, words = '') {
 		this.setFollowBox(false);
 		if (!(this.source instanceof LogGroup)) {
 			this.filters.checked = false;
@@ -565,16 +586,17 @@ export class LogView {
 		}
 		await this.fill((signal) => this.source.around({key, part, offset, time}, signal), () => {
 			this.showMatch(this.text.lines.find((line) =>
-				line.key === key && line.part === part && line.offset <= offset && offset < line.end));
+				line.key === key && line.part === part && line.offset <= offset && offset < line.end), words);
 			this.sayPlace();
 		});
 	}
 
-	showMatch(line) {
+	/** @param {LogLine|undefined} line @param {string} [words] how it was found */
+	showMatch(line, words = '') {
 		this.text.setMatch(line ?? null);
 		if (!line)
 			return;
-		this.foot.sayMatch(line, this.isOneTask, this.linkOf?.(line) ?? null);
+		this.foot.sayMatch(line, this.isOneTask, this.linkOf?.(line) ?? null, words);
 		this.onPlace({at: placeText(line, this.isOneTask)});
 	}
 

@@ -478,10 +478,12 @@ def test_log_is_searched_beyond_what_is_loaded(page, serve, job):
     page.click("[aria-label='Previous match']")
     page.wait_for_text("step 000001000 NEEDLE", ".log .found")
     page.click("[aria-label='Previous match']")
-    page.wait_for_text("No more match above.", ".log-foot")
+    page.wait_for_text("step 000190000 NEEDLE", ".log .found")
+    page.wait_for_text("From the end: stdout, byte 19 000 000", ".log-found")
     page.focus("[aria-label='Search the log']")
     page.press(Keys.ENTER)
-    page.wait_for_text("step 000190000 NEEDLE", ".log .found")
+    page.wait_for_text("step 000001000 NEEDLE", ".log .found")
+    page.wait_for_text("From the start: stdout, byte 100 000", ".log-found")
 
 
 def test_log_is_searched_by_pattern(page, serve, job):

@@ -170,6 +170,10 @@ test('the nearest match is found, in whichever log it is, and little is read for
 		assert.equal((await group.scan(-1, matcher, () => {}, signal)).text, line.text);
 		assert.equal(await group.scan(1, matcher, () => {}, signal), null);
 	}
+	const {matcher} = createMatcher('996 .');
+	assert.equal((await group.scan(1, matcher, () => {}, signal, true)).text, line.text);
+	assert.equal(texts([await group.scan(-1, matcher, () => {}, signal, true)])[0], 'line 008996');
+	assert.equal(await group.scan(-1, createMatcher('none').matcher, () => {}, signal, true), null);
 	show(await group.start(signal), 'down');
 	asked.length = 0;
 	assert.equal((await group.scan(1, createMatcher('008000').matcher, () => {}, signal)).log, 'stdout');

@@ -80,12 +80,12 @@ def test_a_line_leads_to_its_task(page, serve):
     page.open(server, "#/logs")
     page.wait_for_text("End of the log.", ".log-foot")
     page.run("[...document.querySelectorAll('.log .line')].find((line) => line.textContent.includes('00051')).click()")
-    page.wait_for_text("worker:0 stdout, byte", ".log-foot")
+    page.wait_for_text("worker:0 stdout, byte", ".log-found")
     address = page.run("return location.hash")
     page.leave()
     page.open(server, address)
     page.wait_for_text("line 00051 of stdout", ".log .found")
-    page.button("Open worker:0", ".log-foot")
+    page.button("Open worker:0", ".log-found")
     page.wait_for_text("worker:0", "h1")
     page.wait_for_text("line 00051 of stdout", ".log .found")
 
@@ -181,7 +181,7 @@ def test_lines_have_numbers(page, serve):
     page.button("stderr", "[aria-label='Which log']")
     page.wait(lambda: lines_of_log(page)[-1] == "stderr 5000" and numbered())
     page.run("document.querySelector('.log .line:last-child').click()")
-    page.wait_for_text("stderr, line 5 000", ".log-foot")
+    page.wait_for_text("stderr, line 5 000", ".log-found")
     page.run("[...document.querySelectorAll('.check')].find((one) => one.textContent === 'Numbers').firstChild.click()")
     page.wait(lambda: not any(heads(page)))
 
