@@ -30,6 +30,7 @@ def test_job_at_a_glance(page, serve, job):
     assert page.text(".title .badge") == "running"
     for fact in ("ada", "research", "yarn", "tensorflow", job.id, "nightly"):
         assert fact in page.text(".facts")
+    assert "Uses" not in page.text(".facts")  # a job of no pipeline
     rows = page.wait_for_rows(lambda rows: len(rows) == 8)
     assert [row[0] for row in rows][:2] == ["chief:0", "worker:0"]
     assert {row[1] for row in rows} == {"running"}
