@@ -1,13 +1,14 @@
 /**
  * The job at a glance: its state, why it failed, what it waits for, and all its tasks.
  */
-import {orNull, queryText, request} from './api.js';
+import {orNull, request} from './api.js';
 import {ago, lasting} from './clock.js';
 import {OrderPlace} from './control.js';
 import {badge, copyButton, definitions, h, outerLink, replace, setText} from './dom.js';
 import {codeWords, formatCount, formatMebibytes, formatPlural, splitsDone, splitsWords, workWords} from './format.js';
 import {commandButtons, confOptions} from './job_commands.js';
 import {chiefOf, JobCurves} from './job_curves.js';
+import {familyHash} from './job_families.js';
 import {JobRepairs} from './job_repairs.js';
 import {JobSweep} from './job_sweep.js';
 import {JobTail} from './job_tail.js';
@@ -43,7 +44,7 @@ function usesWords({uses = []}, isPortal) {
 /* A pipeline has no page of its own; the list has its jobs. */
 function pipelineWords({tags = []}, isPortal) {
 	const id = tags.find((tag) => PIPELINE.test(tag));
-	return id && isPortal ? h('a', {href: `#/${queryText({tag: `"${id}"`})}`}, id) : id && h('code', {}, id);
+	return id && isPortal ? h('a', {href: familyHash({id})}, id) : id && h('code', {}, id);
 }
 
 function trialWords({sweep, trial}, isPortal) {
