@@ -3,10 +3,13 @@
  */
 import {unknownWords} from './api.js';
 import {h, replace, setText} from './dom.js';
-import {formatCount, formatPlural} from './format.js';
+import {formatBytes, formatCount, formatPlural} from './format.js';
 
 /** @typedef {import('./log_frames.js').LogLine} LogLine */
 /** @typedef {{reason: string|null, emptyWords: string, endWords: string}} Source */
+
+/** Before a match that a search has come to beyond an end of the log. @param {1|-1} step */
+export const roundWords = (step) => step > 0 ? 'From the start: ' : 'From the end: ';
 
 /**
  * That nothing is there, or nothing beyond the lines that are shown, is said when a server has said so. Pure.
@@ -19,6 +22,17 @@ export function endWords({reason, emptyWords, endWords: words}, isEmpty, unread,
 	return isEmpty ? reason ?? emptyWords : words;
 }
 
+/**
+ * @param {import('./api.js').JobApi} api @param {import('./log_place.js').Logs["logs"][0]} one
+ * @param {import('./log_place.js').Logs} shown
+ */
+export function downloadLink(api, {task, log, cut}, {attempt, logs}) {
+	return h('a', {class: 'button', download: `${task.replace(':', '-')}-${log}${cut ? '-end' : ''}.log`,
+		title: cut ? `Without the ${formatBytes(cut)} that are not here` : 'All of it',
+		href: api.logUrl(task, log, {from: 'oldest', attempt})},
+	['Download', logs.length > 1 && log, cut && 'the end'].filter(Boolean).join(' '));
+}
+
 export class LogFoot {
 	/** @param {string} command */
 	constructor(command) {
@@ -28,6 +42,7 @@ export class LogFoot {
 		this.isAtEnd = false; /* so it says */
 		this.state = h('span', {class: 'muted log-state', role: 'status'});
 		this.found = h('p', {class: 'muted log-found', role: 'status'}); /* it stands below the search box */
+		this.cut = h('p', {class: 'muted log-cut', hidden: true});
 		this.element = h('div', {class: 'log-foot'}, this.state);
 	}
 
@@ -60,6 +75,17 @@ export class LogFoot {
 		const place = isOne && first.part === last.part
 			? `, bytes ${formatCount(first.offset)} to ${formatCount(last.end)}` : '';
 		this.say(`${formatPlural(lines.length, 'line')}${place}`);
+	}
+
+	/** @param {number} cut bytes @param {string} remedy */
+	sayCut(cut, remedy) {
+		this.cut.hidden = !cut;
+		setText(this.cut, cut ? `Cut at the front: the ${formatBytes(cut)} before this are not here.${remedy}` : '');
+	}
+
+	/** @param {number} bytes @param {1|-1|0} round: 0: it has not gone round */
+	saySearched(bytes, round) {
+		this.sayFound(`${round ? roundWords(round) : ''}Searched ${formatBytes(bytes)}\u2026 Escape stops`);
 	}
 
 	sayFound(text) {

@@ -97,13 +97,12 @@ export class LogGroup {
 	/** The last lines. @returns {Promise<LogLine[]>} */
 	async tail(count, signal) {
 		const each = Math.ceil(count / this.strands.length);
-		const pieces = await Promise.all(this.strands.map(async (strand) => {
-			const lines = await this.read(strand, (reader) => reader.tail(each, signal));
-			strand.next = lines.length > 0 ? endPlace(lines[lines.length - 1]) : null;
-			strand.first = strand.next;
-			return {lines: this.usable(lines, true), isAll: lines.length < each};
-		}));
-		return mergeFromEnd(pieces);
+		const pieces = await Promise.all(this.strands.map((strand) => this.read(strand, (reader) => reader.tail(each, signal))));
+		pieces.forEach((lines, i) => { /* all of them came: until then the places of what is shown hold */
+			const next = lines.length > 0 ? endPlace(lines[lines.length - 1]) : null;
+			Object.assign(this.strands[i], {first: next, next});
+		});
+		return mergeFromEnd(pieces.map((lines) => ({lines: this.usable(lines, true), isAll: lines.length < each})));
 	}
 
 	/** The first lines. @returns {Promise<LogLine[]>} */
@@ -204,6 +203,20 @@ export class LogGroup {
 		const lines = found.filter(Boolean);
 		const isNearer = step > 0 ? (a, b) => a.time < b.time : (a, b) => a.time >= b.time;
 		return lines.length === 0 ? null : lines.reduce((best, line) => isNearer(line, best) ? line : best);
+	}
+
+	/**
+	 * The same, and where there is none the first, or the last, of all.
+	 * @param {(bytes: number, wraps: boolean) => void} onProgress
+	 * @returns {Promise<{line: LogLine|null, wraps: boolean}>}
+	 */
+	async scanRound(step, matcher, onProgress, signal) {
+		const scan = (direction, wraps) => signal.aborted ? null
+			: this.scan(direction, matcher, (bytes) => onProgress(bytes, wraps), signal, wraps);
+		const beyond = await scan(step, false);
+		/* A search backwards from the end knows the newest file of each log alone: any other match is better than none. */
+		const line = beyond ?? await scan(step, true) ?? (step < 0 ? await scan(1, true) : null);
+		return {line, wraps: !beyond};
 	}
 
 	async scanStart(strand, step, wraps, signal) {

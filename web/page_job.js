@@ -26,7 +26,8 @@ const TENSORBOARD_MS = 1000;
 const STRAGGLERS_NAMED = 5;
 const TROUBLES_NAMED = 5;
 const TYPES_OPEN = 6;
-const ROLE_WORDS = {tracked: 'the job waits for it', untracked: 'runs until the others end', sidecar: 'its failure is only noted'};
+const ROLE_WORDS = {tracked: 'the job waits for it', untracked: 'runs until the others end',
+	sidecar: 'its failure is only noted'};
 const PIPELINE = /^pipeline-\d{8}-\d{6}-[0-9a-f]{8}$/;
 
 /* Leads to the other job's page where it has one. */
@@ -326,7 +327,8 @@ export class JobPage {
 				h('tbody', {}, types.map((type) => h('tr', {},
 					h('th', {scope: 'row'}, h('button', {type: 'button', class: 'plain',
 						onclick: () => this.table.setType(type.name)}, type.name)),
-					h('td', {class: 'numeric'}, countWords(type)), h('td', {title: type.role}, ROLE_WORDS[type.role] ?? type.role),
+					h('td', {class: 'numeric'}, countWords(type)),
+					h('td', {title: type.role}, ROLE_WORDS[type.role] ?? type.role),
 					h('td', {class: 'numeric'}, formatMebibytes(type.memory_mib)),
 					h('td', {class: 'numeric'}, type.vcores), h('td', {class: 'numeric'}, type.gpus || ''),
 					h('td', {}, h('code', {class: 'command', title: type.command}, type.command), ' ',

@@ -48,7 +48,8 @@ export function jobMessage({state, message, cause, cause_task: task, work}) {
 
 /**
  * How many there are; rows that stand for several are told apart from their jobs. Pure.
- * @param {number} total rows @param {boolean} isGrouped by name @param {Record<string, number>} [states] of the jobs in folded rows
+ * @param {number} total rows @param {boolean} isGrouped by name
+ * @param {Record<string, number>} [states] of the jobs in folded rows
  */
 export function totalWords(total, isGrouped, states = {}) {
 	const jobs = Object.values(states).reduce((sum, count) => sum + count, 0);
