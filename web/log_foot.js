@@ -1,5 +1,5 @@
 /**
- * What is said of a log: at its foot where in it the shown lines are, below the search box what a search has found.
+ * The words around a log: its foot tells where in it the shown lines are, a line below the search box the result of a search.
  */
 import {unknownWords} from './api.js';
 import {h, replace, setText} from './dom.js';

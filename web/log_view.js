@@ -179,7 +179,7 @@ export class LogView {
 		this.abort = new AbortController();
 	}
 
-	/* What was going on is forgotten; lines stay until others are there. */
+	/* Reading and searching end; the lines stay until others have come. */
 	restart() {
 		this.stopReading();
 		this.scan?.abort();
