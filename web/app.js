@@ -7,6 +7,7 @@ import {findRights, takeControl} from './control.js';
 import {holdClock} from './clock.js';
 import {append, h, replace, setText} from './dom.js';
 import {keepPlace, takePlace} from './kept.js';
+import {listInPlaceOf} from './job_families.js';
 import {helpDialog, watchKeys} from './keys.js';
 import {ComparePage} from './page_compare.js';
 import {ConfigPage} from './page_config.js';
@@ -146,6 +147,11 @@ class App {
 		}
 		clearTimeout(this.retryTimer);
 		const route = parseRoute(location.hash, this.server.kind);
+		const list = listInPlaceOf(route.job);
+		if (list) {
+			location.replace(list); /* and this is called again */
+			return;
+		}
 		this.current = route;
 		try {
 			await this.openStore(route);

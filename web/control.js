@@ -96,7 +96,7 @@ export function jobOrders(store) {
 	const elastic = (job.types ?? []).filter(({wanted}) => wanted !== undefined);
 	return [
 		mayOrder(store, 'kill') && orderButton(store, {label: 'Stop the job', path: 'job/kill', question:
-			`All tasks of ${job.name || job.id} are ended, and nothing of it goes on. This cannot be undone.`,
+			`This stops all tasks of ${job.name || job.id} and ends the job. It cannot be undone.`,
 		fields: [h('label', {class: 'field'}, 'Reason (optional) ', reason)],
 		body: () => reason.value ? {reason: reason.value} : {}}),
 		mayOrder(store, 'scale') && elastic.length > 0 && scaleButton(store, elastic),
@@ -106,7 +106,7 @@ export function jobOrders(store) {
 /** @param {import('./store.js').JobStore} store @param {string} task */
 export function taskOrders(store, task) {
 	return mayOrder(store, 'restart') ? orderButton(store, {label: 'Restart', path: store.api.taskPath(task, '/restart'),
-		question: `The process of ${task} is ended and started again in its container.`}) : null;
+		question: `This stops the process of ${task} and starts it again in its container.`}) : null;
 }
 
 /** Shows orders while the job goes on, and as long as its types stay what they are. */

@@ -110,9 +110,13 @@ export function command(text) {
 	return h('div', {class: 'command-line'}, h('pre', {tabindex: '0'}, text), copyButton(() => text));
 }
 
+/** There is something to be read. Pure. @param {any} value children of an element */
+export const isSaid = (value) => Array.isArray(value) ? value.some(isSaid)
+	: value !== null && value !== undefined && value !== false && value !== '';
+
 /** Pairs of a term and what it says; rows whose value is empty are left out. */
 export function definitions(rows, kind = 'facts') {
 	return h('dl', {class: kind}, rows
-		.filter(([, value]) => value !== null && value !== undefined && value !== '')
+		.filter(([, value]) => isSaid(value))
 		.map(([term, value]) => h('div', {}, h('dt', {}, term), h('dd', {}, value))));
 }

@@ -63,7 +63,7 @@ export class JobCurves {
 			this.choices.map(({words}, i) => h('option', {value: i}, words)));
 		this.said = h('p', {class: 'muted', role: 'status'});
 		this.element = h('section', {'aria-labelledby': 'curves', hidden: true},
-			h('div', {class: 'title'}, h('h2', {id: 'curves'}, 'Metrics of the program'), this.choice, h('span', {class: 'grow'}),
+			h('div', {class: 'title'}, h('h2', {id: 'curves'}, 'Program metrics'), this.choice, h('span', {class: 'grow'}),
 				this.charts.controls), this.said, this.charts.element);
 		this.choose();
 	}

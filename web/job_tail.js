@@ -24,9 +24,9 @@ export class JobTail {
 	constructor(store, job, task) {
 		this.store = store;
 		this.task = task;
-		this.box = h('div', {class: 'tail both', tabindex: '0', role: 'group', 'aria-label': `Last lines of ${task}`});
+		this.box = h('div', {class: 'tail both', tabindex: '0', role: 'group', 'aria-label': `Latest log lines of ${task}`});
 		this.element = h('section', {'aria-labelledby': 'tail', hidden: true}, h('div', {class: 'title'},
-			h('h2', {id: 'tail'}, 'Last lines of ', h('a', {href: jobHash(job, 'tasks', task)}, task))), this.box);
+			h('h2', {id: 'tail'}, 'Latest log lines: ', h('a', {href: jobHash(job, 'tasks', task)}, task))), this.box);
 		this.destroy = poll(store, {ask: () => this.readLines(), show: (lines) => this.show(lines), pause: () => TAIL_MS});
 	}
 

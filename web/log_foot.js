@@ -1,12 +1,15 @@
 /**
- * The foot of a log: where in it the shown lines are, and what a search has found.
+ * The words around a log: its foot tells where in it the shown lines are, a line below the search box the result of a search.
  */
 import {unknownWords} from './api.js';
 import {h, replace, setText} from './dom.js';
-import {formatCount, formatPlural} from './format.js';
+import {formatBytes, formatCount, formatPlural} from './format.js';
 
 /** @typedef {import('./log_frames.js').LogLine} LogLine */
 /** @typedef {{reason: string|null, emptyWords: string, endWords: string}} Source */
+
+/** Before a match that a search has come to beyond an end of the log. @param {1|-1} step */
+export const roundWords = (step) => step > 0 ? 'From the start: ' : 'From the end: ';
 
 /**
  * That nothing is there, or nothing beyond the lines that are shown, is said when a server has said so. Pure.
@@ -19,6 +22,17 @@ export function endWords({reason, emptyWords, endWords: words}, isEmpty, unread,
 	return isEmpty ? reason ?? emptyWords : words;
 }
 
+/**
+ * @param {import('./api.js').JobApi} api @param {import('./log_place.js').Logs["logs"][0]} one
+ * @param {import('./log_place.js').Logs} shown
+ */
+export function downloadLink(api, {task, log, cut}, {attempt, logs}) {
+	return h('a', {class: 'button', download: `${task.replace(':', '-')}-${log}${cut ? '-end' : ''}.log`,
+		title: cut ? `Without the ${formatBytes(cut)} that are not here` : 'All of it',
+		href: api.logUrl(task, log, {from: 'oldest', attempt})},
+	['Download', logs.length > 1 && log, cut && 'the end'].filter(Boolean).join(' '));
+}
+
 export class LogFoot {
 	/** @param {string} command */
 	constructor(command) {
@@ -27,8 +41,9 @@ export class LogFoot {
 		this.unread = this.unfound = null; /* of the logs' names, too */
 		this.isAtEnd = false; /* so it says */
 		this.state = h('span', {class: 'muted log-state', role: 'status'});
-		this.found = h('span', {class: 'muted', role: 'status'});
-		this.element = h('div', {class: 'log-foot'}, this.state, this.found);
+		this.found = h('p', {class: 'muted log-found', role: 'status'}); /* it stands below the search box */
+		this.cut = h('p', {class: 'muted log-cut', hidden: true});
+		this.element = h('div', {class: 'log-foot'}, this.state);
 	}
 
 	/** @param {Error|null} unfound why not all logs are known @param {AbortSignal} signal of a view that may be over */
@@ -62,6 +77,17 @@ export class LogFoot {
 		this.say(`${formatPlural(lines.length, 'line')}${place}`);
 	}
 
+	/** @param {number} cut bytes @param {string} remedy */
+	sayCut(cut, remedy) {
+		this.cut.hidden = !cut;
+		setText(this.cut, cut ? `Cut at the front: the ${formatBytes(cut)} before this are not here.${remedy}` : '');
+	}
+
+	/** @param {number} bytes @param {1|-1|0} round: 0: it has not gone round */
+	saySearched(bytes, round) {
+		this.sayFound(`${round ? roundWords(round) : ''}Searched ${formatBytes(bytes)}\u2026 Escape stops`);
+	}
+
 	sayFound(text) {
 		setText(this.found, text);
 	}
@@ -73,13 +99,17 @@ export class LogFoot {
 	}
 
 	/** @param {1|-1} step below or above */
-	sayNoMatch(step) {
+	sayNoMore(step) {
 		this.sayFound(`No more match ${step > 0 ? 'below' : 'above'}${this.unread ? ' in what could be read' : ''}.`);
 	}
 
-	/** @param {LogLine} line @param {boolean} isOneTask @param {HTMLElement|null} link */
-	sayMatch({task, log, offset, number}, isOneTask, link) {
+	sayNoMatch() {
+		this.sayFound(this.unread ? 'No line matches in what could be read.' : 'No line of the whole log matches.');
+	}
+
+	/** @param {LogLine} line @param {boolean} isOneTask @param {HTMLElement|null} link @param {string} words before */
+	sayMatch({task, log, offset, number}, isOneTask, link, words) {
 		const place = number ? `line ${formatCount(number)}` : `byte ${formatCount(offset)}`;
-		replace(this.found, isOneTask ? '' : `${task} `, `${log}, ${place}`, link ? [' ', link] : null);
+		replace(this.found, words, isOneTask ? '' : `${task} `, `${log}, ${place}`, link ? [' ', link] : null);
 	}
 }

@@ -97,13 +97,12 @@ export class LogGroup {
 	/** The last lines. @returns {Promise<LogLine[]>} */
 	async tail(count, signal) {
 		const each = Math.ceil(count / this.strands.length);
-		const pieces = await Promise.all(this.strands.map(async (strand) => {
-			const lines = await this.read(strand, (reader) => reader.tail(each, signal));
-			strand.next = lines.length > 0 ? endPlace(lines[lines.length - 1]) : null;
-			strand.first = strand.next;
-			return {lines: this.usable(lines, true), isAll: lines.length < each};
-		}));
-		return mergeFromEnd(pieces);
+		const pieces = await Promise.all(this.strands.map((strand) => this.read(strand, (reader) => reader.tail(each, signal))));
+		pieces.forEach((lines, i) => { /* all of them came: until then the places of what is shown hold */
+			const next = lines.length > 0 ? endPlace(lines[lines.length - 1]) : null;
+			Object.assign(this.strands[i], {first: next, next});
+		});
+		return mergeFromEnd(pieces.map((lines) => ({lines: this.usable(lines, true), isAll: lines.length < each})));
 	}
 
 	/** The first lines. @returns {Promise<LogLine[]>} */
@@ -189,20 +188,41 @@ export class LogGroup {
 	}
 
 	/**
-	 * The nearest line that matches below (step 1) or above (step -1) what is shown.
+	 * The nearest line that matches below (step 1) or above (step -1) what is shown; `wraps`: the first, or the last, of all.
 	 * @param {1|-1} step @param {import('./log_search.js').Matcher} matcher
 	 * @param {(bytes: number) => void} onProgress
 	 * @returns {Promise<LogLine|null>}
 	 */
-	async scan(step, matcher, onProgress, signal) {
+	async scan(step, matcher, onProgress, signal, wraps = false) {
 		let seen = 0;
-		const found = await Promise.all(this.strands.map((strand) => this.there.has(strand.reader.key)
-			? strand.reader.scan(step > 0 ? strand.next : strand.first, step, matcher, (bytes) => {
+		const found = await Promise.all(this.strands.map(async (strand) => this.there.has(strand.reader.key)
+			? await strand.reader.scan(await this.scanStart(strand, step, wraps, signal), step, matcher, (bytes) => {
 				seen += bytes;
 				onProgress(seen);
 			}, signal) : null));
 		const lines = found.filter(Boolean);
 		const isNearer = step > 0 ? (a, b) => a.time < b.time : (a, b) => a.time >= b.time;
 		return lines.length === 0 ? null : lines.reduce((best, line) => isNearer(line, best) ? line : best);
+	}
+
+	/**
+	 * The same, and where there is none the first, or the last, of all.
+	 * @param {(bytes: number, wraps: boolean) => void} onProgress
+	 * @returns {Promise<{line: LogLine|null, wraps: boolean}>}
+	 */
+	async scanRound(step, matcher, onProgress, signal) {
+		const scan = (direction, wraps) => signal.aborted ? null
+			: this.scan(direction, matcher, (bytes) => onProgress(bytes, wraps), signal, wraps);
+		const beyond = await scan(step, false);
+		/* A search backwards from the end knows the newest file of each log alone: any other match is better than none. */
+		const line = beyond ?? await scan(step, true) ?? (step < 0 ? await scan(1, true) : null);
+		return {line, wraps: !beyond};
+	}
+
+	async scanStart(strand, step, wraps, signal) {
+		if (!wraps)
+			return step > 0 ? strand.next : strand.first;
+		const [last] = step > 0 ? [] : await this.read(strand, (reader) => reader.tail(1, signal));
+		return last ? {part: last.part, offset: last.end} : null;
 	}
 }

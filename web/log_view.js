@@ -3,11 +3,11 @@
  * anywhere in it. The lines themselves are log_text.js's, where they come from is log_group.js's.
  */
 import {unknownWords} from './api.js';
-import {h, replace, setText} from './dom.js';
+import {h, replace} from './dom.js';
 import {formatBytes} from './format.js';
 import {keptBox} from './kept.js';
 import {followAll, followEach} from './log_follow.js';
-import {LogFoot} from './log_foot.js';
+import {downloadLink, LogFoot, roundWords} from './log_foot.js';
 import {FoundLines} from './log_found.js';
 import {LogGroup} from './log_group.js';
 import {eachOf, LogReader} from './log_reader.js';
@@ -73,7 +73,6 @@ export class LogView {
 	build() {
 		this.text = new LogText({onscroll: () => this.onScroll(), onkeydown: (event) => this.onKey(event),
 			onclick: (event) => this.onClick(event)});
-		this.cut = h('p', {class: 'muted log-cut', hidden: true});
 		this.followBox = h('input', {type: 'checkbox', checked: true,
 			onchange: () => this.setFollow(this.followBox.checked)});
 		this.downloads = h('span', {class: 'downloads'});
@@ -89,12 +88,12 @@ export class LogView {
 				h('button', {type: 'button', onclick: () => this.toStart()}, 'Start'),
 				h('button', {type: 'button', onclick: () => this.setFollow(true)}, 'End'),
 				this.downloads),
-			this.cut, this.text.element, this.foot.element);
+			this.foot.found, this.foot.cut, this.text.element, this.foot.element);
 	}
 
 	buildSearch() {
 		this.query = h('input', {type: 'search', placeholder: 'Search the log', 'aria-label':
-			'Search the log', spellcheck: 'false', oninput: () => this.onQuery(),
+			'Search the log', 'data-shortcut': '/', spellcheck: 'false', oninput: () => this.onQuery(),
 		onkeydown: (event) => this.onQueryKey(event)});
 		this.regex = h('input', {type: 'checkbox', onchange: () => this.onQuery()});
 		this.matchCase = h('input', {type: 'checkbox', onchange: () => this.onQuery()});
@@ -125,7 +124,7 @@ export class LogView {
 		this.text.element.classList.toggle('both', new Set(logs.logs.map(({log}) => log)).size > 1);
 		this.text.setHeads({tasks: this.isOneTask ? 0
 			: Math.max(...logs.logs.slice(0, logs.most).map(({task}) => task.length))});
-		replace(this.downloads, this.isOneTask ? logs.logs.map((one) => this.downloadLink(one)) : null);
+		replace(this.downloads, this.isOneTask ? logs.logs.map((one) => downloadLink(this.api, one, logs)) : null);
 		const key = place && logs.logs.length > 0 ? keyOf({task: logs.logs[0].task, ...place}) : null;
 		if (key !== null)
 			this.logs = ownFirst(this.logs, key);
@@ -139,22 +138,14 @@ export class LogView {
 	sayCut() {
 		const {logs, remedy = ''} = this.logs;
 		const cut = logs.reduce((sum, {cut: bytes = 0}) => sum + bytes, 0);
-		this.cut.hidden = !cut;
-		setText(this.cut, cut ? `Cut at the front: the ${formatBytes(cut)} before this are not here.${remedy}` : '');
+		this.foot.sayCut(cut, remedy);
 		this.text.isWhole = !cut && this.source instanceof LogGroup;
-	}
-
-	downloadLink({task, log, cut}) {
-		const {attempt, logs} = this.logs;
-		return h('a', {class: 'button', download: `${task.replace(':', '-')}-${log}${cut ? '-end' : ''}.log`,
-			title: cut ? `Without the ${formatBytes(cut)} that are not here` : 'All of it',
-			href: this.api.logUrl(task, log, {from: 'oldest', attempt})},
-		['Download', logs.length > 1 && log, cut && 'the end'].filter(Boolean).join(' '));
 	}
 
 	/** Lines are taken from whole logs, or from those that match. */
 	choose() {
 		const matcher = this.filters.checked ? this.text.matcher : null;
+		this.text.clear();
 		this.match = matcher ? LogReader.matchParameters(matcher) : {};
 		this.chosen = [];
 		this.readers = [];
@@ -188,14 +179,13 @@ export class LogView {
 		this.abort = new AbortController();
 	}
 
-	/* What was going on is forgotten. */
+	/* Reading and searching end; the lines stay until others have come. */
 	restart() {
 		this.stopReading();
 		this.scan?.abort();
 		this.busy = false;
 		this.pending = [];
 		this.foot.takeFound(null, this.abort.signal);
-		this.text.clear();
 	}
 
 	/* Each change of what is shown. */
@@ -230,8 +220,6 @@ export class LogView {
 	}
 
 	toEnd() {
-		if (this.there.size === 0 && this.isOneTask)
-			return this.follow();
 		this.foot.say('Loading\u2026');
 		return this.fill((signal) => this.source.tail(TAIL_LINES, signal), () => this.follow());
 	}
@@ -258,15 +246,20 @@ export class LogView {
 	/* Other lines take the place of what is shown. */
 	async fill(read, use) {
 		this.restart();
+		this.busy = true;
 		const {signal} = this.abort;
 		try {
 			const lines = await this.findThere(signal).then(() => read(signal));
 			if (signal.aborted)
 				return;
+			this.busy = false;
+			this.text.clear();
 			this.add(lines);
 			use();
 			this.number();
 		} catch (error) {
+			if (!signal.aborted)
+				this.source.settle(this.text.lines, 'down');
 			this.failed(error, signal);
 		}
 	}
@@ -535,30 +528,33 @@ export class LogView {
 		else if (this.source instanceof LogGroup)
 			await this.findBeyond(step);
 		else
-			this.foot.sayNoMatch(step);
+			this.foot.sayNoMore(step);
 	}
 
 	async findBeyond(step) {
 		this.scan?.abort();
-		const scan = this.scan = new AbortController();
+		const {signal} = this.scan = new AbortController();
 		this.foot.sayFound('Searching\u2026');
 		try {
-			const found = await this.source.scan(step, this.text.matcher, (bytes) =>
-				this.foot.sayFound(`Searched ${formatBytes(bytes)}\u2026 Escape stops`), scan.signal);
-			if (scan.signal.aborted)
+			const {line, wraps} = await this.source.scanRound(step, this.text.matcher, (bytes, isRound) =>
+				this.foot.saySearched(bytes, isRound ? step : 0), signal);
+			if (signal.aborted)
 				return;
-			if (found)
-				await this.goTo(found);
+			const {match} = this.text;
+			if (line && match && placeText(match, false) === placeText(line, false))
+				this.showMatch(match, 'The only match: ');
+			else if (line)
+				await this.goTo(line, wraps ? roundWords(step) : '');
 			else
-				this.foot.sayNoMatch(step);
+				this.foot.sayNoMatch();
 		} catch (error) {
-			if (!scan.signal.aborted)
+			if (!signal.aborted)
 				this.foot.sayFound(unknownWords('More matches', error));
 		}
 	}
 
 	/** What stands around a line takes the place of what is shown. */
-	async goTo({key, part, offset, time}) {
+	async goTo({key, part, offset, time}, words = '') {
 		this.setFollowBox(false);
 		if (!(this.source instanceof LogGroup)) {
 			this.filters.checked = false;
@@ -567,16 +563,17 @@ export class LogView {
 		}
 		await this.fill((signal) => this.source.around({key, part, offset, time}, signal), () => {
 			this.showMatch(this.text.lines.find((line) =>
-				line.key === key && line.part === part && line.offset <= offset && offset < line.end));
+				line.key === key && line.part === part && line.offset <= offset && offset < line.end), words);
 			this.sayPlace();
 		});
 	}
 
-	showMatch(line) {
+	/** @param {LogLine|undefined} line @param {string} [words] how it was found */
+	showMatch(line, words = '') {
 		this.text.setMatch(line ?? null);
 		if (!line)
 			return;
-		this.foot.sayMatch(line, this.isOneTask, this.linkOf?.(line) ?? null);
+		this.foot.sayMatch(line, this.isOneTask, this.linkOf?.(line) ?? null, words);
 		this.onPlace({at: placeText(line, this.isOneTask)});
 	}
 

@@ -33,7 +33,7 @@ function lineElements(lines, headline) {
 function tailElement(cause) {
 	const {lines, headline, total} = linesThatMatter(cause.tail, cause.headline);
 	const text = h('div', {class: 'tail', tabindex: '0', role: 'group',
-		'aria-label': 'Last lines of stderr'}, lineElements(lines, headline));
+		'aria-label': 'End of stderr'}, lineElements(lines, headline));
 	if (total <= lines.length)
 		return [text];
 	const more = h('button', {type: 'button', class: 'small', onclick: () => {

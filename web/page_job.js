@@ -1,13 +1,14 @@
 /**
  * The job at a glance: its state, why it failed, what it waits for, and all its tasks.
  */
-import {orNull, queryText, request} from './api.js';
+import {orNull, request} from './api.js';
 import {ago, lasting} from './clock.js';
 import {OrderPlace} from './control.js';
 import {badge, copyButton, definitions, h, outerLink, replace, setText} from './dom.js';
 import {codeWords, formatCount, formatMebibytes, formatPlural, splitsDone, splitsWords, workWords} from './format.js';
 import {commandButtons, confOptions} from './job_commands.js';
 import {chiefOf, JobCurves} from './job_curves.js';
+import {familyHash} from './job_families.js';
 import {JobRepairs} from './job_repairs.js';
 import {JobSweep} from './job_sweep.js';
 import {JobTail} from './job_tail.js';
@@ -25,6 +26,8 @@ const TENSORBOARD_MS = 1000;
 const STRAGGLERS_NAMED = 5;
 const TROUBLES_NAMED = 5;
 const TYPES_OPEN = 6;
+const ROLE_WORDS = {tracked: 'the job waits for it', untracked: 'runs until the others end',
+	sidecar: 'its failure is only noted'};
 const PIPELINE = /^pipeline-\d{8}-\d{6}-[0-9a-f]{8}$/;
 
 /* Leads to the other job's page where it has one. */
@@ -43,7 +46,7 @@ function usesWords({uses = []}, isPortal) {
 /* A pipeline has no page of its own; the list has its jobs. */
 function pipelineWords({tags = []}, isPortal) {
 	const id = tags.find((tag) => PIPELINE.test(tag));
-	return id && isPortal ? h('a', {href: `#/${queryText({tag: `"${id}"`})}`}, id) : id && h('code', {}, id);
+	return id && isPortal ? h('a', {href: familyHash({id})}, id) : id && h('code', {}, id);
 }
 
 function trialWords({sweep, trial}, isPortal) {
@@ -324,7 +327,8 @@ export class JobPage {
 				h('tbody', {}, types.map((type) => h('tr', {},
 					h('th', {scope: 'row'}, h('button', {type: 'button', class: 'plain',
 						onclick: () => this.table.setType(type.name)}, type.name)),
-					h('td', {class: 'numeric'}, countWords(type)), h('td', {}, type.role),
+					h('td', {class: 'numeric'}, countWords(type)),
+					h('td', {title: type.role}, ROLE_WORDS[type.role] ?? type.role),
 					h('td', {class: 'numeric'}, formatMebibytes(type.memory_mib)),
 					h('td', {class: 'numeric'}, type.vcores), h('td', {class: 'numeric'}, type.gpus || ''),
 					h('td', {}, h('code', {class: 'command', title: type.command}, type.command), ' ',

@@ -5,7 +5,7 @@ import {getJson, queryText} from './api.js';
 import {command, h, replace, setText} from './dom.js';
 import {causeWords, formatAgo, formatClock, formatCount, formatDuration, formatElapsed, formatPlural, formatTime, formatZone,
 	workWords} from './format.js';
-import {familyTag, familyWords, foldRows} from './job_families.js';
+import {familyHash, familyWords, foldRows} from './job_families.js';
 import {hasFilters, JobFilters, TIMES} from './job_filters.js';
 import {FILTERS} from './job_search.js';
 import {keptBox} from './kept.js';
@@ -44,6 +44,18 @@ export function jobMessage({state, message, cause, cause_task: task, work}) {
 	if (state === 'running' && work)
 		return workWords(work);
 	return state === 'succeeded' && message === 'the job succeeded' ? '' : message ?? '';
+}
+
+/**
+ * How many there are; rows that stand for several are told apart from their jobs. Pure.
+ * @param {number} total rows @param {boolean} isGrouped by name
+ * @param {Record<string, number>} [states] of the jobs in folded rows
+ */
+export function totalWords(total, isGrouped, states = {}) {
+	const jobs = Object.values(states).reduce((sum, count) => sum + count, 0);
+	if (isGrouped)
+		return formatPlural(total, 'name');
+	return jobs > total ? `${formatPlural(total, 'row')}, ${formatPlural(jobs, 'job')}` : formatPlural(total, 'job');
 }
 
 /** From its submission to its end, or so far, as `tony list` tells it; a time that is not known is 0, or missing. Pure. */
@@ -175,18 +187,13 @@ export class JobsPage {
 
 	/* Where there is no room for columns of their own: how far it is or what went wrong, before whose it is. */
 	underName(job) {
-		return [job.family ? familyWords(job.family) : jobMessage(job), this.submitted(job), jobDuration(job), job.user]
+		return [job.family ? familyWords(job.family) : '', jobMessage(job), this.submitted(job), jobDuration(job), job.user]
 			.filter(Boolean).join(' \u00b7 ');
-	}
-
-	/* All jobs of a sweep, pipeline or array. */
-	familyHash({family}) {
-		return `#/${queryText({tag: familyTag(family)})}`;
 	}
 
 	/* A pipeline or an array has no page. */
 	hashOf(job) {
-		return this.isNoJob(job) ? this.familyHash(job) : jobHash(job.id);
+		return this.isNoJob(job) ? familyHash(job.family) : jobHash(job.id);
 	}
 
 	isNoJob({family, types}) {
@@ -194,9 +201,14 @@ export class JobsPage {
 	}
 
 	familyColumn() {
-		return !this.hasFamilies ? [] : [{key: 'family', title: 'Jobs in it', width: '12rem', least: 12, priority: 1,
-			folded: true, draw: (cell, job) => job.family ? drawLink(cell, familyWords(job.family), this.familyHash(job))
-				: cell.replaceChildren()}];
+		return !this.hasFamilies ? [] : [{key: 'family', title: 'Jobs in it', width: 'minmax(15.5rem, 4fr)', least: 12,
+			priority: 1, folded: true, draw: (cell, job) => {
+				const words = cell.title = job.family ? familyWords(job.family) : '';
+				if (words)
+					drawLink(cell, words, familyHash(job.family));
+				else
+					cell.replaceChildren();
+			}}];
 	}
 
 	/* Of runs with one name the newest is shown. */
@@ -310,7 +322,7 @@ export class JobsPage {
 		this.grid.element.classList.remove('stale');
 		this.showAge();
 		const isGrouped = this.query.get('group') === 'name';
-		setText(this.count, isGrouped ? formatPlural(total, 'name') : formatPlural(total, 'job'));
+		setText(this.count, totalWords(total, isGrouped, families && states));
 		this.filters.showStates(states ?? {});
 		this.showFirst(total === 0 && !hasFilters(this.query));
 		this.showRows(isGrouped ? jobs.map((job, i) => ({...job, runs: runs[i]})) : foldRows(jobs, families));

@@ -97,6 +97,7 @@ export class TaskTable {
 			type: route.query.get('type') ?? ''};
 		this.cpu = new SeriesCache(store.api, ['cpu_percent'], () => this.grid.schedule());
 		this.memory = new SeriesCache(store.api, ['pss_bytes', 'rss_bytes'], () => this.grid.schedule());
+		this.isOver = store.model.isFinal;
 		this.visible = [];
 		this.pause = RESORT_MS;
 		this.grid = new DataGrid({label: 'Tasks', columns: this.columns(), sort: {key: 'task', descending: false},
@@ -121,6 +122,7 @@ export class TaskTable {
 			const value = cache.of(task);
 			drawSpark(cell, value?.v ?? null, formatValue(value?.last, name));
 		};
+		const last = this.isOver ? ', last' : ''; /* of the samples: the sums above are of all of them */
 		return [
 			{key: 'task', title: 'Task', width: 'minmax(7rem, 1.2fr)', least: 7, priority: 0,
 				value: (task) => task.number,
@@ -140,9 +142,9 @@ export class TaskTable {
 					const ms = ranFor(task, knownNow());
 					return ms === null ? '' : (task.ended_ms ? formatDuration : formatElapsed)(ms);
 				}},
-			{key: 'cpu', title: 'CPU', width: '9.7rem', least: 9.7, priority: 4, numeric: true, descends: true,
+			{key: 'cpu', title: `CPU${last}`, width: '9.7rem', least: 9.7, priority: 4, numeric: true, descends: true,
 				value: (task) => this.cpu.of(task)?.last, draw: unit(this.cpu, 'percent')},
-			{key: 'memory', title: 'Memory', width: '9.7rem', least: 9.7, priority: 6, numeric: true, descends: true,
+			{key: 'memory', title: `Memory${last}`, width: '9.7rem', least: 9.7, priority: 6, numeric: true, descends: true,
 				value: (task) => this.memory.of(task)?.last, draw: unit(this.memory, 'bytes')},
 			{key: 'end', title: 'Last failure', width: 'minmax(9rem, 2.6fr)', least: 9, priority: 1,
 				value: (task) => causeWords(task.cause),
@@ -212,6 +214,10 @@ export class TaskTable {
 
 	/* Rows in sight change at once; which rows those are, five times a second at most. */
 	onChange({tasks}) {
+		if (this.isOver !== this.store.model.isFinal) {
+			this.isOver = this.store.model.isFinal;
+			this.grid.setColumns(this.columns());
+		}
 		if (tasks.size === 0)
 			return;
 		this.grid.schedule();

@@ -17,17 +17,11 @@ struct family {
 	bool is_one_framework, is_told;
 };
 
-/* The states by importance: live ones, then failures. */
-static const enum job_state order[] = {
-	JOB_RUNNING,   JOB_REFORMING, JOB_FORMING, JOB_FINISHING,
-	JOB_SUBMITTED, JOB_FAILED,    JOB_KILLED,  JOB_SUCCEEDED,
-};
-
 static size_t rank_of(enum job_state state)
 {
 	size_t rank = 0;
 
-	while (order[rank] != state)
+	while (job_state_order[rank] != state)
 		rank++;
 	return rank;
 }
@@ -100,10 +94,12 @@ static char *count_words(const struct family *family)
 
 	str_append_format(&text, "%zu %s%s", family->count, has_jobs ? "job" : "trial",
 			  str_plural((int64_t)family->count));
-	for (size_t i = 0, told = 0; i < array_length(order); i++)
-		if (family->in_state[order[i]] > 0)
+	for (size_t i = 0, told = 0; i < JOB_STATE_COUNT; i++) {
+		enum job_state state = job_state_order[i];
+		if (family->in_state[state] > 0)
 			str_append_format(&text, "%s%zu %s", told++ == 0 ? ": " : ", ",
-					  family->in_state[order[i]], job_state_name(order[i]));
+					  family->in_state[state], job_state_name(state));
+	}
 	return str_steal(&text);
 }
 

@@ -55,6 +55,9 @@ enum job_state {
 const char *task_state_name(enum task_state state); /* "running" */
 const char *job_state_name(enum job_state state);
 bool job_state_is_final(enum job_state state);
+/* By importance: live ones, then failures. Several jobs that are shown as one have the state of the
+ * first that any of them is in. */
+extern const enum job_state job_state_order[JOB_STATE_COUNT];
 /* With which code a command ends that has waited for the job: tony-exit(7). */
 int job_state_exit_code(enum job_state state);
 int task_state_parse(const char *name); /* -1: none of that name */

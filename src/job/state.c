@@ -36,6 +36,11 @@ const char *job_state_name(enum job_state state)
 	return job_names[state];
 }
 
+const enum job_state job_state_order[JOB_STATE_COUNT] = {
+	JOB_RUNNING,   JOB_REFORMING, JOB_FORMING, JOB_FINISHING,
+	JOB_SUBMITTED, JOB_FAILED,    JOB_KILLED,  JOB_SUCCEEDED,
+};
+
 bool job_state_is_final(enum job_state state)
 {
 	return state == JOB_SUCCEEDED || state == JOB_FAILED || state == JOB_KILLED;

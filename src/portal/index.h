@@ -106,10 +106,11 @@ struct portal_query {
 bool portal_is_sort(const char *name);
 
 /* {"total": N, "jobs": [summary ...]}; with `groups` "runs": [{"count": N, "failed": N} ...], one
- * for each job; with `folds` "families": [{"id", "count", "states": {}, "submitted_ms", "ended_ms"}
- * ...], null for a job that has none: a sweep stands for its trials, and the newest job for the
- * others of its pipeline or array; the times are those of the first and last. With `counts`
- * "states": {"running": N, ...}. */
+ * for each job; with `folds` "families": [{"id", "count", "states": {}, "submitted_ms", "ended_ms",
+ * "foremost": summary} ...], null for a job that has none: a sweep stands for its trials, and the
+ * newest job for the others of its pipeline or array, of which "foremost" is the newest in the
+ * state that matters most; the times are those of the first and last. With `counts` "states":
+ * {"running": N, ...}. */
 int portal_index_list(struct portal_index *index, const struct portal_query *query,
 		      struct str *answer, struct err *err);
 

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "job/job_family.h"
 #include "portal/index_internal.h"
 
 /* ---- which -------------------------------------------------------------------------------- */
@@ -207,12 +208,58 @@ static sqlite3_stmt *prepare_family(struct portal_index *index, const struct por
 	return index_prepare(index, sql, err);
 }
 
+/* The newest of its jobs in the state that matters most. A damaged one matters less than others
+ * that did not succeed. */
+static sqlite3_stmt *prepare_foremost(struct portal_index *index, const struct portal_query *query,
+				      struct err *err)
+{
+	struct str sql cleanup_str = {0};
+
+	str_append_format(&sql,
+			  "SELECT json FROM jobs JOIN summaries USING (id, user) "
+			  "WHERE family = :family AND user = :user%s ORDER BY CASE state",
+			  query->viewer ? " AND may_see(user, view_acl)" : "");
+	for (int i = 0; i < JOB_STATE_COUNT; i++)
+		str_append_format(&sql, " WHEN '%s' THEN %d", job_state_name(job_state_order[i]),
+				  i);
+	str_append_format(&sql, " ELSE %d.5 END, submitted_ms DESC, id DESC LIMIT 1",
+			  JOB_STATE_COUNT - 2);
+	return index_prepare(index, sql.text, err);
+}
+
+/* A sweep's own job says itself how it ended. */
+static bool has_no_head(const char *family)
+{
+	return str_starts_with(family, JOB_FAMILY_PIPELINE) ||
+	       str_starts_with(family, JOB_FAMILY_ARRAY);
+}
+
+static int set_foremost(struct portal_index *index, sqlite3_stmt *foremost, sqlite3_stmt *page,
+			json_t *told, struct err *err)
+{
+	index_bind(foremost, ":family", (const char *)sqlite3_column_text(page, 3));
+	index_bind(foremost, ":user", (const char *)sqlite3_column_text(page, 4));
+	int got = sqlite3_step(foremost);
+	if (got == SQLITE_ROW)
+		json_object_set_new(
+			told, "foremost",
+			json_loads((const char *)sqlite3_column_text(foremost, 0), 0, NULL));
+	sqlite3_reset(foremost);
+	return got == SQLITE_ROW || got == SQLITE_DONE ? 0 : index_fail(index, err);
+}
+
+/* Of the families of a page. */
+struct family_finds {
+	sqlite3_stmt *states, *foremost;
+};
+
 /* Appends the family whose id and user are columns of `page`, or null. */
-static int append_family(struct portal_index *index, sqlite3_stmt *family, sqlite3_stmt *page,
+static int append_family(struct portal_index *index, struct family_finds finds, sqlite3_stmt *page,
 			 struct str *families, struct err *err)
 {
 	const char *id = (const char *)sqlite3_column_text(page, 3);
 	json_t *told cleanup_json = json_object(), *states cleanup_json = json_object();
+	sqlite3_stmt *family = finds.states;
 	int64_t count = 0, submitted_ms = INT64_MAX, ended_ms = 0;
 	int got;
 
@@ -240,6 +287,8 @@ static int append_family(struct portal_index *index, sqlite3_stmt *family, sqlit
 	json_set_int(told, "submitted_ms", submitted_ms);
 	json_set_int(told, "ended_ms", ended_ms);
 	json_object_set(told, "states", states);
+	if (has_no_head(id) && set_foremost(index, finds.foremost, page, told, err) < 0)
+		return -1;
 	char *text cleanup_free = json_text(told);
 	str_append(families, text);
 	return 0;
@@ -252,17 +301,20 @@ static int64_t append_page(struct portal_index *index, const struct portal_query
 	sqlite3_stmt *find cleanup_statement = prepare_page(index, query, err);
 	sqlite3_stmt *family cleanup_statement =
 		find && query->folds ? prepare_family(index, query, err) : NULL;
+	sqlite3_stmt *foremost cleanup_statement =
+		family ? prepare_foremost(index, query, err) : NULL;
+	struct family_finds finds = {family, foremost};
 	int64_t count = 0;
 	int got;
 
-	if (!find || (query->folds && !family))
+	if (!find || (query->folds && !foremost))
 		return -1;
 	while ((got = sqlite3_step(find)) == SQLITE_ROW) {
 		const char *comma = count++ > 0 ? "," : "";
 		str_append(&out->jobs, comma);
 		str_append_bytes(&out->jobs, sqlite3_column_text(find, 0),
 				 (size_t)sqlite3_column_bytes(find, 0));
-		if (family && append_family(index, family, find, &out->families, err) < 0)
+		if (foremost && append_family(index, finds, find, &out->families, err) < 0)
 			return -1;
 		str_append_format(&out->runs, "%s{\"count\":%lld,\"failed\":%lld}", comma,
 				  (long long)sqlite3_column_int64(find, 1),

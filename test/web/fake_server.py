@@ -56,9 +56,11 @@ def describe_family(families, job):
     id_ = family_of(job) or job.id
     found = families.get(id_)
     states = [member.state for member in found or []]
+    foremost = min(found or [], key=lambda member: (member.state != "failed", member.state != "killed"), default=None)
     return found and {"id": id_, "count": len(found), "states": {state: states.count(state) for state in set(states)},
                       "submitted_ms": min(member.submitted_ms for member in found),
-                      "ended_ms": max(member.ended_ms or 0 for member in found)}
+                      "ended_ms": max(member.ended_ms or 0 for member in found),
+                      **({} if id_.startswith("tony-") else {"foremost": foremost.summary()})}
 
 
 def not_found(what):

@@ -30,6 +30,7 @@ def test_job_at_a_glance(page, serve, job):
     assert page.text(".title .badge") == "running"
     for fact in ("ada", "research", "yarn", "tensorflow", job.id, "nightly"):
         assert fact in page.text(".facts")
+    assert "Uses" not in page.text(".facts")  # a job of no pipeline
     rows = page.wait_for_rows(lambda rows: len(rows) == 8)
     assert [row[0] for row in rows][:2] == ["chief:0", "worker:0"]
     assert {row[1] for row in rows} == {"running"}
@@ -478,10 +479,12 @@ def test_log_is_searched_beyond_what_is_loaded(page, serve, job):
     page.click("[aria-label='Previous match']")
     page.wait_for_text("step 000001000 NEEDLE", ".log .found")
     page.click("[aria-label='Previous match']")
-    page.wait_for_text("No more match above.", ".log-foot")
+    page.wait_for_text("step 000190000 NEEDLE", ".log .found")
+    page.wait_for_text("From the end: stdout, byte 19 000 000", ".log-found")
     page.focus("[aria-label='Search the log']")
     page.press(Keys.ENTER)
-    page.wait_for_text("step 000190000 NEEDLE", ".log .found")
+    page.wait_for_text("step 000001000 NEEDLE", ".log .found")
+    page.wait_for_text("From the start: stdout, byte 100 000", ".log-found")
 
 
 def test_log_is_searched_by_pattern(page, serve, job):

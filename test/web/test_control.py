@@ -34,7 +34,7 @@ def test_an_order_is_asked_for_once_more(page, controlled, job):
     page.wait(lambda: not page.all("dialog.order[open]"))
     assert controlled.orders == []
     page.button("Stop the job\u2026")
-    page.wait_for_text("All tasks of mnist are ended", "dialog[open]")
+    page.wait_for_text("This stops all tasks of mnist and ends the job.", "dialog[open]")
     page.type("dialog[open] input", "out of credit")
     page.button("Stop the job", "dialog[open]")
     page.wait(lambda: controlled.orders == [("/v1/job/kill", {"reason": "out of credit"})])

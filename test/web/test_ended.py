@@ -3,6 +3,7 @@
 import pytest
 
 from fake_job import Job, Log
+from test_app import HIDE
 
 NOTHING = ("This log is empty", "No measurements", "had no container", "not formed", "was not formed", "None was given",
            "No line matches")
@@ -86,6 +87,20 @@ def test_lines_stay_and_their_end_is_not_that_of_the_log(page, serve, job, hash_
     page.wait_for_text(f"The rest of the log: not known. the executor does not answer. In a terminal: tony logs {job.id}",
                        ".log-foot")
     assert "first line of stdout" in page.text(".log") and "End of the log" not in page.text()
+
+
+@pytest.mark.parametrize("hash_", ["#/tasks/worker:0", "#/logs"])
+def test_lines_stay_in_a_tab_whose_server_left_while_nobody_looked(page, serve, job, hash_):
+    server = serve(job)
+    page.open(server, hash_)
+    page.wait_for_text("first line of stdout", ".log")
+    page.wait_for_text("Following", ".log-foot")
+    page.run(HIDE, True)
+    page.expect_end()
+    server.go_away()
+    page.run(HIDE, False)
+    page.wait_for_text("The rest of the log: not known. Cannot reach the server.", ".log-foot")
+    assert "first line of stdout" in page.text(".log") and "first line of stderr" in page.text(".log")
 
 
 def test_an_empty_log_is_empty_when_its_server_says_so(page, serve, job):

@@ -109,6 +109,8 @@ def test_use_of_a_job_that_has_ended(page, serve, job):
     page.open(serve(job))
     page.wait_for_text("16 of 32 cores, 50 % on average, 26 min 40 s of CPU time", "[aria-labelledby=use]")
     page.wait_for_text("16 GiB of 64 GiB, 25 % at the peak", "[aria-labelledby=use]")
+    page.wait_for_text("Memory, last", "[data-key=memory]")
+    assert "the job waits for it" in page.text()
 
 
 def test_last_lines_of_the_chief(page, serve, job):

@@ -3,8 +3,8 @@ import {test} from 'node:test';
 
 import {formatDay, formatZone, parseDay} from '../../web/format.js';
 import {formatSearch, parseSearch, searchEnd, suggestions} from '../../web/job_search.js';
-import {familyTag, familyWords, foldRows} from '../../web/job_families.js';
-import {jobMessage, jobsQuery} from '../../web/page_jobs.js';
+import {familyHash, familyWords, foldRows, listInPlaceOf} from '../../web/job_families.js';
+import {jobMessage, jobsQuery, totalWords} from '../../web/page_jobs.js';
 
 const written = (text) => Object.fromEntries(Object.entries(parseSearch(text)).filter(([, value]) => value !== null));
 
@@ -58,7 +58,9 @@ test('a message begins with what went wrong', () => {
 });
 
 const SWEEP = {id: 'tony-1', count: 3, states: {succeeded: 1, killed: 1, running: 1}, submitted_ms: 1, ended_ms: 9};
-const PIPELINE = {...SWEEP, id: 'pipeline-20260101-000000-00000000', count: 2, states: {failed: 1, succeeded: 1}};
+const PIPELINE = {...SWEEP, id: 'pipeline-20260101-000000-00000000', count: 2, states: {failed: 1, succeeded: 1},
+	foremost: {id: 'tony-4', state: 'failed', message: 'worker:0 on n exited', cause: {headline: 'ValueError: no data'},
+		cause_task: 'worker:0'}};
 
 test('a sweep has its trials in its row, and a pipeline is a row in the state that matters most', () => {
 	const jobs = [{id: 'tony-1', name: 'tune', state: 'running'}, {id: 'tony-3', name: 'digits.b', state: 'succeeded'},
@@ -66,13 +68,23 @@ test('a sweep has its trials in its row, and a pipeline is a row in the state th
 	const [sweep, pipeline, other] = foldRows(jobs, [SWEEP, PIPELINE, null]);
 	assert.deepEqual(sweep, {...jobs[0], family: SWEEP});
 	assert.equal(familyWords(SWEEP), '3 trials: 1 running, 1 killed, 1 succeeded');
-	assert.equal(familyTag(SWEEP), '"sweep=tony-1"');
+	assert.equal(familyHash(SWEEP), '#/?tag=%22sweep%3Dtony-1%22');
 	assert.deepEqual([pipeline.id, pipeline.name, pipeline.state, pipeline.submitted_ms, pipeline.ended_ms],
 		[PIPELINE.id, 'digits', 'failed', 1, 9]);
-	assert.equal(familyTag(PIPELINE), `"${PIPELINE.id}"`);
+	assert.equal(familyHash(PIPELINE), `#/?tag=%22${PIPELINE.id}%22`);
+	assert.equal(listInPlaceOf(PIPELINE.id), familyHash(PIPELINE));
+	assert.deepEqual([listInPlaceOf('tony-1'), listInPlaceOf('pipeline-x'), listInPlaceOf(null)], [null, null, null]);
+	assert.equal(jobMessage(pipeline), 'ValueError: no data (worker:0)', 'of the foremost job');
 	assert.equal(other, jobs[2]);
 	assert.equal(foldRows(jobs, [null, {...PIPELINE, count: 1}, null])[1], jobs[1], 'one job alone');
 	assert.deepEqual(foldRows(jobs), jobs, 'of an older portal');
+});
+
+test('folded rows are told apart from their jobs', () => {
+	assert.equal(totalWords(9, false, {running: 20, failed: 5}), '9 rows, 25 jobs');
+	assert.equal(totalWords(25, false, {running: 20, failed: 5}), '25 jobs');
+	assert.equal(totalWords(1, false), '1 job');
+	assert.equal(totalWords(2, true, {running: 7}), '2 names');
 });
 
 test('jobs that were looked for are not folded', () => {

@@ -234,7 +234,7 @@ def family(*members):
         job = Job(tasks=1, name=name, identity=f"tony-20261102-00000{number}-1f3a")
         job.tags = [tag] if tag else []
         job.start()
-        job.end("killed" if number == 1 else "succeeded", "ended")
+        job.end("killed" if number == 1 else "succeeded", "it was too slow" if number == 1 else None)
         jobs.append(job)
     return jobs
 
@@ -253,10 +253,23 @@ def test_a_pipeline_is_one_row_without_a_page(page, serve):
     tag = "pipeline-20261102-000000-0000000a"
     page.open(serve(*family(("digits.a", tag), ("digits.b", tag)), is_portal=True))
     [row] = page.wait_for_rows(lambda rows: len(rows) == 1)
-    assert {"killed", "digits", "2 jobs: 1 killed, 1 succeeded"} <= set(row)
+    assert {"killed", "digits", "2 jobs: 1 killed, 1 succeeded", "it was too slow"} <= set(row)
+    page.wait_for_text("1 row, 2 jobs", ".toolbar")
+    cells = page.run("return [...document.querySelectorAll('.grid-item > *')].map((one) => "
+                     "[one.textContent, one.scrollWidth, one.clientWidth])")
+    assert "Message" in [one.text for one in page.all("[role=columnheader]")]
+    assert [cell for cell in cells if cell[1] > cell[2]] == []
     assert not page.all(".grid-item input")[0].is_displayed()
     page.all(".grid-item a")[0].click()
     page.wait_for_rows(lambda rows: len(rows) == 2)
+    page.wait_for_text("2 jobs", ".toolbar")
+
+
+def test_the_id_of_a_pipeline_leads_to_its_jobs(page, serve):
+    tag = "pipeline-20261102-000000-0000000a"
+    page.open(serve(*family(("digits.a", tag), ("digits.b", tag), ("other", None)), is_portal=True), f"#/jobs/{tag}")
+    page.wait_for_rows(lambda rows: {row[2] for row in rows} == {"digits.a", "digits.b"})
+    assert page.run("return location.hash") == f"#/?tag=%22{tag}%22"
 
 
 def test_the_page_of_a_pipelines_job_leads_to_those_that_it_uses(page, serve):

@@ -170,6 +170,13 @@ test('the nearest match is found, in whichever log it is, and little is read for
 		assert.equal((await group.scan(-1, matcher, () => {}, signal)).text, line.text);
 		assert.equal(await group.scan(1, matcher, () => {}, signal), null);
 	}
+	const {matcher} = createMatcher('996 .');
+	assert.equal((await group.scan(1, matcher, () => {}, signal, true)).text, line.text);
+	assert.equal(texts([await group.scan(-1, matcher, () => {}, signal, true)])[0], 'line 008996');
+	assert.equal(await group.scan(-1, createMatcher('none').matcher, () => {}, signal, true), null);
+	const round = await group.scanRound(1, matcher, () => {}, signal);
+	assert.deepEqual([round.line.text, round.wraps], [line.text, true]);
+	assert.equal((await group.scanRound(-1, createMatcher('none').matcher, () => {}, signal)).line, null);
 	show(await group.start(signal), 'down');
 	asked.length = 0;
 	assert.equal((await group.scan(1, createMatcher('008000').matcher, () => {}, signal)).log, 'stdout');

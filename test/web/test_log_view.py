@@ -65,10 +65,23 @@ def test_two_streams_are_searched_to_their_ends(page, serve, ended):
     page.wait_for_text("line 000997 of stderr", ".log .found")
     assert 997 in connected(page)
     page.press(Keys.ENTER)
-    page.wait_for_text("No more match below.", ".log-foot")
+    page.wait_for_text("The only match: stderr, byte", ".log-found")
     page.type(SEARCH, "1004 of")
     page.press(Keys.ENTER)
     page.wait_for_text("line 001004 of stdout", ".log .found")
+    page.type(SEARCH, "no such line")
+    page.press(Keys.ENTER)
+    page.wait_for_text("No line of the whole log matches.", ".log-found")
+
+
+@pytest.mark.parametrize("hash_", ["#/tasks/worker:0", "#/logs"])
+def test_enter_finds_what_stands_far_above_the_end(page, serve, ended, hash_):
+    page.open(serve(ended), hash_)
+    page.wait_for_text("End of the log.", ".log-foot")
+    page.press("/")
+    page.press(*"000042 of", Keys.ENTER)
+    page.wait_for_text("line 000042 of stdout", ".log .found")
+    page.wait_for_text("From the start: ", ".log-found")
 
 
 def test_only_lines_that_match(page, serve, ended):

@@ -44,6 +44,20 @@ def test_logs_of_all_tasks_are_one(page, serve):
     page.wait(lambda: len(lines_of_log(page)) == 36 and all("of stdout" in line for line in lines_of_log(page)))
 
 
+def test_the_logs_of_one_task_are_read_after_the_end(page, serve):
+    """It is not said to be empty before it has been read."""
+    job = Job(tasks=1).start()
+    job.scheduler = "local"
+    write(job, 1, lines=30)
+    job.end()
+    server = serve(job)
+    for hash_ in ("#/logs?task=worker:0", "#/logs?task=worker:0&q=line"):
+        page.open(server, hash_)
+        page.wait_for_text("End of the log.", ".log-foot")
+        assert numbers(page) == list(range(30))
+        page.leave()
+
+
 def test_logs_that_grow_fast_are_caught_up_with(page, serve):
     """More than one look takes, in one of them."""
     job = Job(tasks=7).start()
@@ -66,12 +80,12 @@ def test_a_line_leads_to_its_task(page, serve):
     page.open(server, "#/logs")
     page.wait_for_text("End of the log.", ".log-foot")
     page.run("[...document.querySelectorAll('.log .line')].find((line) => line.textContent.includes('00051')).click()")
-    page.wait_for_text("worker:0 stdout, byte", ".log-foot")
+    page.wait_for_text("worker:0 stdout, byte", ".log-found")
     address = page.run("return location.hash")
     page.leave()
     page.open(server, address)
     page.wait_for_text("line 00051 of stdout", ".log .found")
-    page.button("Open worker:0", ".log-foot")
+    page.button("Open worker:0", ".log-found")
     page.wait_for_text("worker:0", "h1")
     page.wait_for_text("line 00051 of stdout", ".log .found")
 
@@ -167,7 +181,7 @@ def test_lines_have_numbers(page, serve):
     page.button("stderr", "[aria-label='Which log']")
     page.wait(lambda: lines_of_log(page)[-1] == "stderr 5000" and numbered())
     page.run("document.querySelector('.log .line:last-child').click()")
-    page.wait_for_text("stderr, line 5 000", ".log-foot")
+    page.wait_for_text("stderr, line 5 000", ".log-found")
     page.run("[...document.querySelectorAll('.check')].find((one) => one.textContent === 'Numbers').firstChild.click()")
     page.wait(lambda: not any(heads(page)))
 

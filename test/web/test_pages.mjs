@@ -3,7 +3,7 @@ import {test} from 'node:test';
 
 import {isWorthKeeping} from '../../web/api.js';
 import {alignCurves, meanOf} from '../../web/chart.js';
-import {safeHref} from '../../web/dom.js';
+import {isSaid, safeHref} from '../../web/dom.js';
 import {groupHistory, historyRuns, ranIn, timelineRows} from '../../web/gantt_rows.js';
 import {failureAt, spanAt, SpanFold, timeStep} from '../../web/gantt_spans.js';
 import {keepPlace, takePlace} from '../../web/kept.js';
@@ -52,6 +52,11 @@ test('a link leads below the page, or nowhere', () => {
 	for (const bad of ['javascript:alert(1)', 'JAVASCRIPT:alert(1)', '//evil.example', '/v1/job', 'https://evil.example',
 		'../x', ' javascript:1', 'data:text/html,x', '\tjavascript:1', '\\\\evil'])
 		assert.equal(safeHref(bad), '#', bad);
+});
+
+test('a fact without a value has no label', () => {
+	assert.deepEqual(['', null, undefined, [], [[], ''], 0, 'a', ['a', null]].map(isSaid),
+		[false, false, false, false, false, true, true, true]);
 });
 
 test('a state of nobody knows has no class of its own', () => {

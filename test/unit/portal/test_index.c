@@ -252,6 +252,9 @@ static void a_sweep_and_a_pipeline_are_one_row_each(void **state)
 	assert_int_equal(member(pipeline, "count"), 2);
 	assert_int_equal(member(pipeline, "submitted_ms"), 8000);
 	assert_int_equal(member(pipeline, "ended_ms"), 8600);
+	const json_t *foremost = json_object_get(pipeline, "foremost");
+	assert_string_equal(json_string_value(json_object_get(foremost, "id")), "tony-8");
+	assert_null(json_object_get(sweep, "foremost"));
 	assert_string_equal(json_string_value(json_object_get(sweep, "id")), "tony-5");
 	assert_int_equal(member(json_object_get(sweep, "states"), "killed"), 1);
 	assert_int_equal(member(json_object_get(sweep, "states"), "succeeded"), 1);
