@@ -15,10 +15,7 @@
 #include "base/proc.h"
 #include "base/user.h"
 
-enum {
-	ENDING_LENGTH = sizeof("XXXXXX") - 1,
-	ABOVE = STDIN_FILENO + 1, /* of the keeper: the directory in which it has made something */
-};
+enum { ENDING_LENGTH = sizeof("XXXXXX") - 1 };
 
 /* In a directory that others may write to something else may be at the path by now, be it another
  * one of this user. */
@@ -77,28 +74,34 @@ static int make(int above, char *name, bool is_directory, struct report *report)
 	return fstatat(above, name, &report->made, AT_SYMLINK_NOFOLLOW);
 }
 
+static void close_standard(int held, int above)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fd != held && fd != above)
+			close(fd);
+}
+
 /* The keeper creates the file itself, so that even kill -9 of the parent leaves nothing behind. It
  * keeps none of the parent's descriptors open but these, or a reader of the parent's output would
- * wait for it. In a session of its own no signal to the parent's group reaches it. */
+ * wait for it; at the limit on descriptors there is room for its own then. In a session of its own
+ * no signal to the parent's group reaches it. */
 static _Noreturn void keep(const char *path, bool is_directory, int told, int held)
 {
 	struct report report = {0};
+
+	proc_close_others(told, held);
 	int above = open_above(path);
 	char *name = mem_strdup(fs_basename(path)), byte;
-
 	setsid();
 	prctl(PR_SET_NAME, "tony-keeper");
 	if (make(above, name, is_directory, &report) < 0)
 		report.error = errno;
 	ssize_t length = write(told, &report, sizeof(report));
-	above = fcntl(above, F_DUPFD, ABOVE + 1);
-	held = fcntl(held, F_DUPFD, ABOVE + 1);
-	dup2(above, ABOVE);
-	dup2(held, STDIN_FILENO);
-	proc_close_from(ABOVE + 1, false);
-	while (length > 0 && report.error == 0 && read(STDIN_FILENO, &byte, 1) > 0)
+	close(told);
+	close_standard(held, above);
+	while (length > 0 && report.error == 0 && read(held, &byte, 1) > 0)
 		;
-	_exit(report.error || remove_made(ABOVE, name, &report.made) < 0);
+	_exit(report.error || remove_made(above, name, &report.made) < 0);
 }
 
 static int read_report(int fd, struct report *report)

@@ -6,7 +6,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,6 +87,37 @@ static void a_tree_is_removed_at_once_when_it_is_asked_for(void **state)
 	keeper_remove(&keeper);
 	assert_false(fs_has_entries(scratch_path(state, ".")));
 	assert_null(keeper.path);
+}
+
+static int make_and_remove(void **state)
+{
+	struct keeper tree cleanup_keeper = {0}, file cleanup_keeper = {0};
+	struct err err cleanup_err = {0};
+
+	keeper_make_beside(&tree, scratch_path(state, "tree"), &err);
+	int fd cleanup_close = keeper_make_file(&file, scratch_path(state, "file"), &err);
+	return fd >= 0 || strstr(err_message(&err), "Too many open files") ? 0 : 1;
+}
+
+/* Standard input stays open for ever: a keeper that waited for it would never end. */
+static void nothing_stays_at_the_limit_on_descriptors(void **state)
+{
+	int input[2], status;
+
+	assert_int_equal(pipe(input), 0);
+	for (rlim_t most = (rlim_t)input[1] + 1; most < (rlim_t)input[1] + 14; most++) {
+		pid_t pid = fork();
+		if (pid == 0) {
+			const struct rlimit limit = {most, most};
+			dup2(input[0], STDIN_FILENO);
+			_exit(setrlimit(RLIMIT_NOFILE, &limit) < 0 || make_and_remove(state));
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+		assert_false(fs_has_entries(scratch_path(state, ".")));
+	}
+	close(input[0]);
+	close(input[1]);
 }
 
 static void a_tree_that_took_its_name_stays(void **state)
@@ -175,6 +208,7 @@ int main(void)
 		scratch_test(all_goes_with_a_process_that_is_interrupted),
 		scratch_test(all_goes_with_a_process_group_that_is_killed),
 		scratch_test(a_tree_is_removed_at_once_when_it_is_asked_for),
+		scratch_test(nothing_stays_at_the_limit_on_descriptors),
 		scratch_test(a_tree_that_took_its_name_stays),
 		scratch_test(nothing_is_made_where_others_could_replace_it),
 		scratch_test(nothing_is_made_where_its_owner_could_replace_it),
