@@ -275,21 +275,27 @@ static int show_waiting(const char *text, journal_visit *on_line, void *data, st
 		       err);
 }
 
-/* A queue's numbers change with each of its jobs, and most AMs come within seconds: who wants lines
- * is told once in a while. */
+bool opened_note_waiting(struct opened *opened, const char *waiting)
+{
+	int64_t now = clock_monotonic_ms();
+
+	if (str_equal(waiting, opened->told) ||
+	    (waiting && opened->told && now - opened->told_ms < TELL_EVERY_MS))
+		return false;
+	mem_replace(&opened->told, mem_strdup(waiting));
+	opened->told_ms = now;
+	return true;
+}
+
+/* Most AMs come within seconds. */
 static int tell_waiting(struct opened *opened, journal_visit *on_line, void *data, struct err *err)
 {
 	const char *text = opened->view->is_final ? NULL : opened->door.waiting;
-	int64_t now = clock_monotonic_ms();
+	int64_t age_ms = clock_wall_ms() - opened->view->job->submitted_ms;
 
-	if (!on_line || str_equal(text, opened->told))
+	if (!on_line || (text && !opened->told && age_ms < TELL_AFTER_MS) ||
+	    !opened_note_waiting(opened, text))
 		return 0;
-	if (text &&
-	    (opened->told ? now - opened->told_ms < TELL_EVERY_MS
-			  : clock_wall_ms() - opened->view->job->submitted_ms < TELL_AFTER_MS))
-		return 0;
-	mem_replace(&opened->told, mem_strdup(text));
-	opened->told_ms = now;
 	return show_waiting(text, on_line, data, err);
 }
 

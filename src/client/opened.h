@@ -70,6 +70,10 @@ void opened_rest(struct opened *opened);
 /* "waiting: ...", as tony status has it, of a job that has no AM, or not all of its programs yet,
  * or again; NULL: it has, or the reason is not known. The caller frees. */
 char *opened_waiting(const struct opened *opened);
+/* Notes what is waited for (NULL: nothing), as it is told from now on. False: it is not to be told
+ * now, since it is the same, or another one was told within the last 10 s: the numbers of a queue
+ * change with each of its jobs. */
+bool opened_note_waiting(struct opened *opened, const char *waiting);
 
 /* Makes the next opened_read() begin with sequence number `since`. */
 int opened_rewind(struct opened *opened, int64_t since, struct err *err);

@@ -82,6 +82,15 @@ static void open_next(struct opened_jobs *jobs, const char *word, bool is_alone,
 	opened_rest(&job->opened);
 }
 
+/* Of one job alone the AM is asked as ever. */
+static void settle_one(struct opened_jobs *jobs)
+{
+	if (jobs->count != 1)
+		return;
+	am_call_drop(jobs->items[0].opened.aside.call);
+	jobs->items[0].opened.aside = (struct pull_aside){0};
+}
+
 void opened_jobs_find(struct opened_jobs *jobs, const struct str_list *words,
 		      opened_jobs_open *open, void *data)
 {
@@ -93,10 +102,7 @@ void opened_jobs_find(struct opened_jobs *jobs, const struct str_list *words,
 		open_next(jobs, words->count > 0 ? words->items[i] : NULL, count == 1, open, data);
 	if (count > 1)
 		take_news(jobs);
-	if (jobs->count == 1) {
-		am_call_drop(jobs->items[0].opened.aside.call);
-		jobs->items[0].opened.aside = (struct pull_aside){0};
-	}
+	settle_one(jobs);
 }
 
 /* ---- signs of life ------------------------------------------------------------------------ */
@@ -148,6 +154,7 @@ void opened_jobs_drop_failed(struct opened_jobs *jobs)
 		opened_finish(&job->opened);
 	}
 	jobs->count = kept;
+	settle_one(jobs);
 }
 
 /* ---- orders ------------------------------------------------------------------------------- */

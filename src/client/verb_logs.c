@@ -21,6 +21,7 @@
 #include "client/verbs.h"
 #include "logs/regex.h"
 #include "scheduler/am_calls.h"
+#include "scheduler/removal.h"
 
 #define AWAY_MS	       60000 /* for an AM that does not answer to be followed, or its end to be known */
 #define LOOK_AGAIN_MS  250
@@ -28,7 +29,6 @@
 #define FIRST_NEWS_MS  1000  /* of several jobs that are followed, for what their AMs know */
 #define SEVERAL_MS     100   /* between two looks at jobs of which some are elsewhere */
 #define RIPE_MS	       400   /* until a line that has no newline yet is shown */
-#define TELL_EVERY_MS  10000 /* what the job waits for: it may change with each job of its queue */
 #define EXPRESSION_MAX 4096  /* bytes; regcomp() needs more stack than there is for deep ones */
 
 struct logs_options {
@@ -85,12 +85,6 @@ static const struct opt options[] = {
 
 /* ---- what is asked for -------------------------------------------------------------------- */
 
-/* Of a job. */
-struct told {
-	char *text; /* why it waits; NULL: it did not */
-	int64_t at_ms;
-};
-
 struct logs {
 	struct logs_options *chosen;
 	int64_t found;	/* lines that are wanted */
@@ -103,7 +97,7 @@ struct logs {
 	bool has_unripe; /* such a line was begun just now */
 	bool has_printed;
 	struct opened_jobs jobs;     /* in one stream */
-	struct told *told;	     /* of each */
+	bool are_several;	     /* that were asked for, also where one alone is left */
 	struct job_output **outputs; /* of each, while they are printed */
 	struct follow *changes;	     /* NULL: they are not followed */
 };
@@ -335,23 +329,14 @@ static void show_unfinished(struct logs *logs, struct job_output *output)
 /* Else nobody would know a job that waits from one that is silent. */
 static void tell_waiting(struct logs *logs, size_t job)
 {
-	const struct opened *opened = opened_at(logs, job);
-	struct told *told = &logs->told[job];
-	char *waiting = opened_waiting(opened);
-	int64_t now = clock_monotonic_ms();
+	struct opened *opened = opened_at(logs, job);
+	char *waiting cleanup_free = opened_waiting(opened);
 
-	if (!waiting)
-		mem_replace(&told->text, NULL);
-	if (!waiting || str_equal(waiting, told->text) ||
-	    (told->text && now - told->at_ms < TELL_EVERY_MS)) {
-		free(waiting);
+	if (!opened_note_waiting(opened, waiting) || !waiting)
 		return;
-	}
 	line_print_hide(&logs->printer);
 	fflush(stdout);
 	report_note("%s: %s", opened->id, waiting);
-	mem_replace(&told->text, waiting);
-	told->at_ms = now;
 }
 
 static bool is_over(const struct logs *logs, size_t job)
@@ -359,18 +344,29 @@ static bool is_over(const struct logs *logs, size_t job)
 	return logs->jobs.items[job].is_over || opened_is_over(opened_at(logs, job));
 }
 
-/* One of several jobs that fails, since it was removed, say, ends no line of the others. */
+/* When one of several jobs fails, the error is reported and the others go on. */
 static int leave_alone(struct logs *logs, size_t job, struct err *err)
 {
 	struct opened_job *failed = &logs->jobs.items[job];
 
 	if (logs->jobs.count == 1)
 		return -1;
+	opened_wrap(&failed->opened, err);
+	line_print_hide(&logs->printer);
+	fflush(stdout);
 	if (!failed->is_over)
 		opened_jobs_note(&logs->jobs, -1, err);
 	failed->is_over = true;
 	err_finish(err);
 	return 0;
+}
+
+/* The same for a job that was there. */
+static int leave_lost(struct logs *logs, size_t job, struct err *err)
+{
+	if (logs->jobs.count > 1 && err->kind == ERR_NOT_FOUND)
+		removal_tell_gone(opened_at(logs, job)->id, err);
+	return leave_alone(logs, job, err);
 }
 
 /* True in `is_final`: nothing more will come of any of them. */
@@ -380,7 +376,7 @@ static int read_all(struct logs *logs, bool *is_final, struct err *err)
 	for (size_t i = 0; i < logs->jobs.count; i++) {
 		struct opened *opened = opened_at(logs, i);
 		if (!logs->jobs.items[i].is_over && opened_read(opened, NULL, NULL, err) < 0 &&
-		    leave_alone(logs, i, err) < 0)
+		    leave_lost(logs, i, err) < 0)
 			return -1;
 		tell_waiting(logs, i);
 		opened_rest(opened);
@@ -430,7 +426,7 @@ static int look_for_ams(struct logs *logs, struct err *err)
 		char *given_up cleanup_free = opened_check_start(opened);
 		if (given_up)
 			report_note("%s", given_up);
-		if (opened_look_for_am(opened, err) < 0 && leave_alone(logs, i, err) < 0)
+		if (opened_look_for_am(opened, err) < 0 && leave_lost(logs, i, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -543,16 +539,20 @@ static void name_jobs(const struct logs *logs)
 
 static int open_outputs(struct logs *logs, struct err *err)
 {
-	const size_t count = logs->jobs.count;
-
 	logs->found = 0;
-	for (size_t i = 0; i < count; i++) {
+	opened_jobs_drop_failed(&logs->jobs);
+	for (size_t i = 0; i < logs->jobs.count;) {
 		logs->outputs[i] = job_output_open(opened_at(logs, i), &logs->chosen->output,
 						   logs->changes, print_line, logs, err);
-		if (!logs->outputs[i])
-			return count > 1 ? opened_wrap(opened_at(logs, i), err) : -1;
+		if (logs->outputs[i]) {
+			i++;
+			continue;
+		}
+		if (err->kind == ERR_USAGE || leave_alone(logs, i, err) < 0)
+			return -1;
+		opened_jobs_drop_failed(&logs->jobs);
 	}
-	if (count > 1)
+	if (logs->are_several)
 		name_jobs(logs);
 	return 0;
 }
@@ -616,7 +616,7 @@ static int look_at_all_again(struct logs *logs, struct err *err)
 		/* An end without a journal is its engine's word: the journal may have come. */
 		if (!logs->jobs.items[i].is_over &&
 		    (!opened->view->is_final || opened->view->sequence == 0) &&
-		    look_again(opened, err) < 0 && leave_alone(logs, i, err) < 0)
+		    look_again(opened, err) < 0 && leave_lost(logs, i, err) < 0)
 			return -1;
 		opened_rest(opened);
 	}
@@ -672,10 +672,10 @@ static void find_jobs(struct logs *logs, const struct str_list *words)
 	if (logs->chosen->follow)
 		logs->jobs.news_ms = FIRST_NEWS_MS;
 	opened_jobs_find(&logs->jobs, words, open_job, NULL);
+	logs->are_several = logs->jobs.count > 1;
 	if (!logs->chosen->follow)
 		opened_jobs_greet(&logs->jobs, true, GREET_MS);
 	opened_jobs_drop_failed(&logs->jobs);
-	logs->told = mem_alloc_array(logs->jobs.count, sizeof(*logs->told));
 	logs->outputs = mem_alloc_array(logs->jobs.count, sizeof(struct job_output *));
 	if (logs->chosen->follow)
 		logs->changes = follow_create();
@@ -701,9 +701,6 @@ static int print_logs(struct logs *logs, const struct str_list *operands, struct
 
 static void finish(struct logs *logs)
 {
-	for (size_t i = 0; i < logs->jobs.count; i++)
-		free(logs->told[i].text);
-	free(logs->told);
 	free(logs->outputs);
 	follow_destroy(logs->changes);
 	opened_jobs_finish(&logs->jobs);

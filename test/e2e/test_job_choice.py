@@ -121,9 +121,9 @@ def test_a_drawn_line_of_several_jobs_is_gone_before_an_error(tony):
     with journal.open("a") as file:
         file.write("damaged\ndamaged\n")
     terminal.wait_text("journal.jsonl: line")
-    code = terminal.finish()
     os.truncate(journal, whole)
     (tony.directory / "go").touch()
+    code = terminal.finish()
     assert code != 0 and "half way\r\x1b[Ktony: " in terminal.text, terminal.text
     assert drawn.wait() == damaged.wait() == 0
 
@@ -211,7 +211,17 @@ def test_logs_of_a_job_go_on_when_another_job_is_removed_or_unknown(tony):
         assert follower.stdout.readline() == (f"hen| {number + 2}\n" if number < 2 else "")
     assert follower.wait(PATIENCE_S) == 0 and follower.stderr.read() == ""
     answer = tony.run("logs", "no-such", hen.id)
-    assert (answer.returncode, answer.stdout) == (4, "1\n2\n3\n") and 'no job "no-such"' in answer.stderr, answer
+    assert (answer.returncode, answer.stdout) == (4, "hen| 1\nhen| 2\nhen| 3\n") and 'no job "no-such"' in answer.stderr, answer
+    answer = tony.run("logs", "--json", "no-such", hen.id)
+    assert {json.loads(line)["job"] for line in answer.stdout.splitlines()} == {hen.id}
+    cleared = submit(tony, "jay", "echo bye")
+    assert cleared.wait() == 0
+    tony.state.joinpath("history").rename(tony.state / "away")
+    (cleared.directory / "cleared").touch()
+    for words in ((cleared.id, hen.id), (hen.id, cleared.id), ("-f", hen.id, cleared.id)):
+        answer = tony.run("logs", *words)
+        assert (answer.returncode, answer.stdout) == (4, "hen| 1\nhen| 2\nhen| 3\n"), answer
+        assert f"the logs of {cleared.id} were removed for their age" in answer.stderr, answer
 
 
 def test_an_array_and_one_of_its_jobs_are_the_jobs_of_the_array(tony):
