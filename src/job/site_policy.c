@@ -45,10 +45,7 @@ static int read_policy(const char *path, json_t **policy, struct err *err)
 	*policy = json_parse(text, length, err);
 	if (*policy && !json_is_object(*policy))
 		err_set(err, ERR_INPUT, "no object of keys and values");
-	if (json_is_object(*policy))
-		return 0;
-	json_decref(*policy);
-	return err_wrap(err, "%s", path);
+	return json_is_object(*policy) ? 0 : err_wrap(err, "%s", path);
 }
 
 /* As the configuration has it; NULL: no such value. The caller frees. */
