@@ -56,7 +56,8 @@ struct am {
 	char *waiting;			/* what open asks wait for; NULL: nothing */
 	struct action_list actions;
 	char *failure;	   /* why the AM itself cannot go on; NULL: it can */
-	int64_t ended_ms;  /* when its last state was written down; 0: not by this AM */
+	int64_t ended_ms;  /* when its last state was written down, by this AM or one before; 0: not
+			      yet */
 	bool has_ended;	   /* the last line is written: it is only repeated from then on */
 	bool has_notified; /* an AM before this one told the notices of the job's end */
 	char *dismissal;   /* why the scheduler wants nothing of this AM any more; NULL: it does */

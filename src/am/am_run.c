@@ -364,6 +364,8 @@ static void restore(struct am *am, const struct job_view *view)
 {
 	if (am->place.am_attempt <= view->am_attempt)
 		am->place.am_attempt = view->am_attempt + 1;
+	if (job_state_is_final(view->state))
+		am->ended_ms = view->ended_ms;
 	am->waiting = mem_strdup(view->waiting);
 	am->has_notified = view->notices != NULL;
 	str_list_copy(&am->suspects, &view->avoided);

@@ -88,7 +88,8 @@ struct fs_named {
 int fs_name_in(struct fs_named *named, const char *directory, const char *name, mode_t make,
 	       struct err *err);
 int fs_name_file(struct fs_named *named, const char *path, struct err *err);
-/* The same of where the links at the place lead; to what is no file, one of /proc may stay. */
+/* Follows symbolic links at the end of `path`, and names the place they lead to. A link of /proc is
+ * not followed: a process has open what it leads to. */
 int fs_name_linked(struct fs_named *named, const char *path, struct err *err);
 void fs_named_finish(struct fs_named *named);
 #define cleanup_named __attribute__((cleanup(fs_named_finish)))

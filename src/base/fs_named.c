@@ -191,15 +191,14 @@ int fs_name_linked(struct fs_named *named, const char *path, struct err *err)
 		struct stat info;
 		if (fd < 0 || fstat(fd, &info) < 0 || !S_ISLNK(info.st_mode))
 			return 0;
-		errno = ELOOP;
 		if (check_link(named->directory, &info, true, at, err) < 0)
 			break;
+		errno = ELOOP;
 		if (links == LINKS_MAX || readlinkat(fd, "", target, sizeof(target) - 1) < 0) {
 			err_set_errno(err, "%s", at);
 			break;
 		}
-		if (is_in_proc(named->directory) && stat(named->path, &info) == 0 &&
-		    !S_ISREG(info.st_mode))
+		if (is_in_proc(named->directory))
 			return 0;
 		char *directory cleanup_free = fs_dirname(at);
 		mem_replace(&at, fs_join(directory, target));

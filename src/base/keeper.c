@@ -83,21 +83,19 @@ static void close_standard(int held, int above)
 
 /* The keeper creates the file itself, so that even kill -9 of the parent leaves nothing behind. It
  * keeps none of the parent's descriptors open but these, or a reader of the parent's output would
- * wait for it; at the limit on descriptors there is room for its own then. In a session of its own
- * no signal to the parent's group reaches it. */
+ * wait for it. In a session of its own no signal to the parent's group reaches it. */
 static _Noreturn void keep(const char *path, bool is_directory, int told, int held)
 {
 	struct report report = {0};
-
-	proc_close_others(told, held);
-	int above = open_above(path);
+	int above = open_above(path); /* below a descriptor of the parent's, maybe */
 	char *name = mem_strdup(fs_basename(path)), byte;
+
 	setsid();
 	prctl(PR_SET_NAME, "tony-keeper");
 	if (make(above, name, is_directory, &report) < 0)
 		report.error = errno;
 	ssize_t length = write(told, &report, sizeof(report));
-	close(told);
+	proc_close_others(held, above);
 	close_standard(held, above);
 	while (length > 0 && report.error == 0 && read(held, &byte, 1) > 0)
 		;
@@ -127,8 +125,12 @@ static int start(struct keeper *keeper, char *path, bool is_directory, struct er
 		return err_set_errno(err, "cannot make a pipe");
 	int asked cleanup_close = tell[0], told cleanup_close = tell[1];
 	pid_t pid = fork();
-	if (pid == 0)
+	if (pid == 0) {
+		/* At the limit on descriptors there is room for the keeper's own then. */
+		mem_cleanup_close(&asked);
+		mem_cleanup_close(&holds);
 		keep(path, is_directory, told, held);
+	}
 	if (pid < 0) {
 		err_set_fork(err, "cannot start the process that removes it");
 		return err_wrap(err, "%s", path);

@@ -102,8 +102,9 @@ static int check_owner(const struct place *place, const struct stat *info, struc
 		       place->shown, S_ISFIFO(info->st_mode) ? "a FIFO" : "no regular file", owner);
 }
 
-/* A device or a FIFO stays what it is. It is opened as it was looked at: to open a FIFO waits for
- * its reader. */
+/* A device or a FIFO stays what it is, as does a file that the user's shell has open. The same
+ * object is looked at and opened by its descriptor: opening a FIFO may wait for a reader, and
+ * meanwhile the path could change. */
 static int write_into(struct opened *opened, struct bundle_options *how, const struct place *place,
 		      const struct stat *info, struct str_list *missing, struct err *err)
 {
@@ -117,7 +118,7 @@ static int write_into(struct opened *opened, struct bundle_options *how, const s
 		return err_set_errno(err, "%s", place->shown);
 	if (!is_link && check_owner(place, &found, err) < 0)
 		return -1;
-	int fd cleanup_close = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	int fd cleanup_close = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return err_set_errno(err, "%s", place->shown);
 	how->fd = fd;
@@ -193,9 +194,8 @@ static bool is_stdout(const struct place *place)
 {
 	struct stat named, stdout_status;
 
-	return stat(place->at.path, &named) == 0 && !S_ISREG(named.st_mode) &&
-	       fstat(STDOUT_FILENO, &stdout_status) == 0 && named.st_dev == stdout_status.st_dev &&
-	       named.st_ino == stdout_status.st_ino;
+	return stat(place->at.path, &named) == 0 && fstat(STDOUT_FILENO, &stdout_status) == 0 &&
+	       named.st_dev == stdout_status.st_dev && named.st_ino == stdout_status.st_ino;
 }
 
 static void tell_missing(const struct str_list *missing)

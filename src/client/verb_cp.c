@@ -363,7 +363,7 @@ static int find_file(struct fs_named *place, const char *shown, struct err *err)
 		return -1;
 	if (fs_is_directory(place->path))
 		return err_set(err, ERR_USAGE, "%s is a directory", shown);
-	if (stat(place->path, &info) == 0 && !S_ISREG(info.st_mode))
+	if (lstat(place->path, &info) == 0 && !S_ISREG(info.st_mode))
 		return err_set(err, ERR_USAGE,
 			       "%s is no regular file; `tony exec JOB TASK -- cat FILE` prints a "
 			       "file",

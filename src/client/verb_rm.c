@@ -96,10 +96,17 @@ static const struct scheduler_client_ops *find_folder(const char *id)
 /* A job whose description or journal is damaged goes by its whole id. */
 static int remove_damaged(struct clearing *clearing, const char *name, struct err *err)
 {
-	const struct scheduler_client_ops *ops = find_folder(name);
+	struct str_list trials cleanup_str_list = {0};
 
-	if (err->kind != ERR_INPUT)
+	if (err->kind != ERR_INPUT || sweep_trials(name, false, &trials, err) < 0)
 		return -1;
+	if (trials.count > 0) {
+		char *words cleanup_free = str_list_join(&trials, " ");
+		return err_set(err, ERR_INPUT,
+			       "%s; %s stays until its trials are removed: tony rm %s",
+			       err_message(err), name, words);
+	}
+	const struct scheduler_client_ops *ops = find_folder(name);
 	if (!ops)
 		return remove_rest(clearing, name, err);
 	err_finish(err);

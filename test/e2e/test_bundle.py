@@ -1,5 +1,6 @@
 """tony bundle: all that is known of a job in one archive."""
 
+import io
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import tarfile
 import pytest
 import schemas
 from conftest import wait_until
+from patience import PATIENCE_S
 
 PARTS = {"README.txt", "advice.json", "events.jsonl", "events.txt", "job.json", "logs", "logs/am.log", "logs/executors.log",
          "logs/tasks.log", "machine.json", "metrics.jsonl", "status.json", "tony-final.xml"}
@@ -116,6 +118,12 @@ def test_bundle_leaves_links_and_fifos_what_they_are(tony, tmp_path):
         assert answer.returncode == 0, answer.stderr
         assert reader.wait() == 0
     assert fifo.is_fifo() and tarfile.is_tarfile(tmp_path / "read.tgz")
+    with (tmp_path / "log").open("ab") as log:
+        log.write(b"kept\n")
+        log.flush()
+        assert tony.start("bundle", "--output", "/dev/stdout", job.id, stdout=log).wait(PATIENCE_S) == 0
+    kept, _, archive = (tmp_path / "log").read_bytes().partition(b"\n")
+    assert kept == b"kept" and tarfile.is_tarfile(io.BytesIO(archive))
     for make, told in ((lambda path: path.symlink_to("real.tgz"), "a symbolic link, which is not followed"),
                        (os.mkfifo, "a FIFO, which is not written to")):
         unnamed = tmp_path / f"{job.id}.tar.gz"

@@ -160,6 +160,9 @@ def test_what_is_refused(tony):
             (("file", os.fsdecode(b"worker:0:caf\xe9")), 2, "not UTF-8")]:
         answer = tony.run("cp", *words)
         assert answer.returncode == code and text in answer.stderr, (words, answer.returncode, answer.stderr)
+    with (here / "log").open("a") as log:
+        assert tony.start("cp", f"worker:0:{here}/folder/file/../../file", "/dev/stdout", stdout=log).wait(PATIENCE_S) == 2
+        assert os.fstat(log.fileno()).st_ino == (here / "log").stat().st_ino
     assert stat.S_ISFIFO((here / "fifo").stat().st_mode) and (here / "pipe").is_symlink()
     assert tony.run("kill", job.id).returncode == 0
     assert "has already ended" in copy(tony, "file", f"{job.id}/worker:0:x", code=4)

@@ -36,6 +36,10 @@ static void own_links_are_followed_as_the_kernel_does(void **state)
 	assert_int_equal(fs_open_named(scratch_path(state, "round"), 0, &err), -1);
 	assert_text_has(err_message(&err), strerror(ELOOP));
 	err_finish(&err);
+	struct fs_named named cleanup_named = {0};
+	assert_int_equal(fs_name_linked(&named, scratch_path(state, "round"), &err), -1);
+	assert_text_has(err_message(&err), strerror(ELOOP));
+	err_finish(&err);
 	assert_int_equal(fs_open_named(scratch_path(state, "a/b/file"), 0, &err), -1);
 	assert_text_has(err_message(&err), strerror(ENOTDIR));
 	err_finish(&err);
