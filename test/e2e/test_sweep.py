@@ -768,6 +768,22 @@ def test_a_sweep_is_removed_with_its_trials(tony, runs):
     assert list((tony.state / "jobs").iterdir()) == []
 
 
+def test_a_damaged_sweep_is_removed_after_its_trials(tony, runs):
+    job = sweep(tony, runs, {"tony.sweep.parameters": "x=1,2"})
+    assert job.wait() == 0
+    trials = [trial["job"] for trial in table(job)["trials"]]
+    wait_until(lambda: not job.processes(), "the AM to be gone")
+    journal = job.directory / "journal.jsonl"
+    journal.write_text("damaged\n" + journal.read_text())
+    answer = tony.run("rm", job.id)
+    assert answer.returncode == 70 and f"{job.id} stays until its trials are removed: tony rm " in answer.stderr, answer
+    remedy = answer.stderr.rpartition("tony rm ")[2].split()
+    assert sorted(remedy) == sorted(trials)
+    for words in (remedy, [job.id]):
+        assert tony.run("rm", *words).returncode == 0
+    assert tony.ids() == []
+
+
 @pytest.mark.parametrize("ended", [True, False])
 def test_a_sweep_whose_trials_another_took_over_stays_whole(tony, runs, ended):
     """Also the one in the middle, in whose directory nothing of the last one is."""
