@@ -38,6 +38,7 @@ void pipeline_run_finish(struct pipeline_run *run)
 	free(run->nodes);
 	free(run->id);
 	job_list_finish(&run->earlier);
+	str_list_finish(&run->variables);
 	pipeline_finish(&run->pipeline);
 }
 

@@ -49,8 +49,9 @@ struct pipeline_run {
 	struct node_run *nodes; /* as pipeline.nodes */
 	char *id; /* NULL: nothing runs, an earlier job's results stand for each node */
 	int64_t begun_ms;
-	struct am_calls *calls;	 /* to the AMs of nodes, once they are followed */
-	struct job_list earlier; /* this user's jobs, which may stand for a node's */
+	struct am_calls *calls;	   /* to the AMs of nodes, once they are followed */
+	struct job_list earlier;   /* this user's jobs, which may stand for a node's */
+	struct str_list variables; /* whose names stand in the file */
 };
 void pipeline_run_finish(struct pipeline_run *run);
 

@@ -4,6 +4,7 @@
 
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "client/advice.h"
 #include "client/job_array.h"
@@ -154,24 +155,40 @@ static void leave_out(const struct node_call *call, struct conf *conf, const str
 		conf_set(conf, &place, keys->items[i], "");
 }
 
+/* "day" of "day}", "day:-none}". */
+static void note_name(struct pipeline_run *run, const char *variable)
+{
+	char *name cleanup_free = mem_strndup(variable, strcspn(variable, "}:-$"));
+
+	if (!str_list_has(&run->variables, name))
+		str_list_add(&run->variables, name);
+}
+
 static void check_variables(const struct node_call *call, struct conf *conf)
 {
-	struct str_list files cleanup_str_list = {0};
+	struct str_list files cleanup_str_list = {0}, unknown cleanup_str_list = {0};
 	const struct conf_entry *entry;
 
 	for (size_t i = 0; conf_next(conf, &i, &entry);) {
 		const char *at = entry->in_file ? entry->raw : "";
 		while ((at = strstr(at, "${"))) {
 			at += strlen("${");
+			note_name(call->run, at);
 			char *name cleanup_free = node_named(at);
 			if (!name)
 				continue;
 			check_variable(call, conf, entry, name,
 				       str_starts_with(at + strlen(name), ".output"));
+			if (pipeline_find(&call->run->pipeline, name) == call->run->pipeline.count)
+				str_list_take(&unknown, mem_strndup(at, strcspn(at, "}")));
 			if (is_file(entry->key))
 				str_list_add(&files, entry->name);
 		}
 	}
+	/* Told, and not as a variable that is not set once more. */
+	const struct conf_place place = {CONF_LAYER_FILE, call->run->pipeline.path, 0};
+	for (size_t i = 0; i < unknown.count; i++)
+		conf_set(conf, &place, unknown.items[i], "");
 	call->run->nodes[call->node].is_late |= files.count > 0;
 	leave_out(call, conf, &files);
 }
@@ -415,6 +432,23 @@ static void forget_id(struct pipeline_run *run)
 	mem_replace(&run->id, NULL);
 }
 
+/* A variable may be of one job alone: that no job has it is known once all are described. */
+static void warn_unused(const struct pipeline_run *run)
+{
+	const struct str_list *variables = &run->variables, *given = &run->choice->conf;
+
+	for (size_t i = 0; i < given->count; i++) {
+		char *name cleanup_free =
+			mem_strndup(given->items[i], strcspn(given->items[i], "="));
+		if (str_starts_with(name, "tony.") || str_list_has(variables, name))
+			continue;
+		const char *near =
+			str_nearest(name, (const char *const *)variables->items, variables->count);
+		log_warning("--conf: %s: no job of %s has ${%s}%s%s%s", name, run->pipeline.path,
+			    name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+	}
+}
+
 int pipeline_plan(struct pipeline_run *run, struct err *err)
 {
 	const char *from = run->choice->from;
@@ -427,6 +461,7 @@ int pipeline_plan(struct pipeline_run *run, struct err *err)
 	for (size_t i = 0; i < run->pipeline.count; i++)
 		if (plan_node(run, i, err) < 0)
 			return wrap(run, i, err);
+	warn_unused(run);
 	for (size_t i = 0; i < run->pipeline.count; i++)
 		if (check_earlier(run, i, err) < 0)
 			return wrap(run, i, err);

@@ -1,8 +1,9 @@
 /*
  * ${name}, ${env.NAME}, ${env.NAME:-default} and ${env.NAME-default}, as Hadoop's Configuration
- * does it: what cannot be resolved stays as written (a command's ${HOME} is the shell's), a blank
- * or "$" within the braces makes it plain text, ${a${b}} resolves from the inside. Unlike there, a
- * circle is an error and the values of variables are not scanned again.
+ * does it; ${name:-default} and ${name-default} where the name is set: what cannot be resolved
+ * stays as written (a command's ${HOME} is the shell's), a blank or "$" within the braces makes it
+ * plain text, ${a${b}} resolves from the inside. Unlike there, a circle is an error and the values
+ * of variables are not scanned again.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -93,6 +94,23 @@ static void warn_unresolved(const struct expansion *expansion, const char *name)
 				 is_environment ? "; write ${env.NAME:-default}" : "");
 }
 
+/* Of ${NAME:-default} and ${NAME-default}, where the configuration sets NAME; else the shell does,
+ * or gives the default. */
+static char *value_or_default(struct expansion *expansion, const char *name)
+{
+	const char *dash = strchr(name, '-');
+	bool or_empty = dash && dash > name && dash[-1] == ':';
+	char *variable cleanup_free =
+		dash ? mem_strndup(name, (size_t)(dash - name) - or_empty) : NULL;
+	struct conf_entry *entry = variable ? conf_entry_of(expansion->conf, variable) : NULL;
+
+	if (!entry)
+		return NULL;
+	entry->named = true;
+	char *value cleanup_free = entry_value(expansion, entry);
+	return value && or_empty && !*value ? mem_strdup(dash + 1) : mem_steal(&value);
+}
+
 /* The value of ${name}, or NULL: leave it as written. The caller frees. */
 static char *variable_value(struct expansion *expansion, const char *name)
 {
@@ -110,6 +128,8 @@ static char *variable_value(struct expansion *expansion, const char *name)
 		value = user_property(name);
 		if (!value && key)
 			value = mem_strdup(key->default_value);
+		if (!value)
+			value = value_or_default(expansion, name);
 	}
 	if (!value)
 		warn_unresolved(expansion, name);

@@ -208,9 +208,10 @@ static int read_document(const struct source *source, const char *bytes, size_t 
 	}
 	struct source whole = *source;
 	whole.is_recorded = source->layer == CONF_LAYER_FILE && xml_attribute(root, "job");
-	int result = is_named(root, "configuration")
-			     ? read_children(&whole, root)
-			     : fail_element(source, root, "the file", "<configuration> around all");
+	int result = is_named(root, "configuration") ? read_children(&whole, root)
+		     : is_named(root, "pipeline")
+			     ? fail(source, root, "a pipeline, which is not one job: tony run FILE")
+			     : fail(source, root, "no job file; write <configuration> around all");
 	xml_free(root);
 	return result;
 }

@@ -217,7 +217,7 @@ def test_no_local_file_is_included_or_redirected_to(tony, web):
 
 def test_flaws_of_servers(tony, web):
     refused(tony, f"{web}/large.xml", f"{web}/large.xml: is larger than 16 MiB")
-    refused(tony, f"{web}/login.xml", f"{web}/login.xml:1: <html> has no place in <the file>")
+    refused(tony, f"{web}/login.xml", f"{web}/login.xml:1: no job file; write <configuration>")
     refused(tony, f"{web}/empty.xml", f"{web}/empty.xml: is empty")
     refused(tony, f"{web}/?to=/?to=/", f"{web}/: the server answers with status 404")
     refused(tony, "http://", "--conf_file: not a URL: ", "write https://HOST/PATH")

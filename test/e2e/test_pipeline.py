@@ -404,6 +404,23 @@ def test_variables_of_the_shell_stay(tony):
     assert tony.run("logs", "digits.a").stdout == "11\n2 3 4 0\n"
 
 
+def test_a_variable_that_is_given_stands_before_its_default(tony):
+    write(tony, '<job name="a">[echo ${day:-none} ${day-none} ${c:-4}]</job>')
+    for options, lines, told in ((["--conf", "day=4"], "4 4 4\n", ""), ([], "none none 4\n", ""),
+                                 (["--conf", "dya=4"], "none none 4\n", "--conf: dya: no job of pipeline.xml has ${dya}; did you mean day?")):
+        answer = tony.run("run", *options)
+        assert answer.returncode == 0 and told in answer.stderr and ("dya" in answer.stderr) == bool(told), answer.stderr
+        assert tony.run("logs", "digits.a").stdout == lines
+
+
+def test_a_job_that_is_not_there_is_told_once(tony):
+    write(tony, '<job name="a">[echo ${b.output}]</job>')
+    answer = tony.run("run")
+    assert answer.returncode == 3 and "there is no job b in" in answer.stderr and "is not set" not in answer.stderr, answer.stderr
+    answer = tony.run("submit", "--conf_file", "pipeline.xml")
+    assert answer.returncode == 3 and "a pipeline, which is not one job: tony run FILE" in answer.stderr, answer.stderr
+
+
 def test_words_that_are_for_other_verbs(tony):
     for options, code, words in [
         ([], 3, "there is no pipeline.xml here; name a file"),

@@ -319,7 +319,7 @@ static void test_wrong_xml(void **state)
 	refuse_xml("<configuration>", "tony.xml:1: not XML: ");
 	refuse_xml("<configuration>\xff</configuration>", "tony.xml:1: not XML: ");
 	refuse_xml("not xml", "tony.xml:1: not XML: ");
-	refuse_xml("<html/>", "tony.xml:1: <html> has no place in <the file>; write "
+	refuse_xml("<html/>", "tony.xml:1: no job file; write "
 			      "<configuration> around all");
 	refuse_xml("<configuration>\n<propertie/></configuration>",
 		   "tony.xml:2: <propertie> has no place in <configuration>; write <property>");
