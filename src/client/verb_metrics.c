@@ -36,7 +36,8 @@ struct metrics {
 	const struct metrics_options *chosen;
 	const struct opened *opened;
 	struct report_table table;
-	size_t found; /* series */
+	size_t found;		/* series */
+	struct str_list others; /* names of series that --name leaves out */
 };
 
 static bool is_chosen(const struct metrics *metrics, const char *task)
@@ -49,13 +50,18 @@ static bool is_chosen(const struct metrics *metrics, const char *task)
 
 /* ---- for programs ------------------------------------------------------------------------- */
 
-static void keep_named(json_t *list, const struct str_list *names)
+static void keep_named(struct metrics *metrics, json_t *list)
 {
+	const struct str_list *names = &metrics->chosen->names;
+
 	for (size_t i = json_array_size(list); names->count > 0 && i-- > 0;) {
 		const json_t *series = json_array_get(list, i);
 		const char *name = json_string_value(json_object_get(series, "name"));
-		if (!name || !str_list_has(names, name))
-			json_array_remove(list, i);
+		if (name && str_list_has(names, name))
+			continue;
+		if (name && !str_list_has(&metrics->others, name))
+			str_list_add(&metrics->others, name);
+		json_array_remove(list, i);
 	}
 }
 
@@ -141,8 +147,8 @@ static void tell_task(struct metrics *metrics, const char *task, const json_t *f
 	json_t *series cleanup_json = take_list(found, "series");
 	json_t *user cleanup_json = take_list(found, "user");
 
-	keep_named(series, &metrics->chosen->names);
-	keep_named(user, &metrics->chosen->names);
+	keep_named(metrics, series);
+	keep_named(metrics, user);
 	metrics->found += json_array_size(series) + json_array_size(user);
 	if (metrics->chosen->json) {
 		print_json(task, series, user);
@@ -189,10 +195,13 @@ static void tell_nothing(const struct metrics *metrics)
 	const struct metrics_options *chosen = metrics->chosen;
 	bool is_part = chosen->tasks.count > 0 || chosen->names.count > 0;
 
+	char *others cleanup_free = str_list_join(&metrics->others, ", ");
+
 	if (metrics->found == 0)
-		report_note("nothing was measured of %s%s%s", metrics->opened->id,
+		report_note("nothing was measured of %s%s%s%s%s", metrics->opened->id,
 			    metrics->opened->view->is_final ? "" : " so far",
-			    is_part ? " of what is asked for" : "");
+			    is_part ? " of what is asked for" : "",
+			    *others ? "; its numbers are " : "", others);
 }
 
 static int print_metrics(void *data, const struct verb_call *call, struct err *err)
@@ -210,6 +219,7 @@ static int print_metrics(void *data, const struct verb_call *call, struct err *e
 	report_table_finish(&metrics.table);
 	if (result == 0)
 		tell_nothing(&metrics);
+	str_list_finish(&metrics.others);
 	return result;
 }
 

@@ -50,6 +50,24 @@ static bool is_chatter(const char *line)
 	       line[5] == ' ' && strstr(line, "] ");
 }
 
+/* The level stands in front of what is said: "2026-11-29 11:59:12,074 INFO epoch 3",
+ * "INFO:root:epoch 3", "[DEBUG] x", "10:02 - train - INFO - x". */
+static bool is_level(const char *line, const char *level)
+{
+	const char *at = strstr(line, level), *end = at ? at + strlen(level) : NULL;
+
+	if (!at || isalnum((unsigned char)*end) || (at > line && isalnum((unsigned char)at[-1])))
+		return false;
+	bool is_between =
+		at - line >= 3 && str_starts_with(at - 3, " - ") && str_starts_with(end, " - ");
+	return is_between || strcspn(line, "abcdefghijklmnopqrstuvwxyz") >= (size_t)(at - line);
+}
+
+static bool is_information(const char *line)
+{
+	return is_level(line, "INFO") || is_level(line, "DEBUG");
+}
+
 /* "    | ": an exception group's, of which the message is no part. */
 static bool is_bar(const char *line, size_t prefix)
 {
@@ -237,7 +255,7 @@ static struct found find_error(const struct scan *scan)
 
 static bool has_word(const char *line)
 {
-	return !has_no_word(line);
+	return !has_no_word(line) && !is_information(line);
 }
 
 static struct found find_last(const struct scan *scan)

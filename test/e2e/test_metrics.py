@@ -311,6 +311,7 @@ def test_a_verb_tells_the_series_of_a_live_job_and_of_an_ended_one(tony):
     assert [row.split()[:2] for row in table[1:] if "eval" not in row] == [["worker:0", "loss"], ["worker:1", "loss"]]
     nothing = tony.run("metrics", "--name", "none", job.id)
     assert nothing.returncode == 0 and not nothing.stdout and "nothing was measured" in nothing.stderr
+    assert "; its numbers are " in nothing.stderr and "loss" in nothing.stderr, nothing.stderr
 
 
 DIVERGE = f"""{PYTHON} -c '

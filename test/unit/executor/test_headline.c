@@ -182,6 +182,17 @@ static void what_is_told_all_along_is_no_headline(void **state)
 			"E0000 00:00:1795255217.362980   32320 server.cc:1061] Could not start");
 	assert_headline(strchr(told, '\n') + 1, NULL);
 	assert_headline("Windows 2000 is] gone\n", "Windows 2000 is] gone");
+	static const char *const lines[] = {"INFO:root:epoch 3 done, loss 0.31\n",
+					    "2026-11-29 11:59:12,074 INFO epoch 3 done\n",
+					    "[DEBUG] epoch 3\n",
+					    "11:59:12 - train.main - INFO - epoch 3\n"};
+	for (size_t i = 0; i < array_length(lines); i++) {
+		char *behind cleanup_free = mem_printf("the data is gone\n%s", lines[i]);
+		assert_headline(lines[i], NULL);
+		assert_headline(behind, "the data is gone");
+	}
+	assert_headline("the INFO file is gone\n", "the INFO file is gone");
+	assert_headline("INFORMATION_SCHEMA is gone\n", "INFORMATION_SCHEMA is gone");
 }
 
 static void a_warning_is_no_headline(void **state)
