@@ -1,6 +1,7 @@
 #include "client/task_channel.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -23,9 +24,18 @@ static char *find_named(const struct opened *opened, const char *task, struct er
 char *task_channel_find(struct opened *opened, const struct str_list *operands, size_t count,
 			struct err *err)
 {
-	bool is_alone = count == 1 && opened_is_task(operands->items[0]);
-	const char *id = count > 0 && !is_alone ? operands->items[0] : NULL;
-	const char *task = count == 2 ? operands->items[1] : is_alone ? operands->items[0] : NULL;
+	const char *first = count > 0 ? operands->items[0] : NULL;
+	const char *slash =
+		count == 1 ? strrchr(first, '/') : NULL; /* JOB/TASK, as tony cp has it */
+	bool is_both = slash && opened_is_task(slash + 1);
+	bool is_alone = count == 1 && !is_both && opened_is_task(first);
+	char *id cleanup_free = is_both	   ? mem_strndup(first, (size_t)(slash - first))
+				: is_alone ? NULL
+					   : mem_strdup(first);
+	const char *task = count == 2 ? operands->items[1]
+			   : is_both  ? slash + 1
+			   : is_alone ? first
+				      : NULL;
 
 	if (opened_find(opened, id, err) < 0)
 		return NULL;

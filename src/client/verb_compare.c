@@ -91,6 +91,9 @@ static int add_runs(const struct str_list *words, json_t *runs, struct err *err)
 	if (check_count(words->count, err) < 0)
 		return -1;
 	opened_jobs_find(&jobs, words, open_job, NULL);
+	if (jobs.code == 0 && jobs.count == 1)
+		return err_set(err, ERR_USAGE, "all these words mean one job, %s; name another one",
+			       jobs.items[0].opened.id);
 	if (jobs.code == 0 && check_count(jobs.count, err) < 0)
 		return -1;
 	if (jobs.code == 0)

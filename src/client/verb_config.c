@@ -73,7 +73,11 @@ static int run(void *data, const struct verb_call *call, struct err *err)
 	if (str_equal(what, "keys") && call->dashdash <= 2)
 		return print_keys(call->dashdash == 2 ? call->operands->items[1] : NULL,
 				  config->json, err);
-	if (!str_equal(what, "show") || call->dashdash != 1)
+	if (str_equal(what, "show") && call->dashdash > 1)
+		return err_set(err, ERR_USAGE,
+			       "config show takes no \"%s\"; did you mean tony config keys %s?",
+			       call->operands->items[1], call->operands->items[1]);
+	if (!str_equal(what, "show"))
 		return err_set(
 			err, ERR_USAGE,
 			"config: say what to do: tony config show, or tony config keys [WORD]");

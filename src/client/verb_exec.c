@@ -78,7 +78,8 @@ static int run_command(void *data, const struct verb_call *call, struct err *err
 {
 	if (call->dashdash == call->operands->count)
 		return err_set(err, ERR_USAGE,
-			       "no command stands behind --; tony shell starts a shell");
+			       "no command stands behind --: tony exec JOB TASK -- COMMAND; tony "
+			       "shell starts a shell");
 	return run(data, call, &verb_exec, err);
 }
 

@@ -32,7 +32,7 @@ static int check_options(const struct pipeline_choice *chosen, const struct verb
 	if (call->dashdash < operands->count)
 		return err_set(err, ERR_USAGE,
 			       "tony run has the jobs of a file; a command is for tony submit -- "
-			       "%s",
+			       "%s ...",
 			       operands->items[call->dashdash]);
 	if (operands->count > 1)
 		return err_set(

@@ -36,7 +36,7 @@ def test_a_command_runs_beside_the_program(tony, keys):
     task, directory = answer.stdout.splitlines()
     assert task == "worker:0 green"
     assert os.path.samefile(directory, f"/proc/{job.task('worker:0')['pids'][0]}/cwd")
-    seen = execute(tony, job, "ps", "-e", "-o", "args").stdout
+    seen = tony.run("exec", f"{job.id}/worker:0", "--", "ps", "-e", "-o", "args").stdout  # as tony cp has it
     assert "sleep 1000" in seen
     assert ("tony-agent am" in seen) == ("tony.worker.isolation" not in keys)
 

@@ -193,7 +193,7 @@ def test_a_job_that_several_words_mean_is_taken_once(tony):
         assert tony.run("wait", *words).stdout.count(job.id) == 1
         assert tony.run("logs", *words).stdout == tony.run("logs", "--follow", *words).stdout == "from the fox\n"
         answer = tony.run("compare", *words)
-        assert answer.returncode == 2 and "name 2 to 10 jobs" in answer.stderr
+        assert answer.returncode == 2 and f"all these words mean one job, {job.id}" in answer.stderr
     answer = tony.run("logs", "--task", "worker:9", "fox", submit(tony, "hen").id)
     assert answer.returncode == 4 and answer.stderr.startswith(f'tony: {job.id} has no task "worker:9"'), answer.stderr
 

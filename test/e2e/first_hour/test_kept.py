@@ -54,9 +54,9 @@ ROWS = [
     ("3.60", "tony submit --memory 64m -- true <&-", 0, ["succeeded"], []),
     ("3.62", "tony submit --memory 64m -- sleep 1 | head -1 >seen; tony wait; tony config keys | head -1", 0,
      ["succeeded", "APPLICATION"], []),
-    ("3.62 keys", "tony config keys grace && tony config keys no-such-word; echo =$?; tony config keys memry; tony config keys tony.ps.memry", 4,
+    ("3.62 keys", "tony config keys grace && tony config keys no-such-word; echo =$?; tony config show worker; tony config keys memry; tony config keys tony.ps.memry", 4,
      ["tony.<type>.stop-grace = 10s", 'no key has "no-such-word" in its name or meaning; see tony config keys', "=4\n",
-      "did you mean memory?", "did you mean tony.ps.memory?"], ["tony.application.name"]),
+      'takes no "worker"; did you mean tony config keys worker?', "did you mean memory?", "did you mean tony.ps.memory?"], ["tony.application.name"]),
     ("3.63", "TERM=dumb NO_COLOR=1 LC_ALL=C tony submit --memory 64m --name ü -- true; LC_ALL=xx tony status", 0, ["ü"],
      ["\x1b"]),
     ("3.70", "tony submit --type a=1 --type b=1 --conf tony.a.depends-on=b --conf tony.b.depends-on=a -- true; echo =$?; "
