@@ -128,7 +128,8 @@ int job_list_find(const struct job_list_filter *filter, struct job_list *list, s
 
 /* ---- the ended jobs of families that live ------------------------------------------------- */
 
-/* By the time in its id: none of its jobs ended before. 1: an engine of its own gave the id. */
+/* The time in the family's id: no job of it can have ended earlier. 1 where the id has no time, as
+ * an id of YARN's. */
 static int64_t family_since_ms(const char *family)
 {
 	const char *dash = strchr(family, '-');

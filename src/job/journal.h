@@ -96,7 +96,7 @@ void journal_reader_rewind(struct journal_reader *reader);
 int64_t journal_reader_offset(const struct journal_reader *reader);
 
 /* Calls `visit` for every line from `since` on, until it returns other than 0. Returns what it
- * returned last, or -1 with `err`. */
+ * returned last, or -1 with `err`. NULL: the lines are only checked. */
 typedef int journal_visit(void *data, const struct journal_line *line, struct err *err);
 int journal_read(const char *path, int64_t since, journal_visit *visit, void *data,
 		 struct err *err);
