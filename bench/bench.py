@@ -411,6 +411,7 @@ class Hosts:
                     "TONY_TOKEN_FILE": os.path.join(place.path, "token"),
                     "TONY_CLUSTER_FILE": os.path.join(place.path, "cluster.json")}
         with open(self.env["TONY_TOKEN_FILE"], "w", encoding="ascii") as file:
+            os.fchmod(file.fileno(), 0o600)
             file.write(f"{random.getrandbits(256):064x}")
         with open(self.env["TONY_CLUSTER_FILE"], "w", encoding="ascii") as file:
             json.dump({"epoch": 1, "types": {"worker": [f"127.0.0.1:{port}" for port in ports]}}, file)

@@ -128,8 +128,8 @@ int job_list_find(const struct job_list_filter *filter, struct job_list *list, s
 
 /* ---- the ended jobs of families that live ------------------------------------------------- */
 
-/* The time in the family's id: no job of it can have ended earlier. 1 where the id has no time, as
- * an id of YARN's. */
+/* The time in the family's id: no job of it can have ended earlier. 1 where the id has no time:
+ * an engine gave it. */
 static int64_t family_since_ms(const char *family)
 {
 	const char *dash = strchr(family, '-');
