@@ -110,15 +110,16 @@ static void keep_wanted(const struct job_list_filter *filter, struct job_list *l
 int job_list_find(const struct job_list_filter *filter, struct job_list *list, struct err *err)
 {
 	int64_t live_since_ms = filter->ended_since_ms > 0 ? filter->ended_since_ms : INT64_MAX;
+	bool as_known = filter->ended_since_ms == SCHEDULER_AS_KNOWN;
+	int64_t since_ms = filter->live_only ? live_since_ms : as_known ? SCHEDULER_AS_KNOWN : 0;
 
 	*list = (struct job_list){0};
-	int result = schedulers_list_within(filter->user, filter->patience_ms,
-					    filter->live_only ? live_since_ms : 0, &list->items,
-					    &list->count, err);
+	int result = schedulers_list_within(filter->user, filter->patience_ms, since_ms,
+					    &list->items, &list->count, err);
 	if (result < 0)
 		return -1;
 	list->failure = (enum err_kind)result;
-	if (!filter->live_only && add_stored(filter, list, err) < 0) {
+	if (!filter->live_only && !as_known && add_stored(filter, list, err) < 0) {
 		job_list_finish(list);
 		return -1;
 	}
@@ -239,7 +240,8 @@ int job_list_explain_array(const char *word, struct err *err)
 
 void job_list_explain_name(const char *word, struct err *err)
 {
-	const struct job_list_filter filter = {.patience_ms = SCHEDULERS_PATIENCE_MS,
+	const struct job_list_filter filter = {.ended_since_ms = SCHEDULER_AS_KNOWN,
+					       .patience_ms = SCHEDULERS_PATIENCE_MS,
 					       .own_only = true};
 	struct job_list list cleanup_job_list = {0};
 	const char *family = NULL;

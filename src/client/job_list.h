@@ -8,7 +8,8 @@
 
 /* NULL and false: any. */
 struct job_list_filter {
-	/* With live_only: lists jobs that ended at this time or later, too. 0: none. */
+	/* With live_only: lists jobs that ended at this time or later, too. 0: none.
+	 * SCHEDULER_AS_KNOWN, without live_only: for a hint. No history is read. */
 	int64_t ended_since_ms;
 	int64_t patience_ms;		 /* with a scheduler that does not answer; 0: its own */
 	const struct job_stores *stores; /* opened for all jobs; NULL: opened here */

@@ -324,7 +324,7 @@ int local_jobs_list(const struct local_engine *engine, int64_t ended_since_ms,
 	struct places places cleanup_places = {.engine = engine};
 	bool wants_all = ended_since_ms <= 0;
 
-	if (find_places(&places, NULL, !wants_all, err) < 0)
+	if (find_places(&places, NULL, !wants_all || ended_since_ms == SCHEDULER_AS_KNOWN, err) < 0)
 		return -1;
 	*jobs = mem_alloc_array(places.count, sizeof(**jobs));
 	*count = 0;

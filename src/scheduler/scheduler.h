@@ -453,7 +453,8 @@ struct pull_aside {
 };
 enum { PULL_PENDING = 2 };
 
-#define ANY_USER "*"
+#define ANY_USER	   "*"
+#define SCHEDULER_AS_KNOWN (-1)
 
 struct job_summary {
 	char *id, *name, *user, *framework;
@@ -562,8 +563,10 @@ struct scheduler_client_ops {
 	/* 0: find() and list() need not be waited for. -1: the scheduler has not answered within
 	 * this time, and `err` says why. With is_service; else nobody ever waits for them. */
 	int (*answers)(int64_t within_ms, struct err *err);
-	/* Newest first; what ended before `ended_since_ms` may be left out: it costs less. `user`:
-	 * whose, ANY_USER: everybody's, as far as the engine tells; NULL: this user's. */
+	/* Newest first; what ended before `ended_since_ms` may be left out: it costs less.
+	 * SCHEDULER_AS_KNOWN: all, and one that this machine knows is not looked at: it may be
+	 * gone. `user`: whose, ANY_USER: everybody's, as far as the engine tells; NULL: this
+	 * user's. */
 	int (*list)(const char *user, int64_t ended_since_ms, struct job_summary **jobs,
 		    size_t *count, struct err *err);
 	/* With remote_am: appends to the journal in door->job_dir what the AM has written since, or
