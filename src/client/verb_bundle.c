@@ -130,7 +130,8 @@ static int write_into(struct opened *opened, struct bundle_options *how, const s
 	int fd cleanup_close = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return err_set_errno(err, "%s", place->shown);
-	/* What another program writes there afterwards stands behind the archive. */
+	/* Its own descriptor, so that a program that writes there afterwards writes behind the
+	 * archive. */
 	how->fd = is_stdout(place) ? STDOUT_FILENO : fd;
 	return bundle_write(opened, how, missing, err);
 }

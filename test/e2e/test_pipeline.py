@@ -239,7 +239,7 @@ def test_sources_count_by_their_content(tony):
 def test_those_behind_a_failed_node_are_skipped_and_told_why(tony):
     all_are_submitted = f"test $(ls {tony.state}/jobs | wc -l) -ge 4"
     write(tony, f"""<job name="a">[until {all_are_submitted}; do sleep 0.05; done; exit 3]</job> <job name="b" after="a">[true]</job>
-                   <job name="c" after="b">[true]</job> <job name="d" after="a:any">[echo clean up]</job>""")
+                   <job name="c" after="b">[true]</job> <job name="d" after="a:any">[echo clean up ${{day:-}} ${{other:-1}}]</job>""")
     told, nodes = run(tony, code=1)
     assert told["state"] == "failed"
     assert states(nodes) == {"a": "failed", "b": "skipped", "c": "skipped", "d": "succeeded"}
