@@ -216,6 +216,7 @@ def test_logs_of_a_job_go_on_when_another_job_is_removed_or_unknown(tony):
     assert {json.loads(line)["job"] for line in answer.stdout.splitlines()} == {hen.id}
     cleared = submit(tony, "jay", "echo bye")
     assert cleared.wait() == 0
+    wait_until(lambda: not cleared.processes(), "its history to be there")
     tony.state.joinpath("history").rename(tony.state / "away")
     (cleared.directory / "cleared").touch()
     for words in ((cleared.id, hen.id), (hen.id, cleared.id), ("-f", hen.id, cleared.id)):
