@@ -47,6 +47,8 @@ int job_list_find_array(const char *word, struct str_list *ids, struct err *err)
  * name tells how many there are in each state; a pipeline or array has its id, the state that
  * matters most, and the word of a job in that state. */
 void job_list_fold(const struct job_list *list, struct job_list *folded);
+/* False: nothing of it folds. */
+bool job_list_has_families(const struct job_list *list);
 
 /* The id of the newest sweep, pipeline or array whose row has that name; NULL: there is none. A
  * part of the list. */

@@ -162,6 +162,14 @@ void job_list_fold(const struct job_list *list, struct job_list *folded)
 	map_destroy(families);
 }
 
+bool job_list_has_families(const struct job_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (job_family(&list->items[i].tags))
+			return true;
+	return false;
+}
+
 const char *job_list_family_named(const struct job_list *list, const char *name)
 {
 	for (size_t i = 0; i < list->count; i++) {

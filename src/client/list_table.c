@@ -112,8 +112,9 @@ void list_table_format(const struct job_list *list, const struct list_form *form
 		       size_t width, struct str *out)
 {
 	struct job_list folded cleanup_job_list = {0};
+	bool folds = !form->each && job_list_has_families(list);
 
-	if (!form->each)
+	if (folds)
 		job_list_fold(list, &folded);
-	format_rows(form->each ? list : &folded, form->wide, now_ms, width, out);
+	format_rows(folds ? &folded : list, form->wide, now_ms, width, out);
 }
