@@ -86,8 +86,8 @@ static bool replace(const struct line_printer *printer, const struct job_output_
 }
 
 /* The rest of an unfinished line whose beginning is there. False: it is not that, or it is another
- * one by now. */
-static bool complete(struct line_printer *printer, const struct job_output_line *line)
+ * one by now. `is_over`: nothing more of it comes, as at the end of a log without a newline. */
+static bool complete(struct line_printer *printer, const struct job_output_line *line, bool is_over)
 {
 	const struct log_line *written = &line->as_written;
 	size_t length = written->length;
@@ -99,7 +99,7 @@ static bool complete(struct line_printer *printer, const struct job_output_line 
 		length--;
 	const char *rest = written->text + printer->shown;
 	if (memchr(rest, '\r', length - printer->shown))
-		return !written->goes_on && !written->continues && !written->is_open &&
+		return !written->goes_on && !written->continues && (is_over || !written->is_open) &&
 		       replace(printer, line);
 	write_text(printer, rest, length - printer->shown);
 	return true;
@@ -116,7 +116,7 @@ void line_print(struct line_printer *printer, const struct job_output_line *line
 			putc('\n', printer->stream);
 		return;
 	}
-	if (!complete(printer, line)) {
+	if (!complete(printer, line, true)) {
 		if (printer->open != line->mark || !written->continues || printer->shown > 0)
 			begin_line(printer, line);
 		add_piece(printer, line);
@@ -136,7 +136,7 @@ void line_print_unfinished(struct line_printer *printer, const struct job_output
 		write_text(printer, line->text, line->length);
 		line->mark->was_shown = true;
 		printer->shown = written->length;
-	} else if (complete(printer, line)) {
+	} else if (complete(printer, line, false)) {
 		printer->shown = written->length;
 	}
 }

@@ -1,4 +1,5 @@
 /* Which nodes run, and whether all of them could. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,13 +156,16 @@ static void leave_out(const struct node_call *call, struct conf *conf, const str
 		conf_set(conf, &place, keys->items[i], "");
 }
 
-/* "day" of "day}", "day:-none}". */
-static void note_name(struct pipeline_run *run, const char *variable)
+/* "day", or "day:-none": up to the brace. */
+static void note_names(struct pipeline_run *run, const char *value)
 {
-	char *name cleanup_free = mem_strndup(variable, strcspn(variable, "}:-$"));
-
-	if (!str_list_has(&run->variables, name))
-		str_list_add(&run->variables, name);
+	for (const char *at = value; (at = strstr(at, "${"));) {
+		at += strlen("${");
+		char *name cleanup_free = mem_strndup(at, strcspn(at, "}$"));
+		if ((isalpha((unsigned char)*name) || *name == '_') &&
+		    !str_list_has(&run->variables, name))
+			str_list_add(&run->variables, name);
+	}
 }
 
 static void check_variables(const struct node_call *call, struct conf *conf)
@@ -171,9 +175,9 @@ static void check_variables(const struct node_call *call, struct conf *conf)
 
 	for (size_t i = 0; conf_next(conf, &i, &entry);) {
 		const char *at = entry->in_file ? entry->raw : "";
+		note_names(call->run, entry->raw);
 		while ((at = strstr(at, "${"))) {
 			at += strlen("${");
-			note_name(call->run, at);
 			char *name cleanup_free = node_named(at);
 			if (!name)
 				continue;
@@ -432,18 +436,45 @@ static void forget_id(struct pipeline_run *run)
 	mem_replace(&run->id, NULL);
 }
 
-/* A variable may be of one job alone: that no job has it is known once all are described. */
-static void warn_unused(const struct pipeline_run *run)
+static bool is_used(const struct str_list *variables, const char *name)
 {
-	const struct str_list *variables = &run->variables, *given = &run->choice->conf;
+	size_t length = strlen(name);
 
+	for (size_t i = 0; i < variables->count; i++) {
+		const char *rest = str_starts_with(variables->items[i], name)
+					   ? variables->items[i] + length
+					   : "?";
+		if (!*rest || *rest == '-' || str_starts_with(rest, ":-"))
+			return true;
+	}
+	return false;
+}
+
+/* The name most like it. The caller frees. */
+static char *find_near(const struct str_list *variables, const char *name)
+{
+	struct str_list names cleanup_str_list = {0};
+
+	for (size_t i = 0; i < variables->count; i++)
+		str_list_take(&names,
+			      mem_strndup(variables->items[i], strcspn(variables->items[i], ":-")));
+	const char *near = str_nearest(name, (const char *const *)names.items, names.count);
+	return near ? mem_strdup(near) : NULL;
+}
+
+/* A variable may be of one job alone: that no job has it is known once all are described. */
+static void warn_unused(struct pipeline_run *run)
+{
+	const struct str_list *given = &run->choice->conf;
+
+	for (size_t i = 0; i < given->count; i++)
+		note_names(run, given->items[i]);
 	for (size_t i = 0; i < given->count; i++) {
 		char *name cleanup_free =
 			mem_strndup(given->items[i], strcspn(given->items[i], "="));
-		if (str_starts_with(name, "tony.") || str_list_has(variables, name))
+		if (str_starts_with(name, "tony.") || is_used(&run->variables, name))
 			continue;
-		const char *near =
-			str_nearest(name, (const char *const *)variables->items, variables->count);
+		char *near cleanup_free = find_near(&run->variables, name);
 		log_warning("--conf: %s: no job of %s has ${%s}%s%s%s", name, run->pipeline.path,
 			    name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 	}

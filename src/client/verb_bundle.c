@@ -102,6 +102,15 @@ static int check_owner(const struct place *place, const struct stat *info, struc
 		       place->shown, S_ISFIFO(info->st_mode) ? "a FIFO" : "no regular file", owner);
 }
 
+/* The archive alone goes there. */
+static bool is_stdout(const struct place *place)
+{
+	struct stat named, stdout_status;
+
+	return stat(place->at.path, &named) == 0 && fstat(STDOUT_FILENO, &stdout_status) == 0 &&
+	       named.st_dev == stdout_status.st_dev && named.st_ino == stdout_status.st_ino;
+}
+
 /* A device or a FIFO stays what it is, as does a file that the user's shell has open. The same
  * object is looked at and opened by its descriptor: opening a FIFO may wait for a reader, and
  * meanwhile the path could change. */
@@ -121,7 +130,9 @@ static int write_into(struct opened *opened, struct bundle_options *how, const s
 	int fd cleanup_close = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return err_set_errno(err, "%s", place->shown);
-	how->fd = fd;
+	/* Its own descriptor, so that a program that writes there afterwards writes behind the
+	 * archive. */
+	how->fd = is_stdout(place) ? STDOUT_FILENO : fd;
 	return bundle_write(opened, how, missing, err);
 }
 
@@ -187,15 +198,6 @@ static void print_json(const char *id, const struct place *place, const struct s
 	json_set_int(object, "bytes", lstat(place->at.path, &status) == 0 ? status.st_size : 0);
 	json_set_list(object, "missing", missing);
 	report_json(object);
-}
-
-/* The archive alone goes there. */
-static bool is_stdout(const struct place *place)
-{
-	struct stat named, stdout_status;
-
-	return stat(place->at.path, &named) == 0 && fstat(STDOUT_FILENO, &stdout_status) == 0 &&
-	       named.st_dev == stdout_status.st_dev && named.st_ino == stdout_status.st_ino;
 }
 
 static void tell_missing(const struct str_list *missing)

@@ -391,8 +391,11 @@ static int turn_all(struct logs *logs, bool is_last, struct err *err)
 
 	for (size_t i = 0; i < logs->jobs.count && result == 0; i++)
 		result = job_output_prepare(logs->outputs[i], !is_last, err);
-	for (size_t i = 0; i < logs->jobs.count && result == 0; i++)
+	for (size_t i = 0; i < logs->jobs.count && result == 0; i++) {
 		result = job_output_turn(logs->outputs[i], err);
+		if (result < 0 && err->kind != ERR_UNREACHABLE)
+			result = leave_alone(logs, i, err);
+	}
 	return result;
 }
 

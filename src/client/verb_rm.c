@@ -2,8 +2,9 @@
 #include "base/mem.h"
 #include "client/clearing.h"
 #include "client/job_choice.h"
-#include "client/opened.h"
+#include "client/job_list.h"
 #include "client/report.h"
+#include "client/schedulers.h"
 #include "client/sweep_control.h"
 #include "client/verbs.h"
 #include "scheduler/state_dir.h"
@@ -93,13 +94,31 @@ static const struct scheduler_client_ops *find_folder(const char *id)
 	return NULL;
 }
 
+/* Those that are known now, for a sweep that does not tell of them. */
+static void find_known_trials(const char *sweep, struct str_list *ids)
+{
+	struct job_list list cleanup_job_list = {0};
+	struct str_list tags cleanup_str_list = {0};
+	const struct job_list_filter filter = {.ended_since_ms = SCHEDULER_AS_KNOWN,
+					       .patience_ms = SCHEDULERS_PATIENCE_MS,
+					       .own_only = true,
+					       .tags = &tags};
+
+	str_list_take(&tags, sweep_control_tag(sweep));
+	if (job_list_find(&filter, &list, NULL) < 0)
+		return;
+	for (size_t i = 0; i < list.count; i++)
+		str_list_add(ids, list.items[i].id);
+}
+
 /* A job whose description or journal is damaged goes by its whole id. */
 static int remove_damaged(struct clearing *clearing, const char *name, struct err *err)
 {
 	struct str_list trials cleanup_str_list = {0};
 
-	if (err->kind != ERR_INPUT || sweep_trials(name, false, &trials, err) < 0)
+	if (err->kind != ERR_INPUT)
 		return -1;
+	find_known_trials(name, &trials);
 	if (trials.count > 0) {
 		char *words cleanup_free = str_list_join(&trials, " ");
 		return err_set(err, ERR_INPUT,

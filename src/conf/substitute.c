@@ -94,21 +94,39 @@ static void warn_unresolved(const struct expansion *expansion, const char *name)
 				 is_environment ? "; write ${env.NAME:-default}" : "");
 }
 
+/* The entry that `name` begins with, before "-" or ":-"; a name may hold dashes itself. *otherwise:
+ * what stands behind them. */
+static struct conf_entry *find_entry(struct conf *conf, const char *name, const char **otherwise)
+{
+	const char *end = strstr(name, ":-");
+	size_t length = end ? (size_t)(end - name) : strlen(name);
+
+	*otherwise = end ? end + strlen(":-") : NULL;
+	for (; length > 0; length--) {
+		if (!*otherwise && name[length] != '-')
+			continue;
+		char *variable cleanup_free = mem_strndup(name, length);
+		struct conf_entry *entry = conf_entry_of(conf, variable);
+		if (!*otherwise)
+			*otherwise = entry ? name + length + 1 : NULL;
+		if (entry || end)
+			return entry;
+	}
+	return NULL;
+}
+
 /* Of ${NAME:-default} and ${NAME-default}, where the configuration sets NAME; else the shell does,
  * or gives the default. */
 static char *value_or_default(struct expansion *expansion, const char *name)
 {
-	const char *dash = strchr(name, '-');
-	bool or_empty = dash && dash > name && dash[-1] == ':';
-	char *variable cleanup_free =
-		dash ? mem_strndup(name, (size_t)(dash - name) - or_empty) : NULL;
-	struct conf_entry *entry = variable ? conf_entry_of(expansion->conf, variable) : NULL;
+	const char *otherwise;
+	struct conf_entry *entry = find_entry(expansion->conf, name, &otherwise);
 
 	if (!entry)
 		return NULL;
 	entry->named = true;
 	char *value cleanup_free = entry_value(expansion, entry);
-	return value && or_empty && !*value ? mem_strdup(dash + 1) : mem_steal(&value);
+	return value && !*value && strstr(name, ":-") ? mem_strdup(otherwise) : mem_steal(&value);
 }
 
 /* The value of ${name}, or NULL: leave it as written. The caller frees. */
@@ -206,9 +224,10 @@ static void add_letter(struct output *out, char c)
 {
 	struct str *text = &out->text;
 
-	/* A blank makes all that is open plain text: no name holds one. */
-	if (isspace((unsigned char)c))
-		out->open_count = 0;
+	/* A blank makes what is open plain text: no name holds one, but a default may. */
+	while (isspace((unsigned char)c) && out->open_count > 0 &&
+	       !strstr(text->text + out->open[out->open_count - 1], ":-"))
+		out->open_count--;
 	if (c == '{' && text->length > 0 && text->text[text->length - 1] == '$' &&
 	    out->open_count < array_length(out->open))
 		out->open[out->open_count++] = text->length - 1;

@@ -56,11 +56,12 @@ static bool is_level(const char *line, const char *level)
 {
 	const char *at = strstr(line, level), *end = at ? at + strlen(level) : NULL;
 
-	if (!at || isalnum((unsigned char)*end) || (at > line && isalnum((unsigned char)at[-1])))
+	if (!at || (*end && !strchr(" :])|", *end)))
 		return false;
 	bool is_between =
 		at - line >= 3 && str_starts_with(at - 3, " - ") && str_starts_with(end, " - ");
-	return is_between || strcspn(line, "abcdefghijklmnopqrstuvwxyz") >= (size_t)(at - line);
+	/* Only a time, which may have a T and a Z, stands before it. */
+	return is_between || strspn(line, "0123456789TZ \t-/:,.+[](|") >= (size_t)(at - line);
 }
 
 static bool is_information(const char *line)

@@ -122,6 +122,10 @@ def test_bundle_leaves_links_and_fifos_what_they_are(tony, tmp_path):
         log.write(b"kept\n")
         log.flush()
         assert tony.start("bundle", "--output", "/dev/stdout", job.id, stdout=log).wait(PATIENCE_S) == 0
+    with (tmp_path / "over").open("wb") as over:
+        assert tony.start("bundle", "--output", "/dev/stdout", job.id, stdout=over).wait(PATIENCE_S) == 0
+        os.write(over.fileno(), b"after")
+    assert (tmp_path / "over").read_bytes().endswith(b"after") and tarfile.is_tarfile(tmp_path / "over")
     kept, _, archive = (tmp_path / "log").read_bytes().partition(b"\n")
     assert kept == b"kept" and tarfile.is_tarfile(io.BytesIO(archive))
     for make, told in ((lambda path: path.symlink_to("real.tgz"), "a symbolic link, which is not followed"),

@@ -282,6 +282,10 @@ def test_a_job_of_this_machine_waits_for_no_cluster_that_is_silent(tony, silent_
     answer = tony.run("kill", "hen")
     assert answer.returncode == 0 and "jobs on yarn are not shown" in answer.stderr
     assert live.wait() == 8
+    wait_until(lambda: not ended.processes(), "the AM to be gone")
+    (ended.directory / "job.json").write_text("{")
+    answer = tony.run("rm", ended.id)
+    assert answer.returncode == 0 and not ended.directory.exists(), answer
 
 
 def connections(server):

@@ -239,7 +239,7 @@ def test_sources_count_by_their_content(tony):
 def test_those_behind_a_failed_node_are_skipped_and_told_why(tony):
     all_are_submitted = f"test $(ls {tony.state}/jobs | wc -l) -ge 4"
     write(tony, f"""<job name="a">[until {all_are_submitted}; do sleep 0.05; done; exit 3]</job> <job name="b" after="a">[true]</job>
-                   <job name="c" after="b">[true]</job> <job name="d" after="a:any">[echo clean up]</job>""")
+                   <job name="c" after="b">[true]</job> <job name="d" after="a:any">[echo clean up ${{day:-}} ${{other:-1}}]</job>""")
     told, nodes = run(tony, code=1)
     assert told["state"] == "failed"
     assert states(nodes) == {"a": "failed", "b": "skipped", "c": "skipped", "d": "succeeded"}
@@ -405,12 +405,18 @@ def test_variables_of_the_shell_stay(tony):
 
 
 def test_a_variable_that_is_given_stands_before_its_default(tony):
-    write(tony, '<job name="a">[echo ${day:-none} ${day-none} ${c:-4}]</job>')
-    for options, lines, told in ((["--conf", "day=4"], "4 4 4\n", ""), ([], "none none 4\n", ""),
-                                 (["--conf", "dya=4"], "none none 4\n", "--conf: dya: no job of pipeline.xml has ${dya}; did you mean day?")):
+    write(tony, '<job name="a">[echo ${day:-none} ${day-none} ${day:-no day} ${c:-4}]</job>')
+    for options, lines, told in ((["--conf", "day=4"], "4 4 4 4\n", ""), ([], "none none no day 4\n", ""),
+                                 (["--conf", "day=${x}", "--conf", "x=7"], "7 7 7 4\n", ""),
+                                 (["--conf", "dya=4"], "none none no day 4\n",
+                                  "--conf: dya: no job of pipeline.xml has ${dya}; did you mean day?")):
         answer = tony.run("run", *options)
-        assert answer.returncode == 0 and told in answer.stderr and ("dya" in answer.stderr) == bool(told), answer.stderr
+        assert answer.returncode == 0 and told in answer.stderr and ("no job of" in answer.stderr) == bool(told), answer.stderr
         assert tony.run("logs", "digits.a").stdout == lines
+    write(tony, '<job name="a">[echo ${my-key} ${my-key:-none} ${my-key-none}]</job>')
+    answer = tony.run("run", "--conf", "my-key=5")
+    assert answer.returncode == 0 and "no job of" not in answer.stderr, answer.stderr
+    assert tony.run("logs", "digits.a").stdout == "5 5 5\n"
 
 
 def test_a_job_that_is_not_there_is_told_once(tony):

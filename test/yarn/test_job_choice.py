@@ -140,7 +140,7 @@ def test_logs_of_a_job_wait_for_no_other_jobs_frozen_am(tony):
                 assert line == f"well| line {seen}\n"
                 (tony.directory / f"seen-{seen}").touch()
         once = tony.run("logs", well.id, frozen[0].id)
-        assert (once.returncode, once.stdout.splitlines()) == (5, [f"line {number + 1}" for number in range(LINES)]), once
+        assert (once.returncode, once.stdout.splitlines()) == (5, [f"well| line {number + 1}" for number in range(LINES)]), once
         assert once.stderr == f"tony: the application master of {frozen[0].id} does not answer\n"
     finally:
         for pid in ams:
