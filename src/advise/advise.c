@@ -91,7 +91,8 @@ void advice_list_finish(struct advice_list *list)
 
 /* ---- forms -------------------------------------------------------------------------------- */
 
-const char *advice_severity_name(enum advice_severity severity)
+/* "warning" */
+static const char *name_severity(enum advice_severity severity)
 {
 	static const char *const names[] = {
 		[ADVICE_INFO] = "info",
@@ -135,7 +136,7 @@ static json_t *advice_to_json(const struct advice *advice)
 	char *xml cleanup_free = advice_xml(advice);
 
 	json_set_text(object, "rule", advice->rule);
-	json_set_text(object, "severity", advice_severity_name(advice->severity));
+	json_set_text(object, "severity", name_severity(advice->severity));
 	json_set_text(object, "title", advice->title);
 	json_set_list(object, "evidence", &advice->evidence);
 	json_set_list(object, "types", &advice->types);

@@ -66,8 +66,6 @@ struct advise_input {
 /* `list` is overwritten. */
 void advise(const struct advise_input *input, struct advice_list *list);
 
-const char *advice_severity_name(enum advice_severity severity); /* "warning" */
-
 /* {"advice": [{"rule", "severity", "title", "evidence": [], "types": [], "remedy", "settings":
  * [{"key", "now", "suggested"}], "xml"}]} */
 json_t *advice_list_to_json(const struct advice_list *list);

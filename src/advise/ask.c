@@ -46,7 +46,7 @@ const struct advise_use *advise_next_use(const struct advising *advising, size_t
 
 /* Sidecars and servers are stopped when the others have succeeded: that is what is meant for them.
  */
-bool advise_is_whole(const struct advising *advising, const struct advise_use *use)
+static bool is_whole_run(const struct advising *advising, const struct advise_use *use)
 {
 	const struct task_view *task = &advising->view->tasks[use->task];
 
@@ -55,7 +55,7 @@ bool advise_is_whole(const struct advising *advising, const struct advise_use *u
 		(task->state == TASK_STOPPED && advising->view->state == JOB_SUCCEEDED));
 }
 
-int64_t advise_measured_ms(const struct advise_use *use)
+static int64_t find_measured_ms(const struct advise_use *use)
 {
 	return use->to_ms - use->from_ms;
 }
@@ -63,9 +63,9 @@ int64_t advise_measured_ms(const struct advise_use *use)
 static bool is_enough(const struct advising *advising, const struct advise_use *use,
 		      const struct advise_enough *enough)
 {
-	int64_t needed_ms = advise_is_whole(advising, use) ? enough->whole_ms : enough->least_ms;
+	int64_t needed_ms = is_whole_run(advising, use) ? enough->whole_ms : enough->least_ms;
 
-	return use->samples >= enough->samples && advise_measured_ms(use) >= needed_ms;
+	return use->samples >= enough->samples && find_measured_ms(use) >= needed_ms;
 }
 
 bool advise_is_enough(const struct advising *advising, size_t type,
@@ -89,7 +89,7 @@ double advise_mean(const struct advising *advising, size_t type,
 	double sum = 0, weight = 0;
 
 	for (const struct advise_use *use = NULL; (use = advise_next_use(advising, type, use));) {
-		double value = figure(use), time = (double)advise_measured_ms(use);
+		double value = figure(use), time = (double)find_measured_ms(use);
 		if (value < 0)
 			continue;
 		sum += value * time;

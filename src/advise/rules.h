@@ -71,10 +71,6 @@ double advise_percentile(struct advise_numbers *numbers, double percent);
 const struct advise_use *advise_next_use(const struct advising *advising, size_t type,
 					 const struct advise_use *use);
 
-/* The container's program ran to the end that was meant for it, so that nothing is to come. */
-bool advise_is_whole(const struct advising *advising, const struct advise_use *use);
-int64_t advise_measured_ms(const struct advise_use *use);
-
 /* For the type at `type`: at least half of its tasks have a use that was measured `samples` times
  * and for `least_ms`, or for `whole_ms` and to its good end. */
 struct advise_enough {

@@ -61,20 +61,20 @@ void str_append_csv(struct str *str, const char *text)
 	str_append_char(str, '"');
 }
 
+static void append_vformat(struct str *str, const char *format, va_list args)
+{
+	char *text cleanup_free = mem_vprintf(format, args);
+
+	str_append(str, text);
+}
+
 void str_append_format(struct str *str, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	str_append_vformat(str, format, args);
+	append_vformat(str, format, args);
 	va_end(args);
-}
-
-void str_append_vformat(struct str *str, const char *format, va_list args)
-{
-	char *text cleanup_free = mem_vprintf(format, args);
-
-	str_append(str, text);
 }
 
 void str_truncate(struct str *str, size_t length)

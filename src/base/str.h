@@ -29,8 +29,6 @@ void str_append_char(struct str *str, char c);
 void str_append_csv(struct str *str, const char *text);
 void str_append_format(struct str *str, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-void str_append_vformat(struct str *str, const char *format, va_list args)
-	__attribute__((format(printf, 2, 0)));
 void str_truncate(struct str *str, size_t length);
 const char *str_text(const struct str *str); /* "" when nothing was appended */
 char *str_steal(struct str *str); /* the caller owns the text ("" if none); str is empty again */

@@ -14,7 +14,7 @@
 #include "client/archive_library.h"
 #include "client/archive_name.h"
 
-const struct archive_limits archive_default_limits = {
+static const struct archive_limits default_limits = {
 	.bytes = 64ull << 30,
 	.entries = 1000000,
 	.ratio = 200,
@@ -336,7 +336,7 @@ static int unpack_into(struct archive *archive, const char *target,
 		       const struct archive_limits *limits, bool is_copy, struct err *err)
 {
 	struct unpack unpack = {.archive = archive,
-				.limits = limits ? limits : &archive_default_limits,
+				.limits = limits ? limits : &default_limits,
 				.is_copy = is_copy,
 				.err = err};
 	int root cleanup_close = -1;

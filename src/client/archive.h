@@ -24,7 +24,6 @@ struct archive_limits {
 	uint64_t ratio;	     /* unpacked to packed bytes ... */
 	uint64_t ratio_from; /* ... asked once this many bytes are unpacked */
 };
-extern const struct archive_limits archive_default_limits;
 
 /* By the first bytes of the file. False also for what cannot be read. */
 bool archive_is_archive(const char *path);

@@ -50,7 +50,5 @@ int repeat_place_sources(struct repeat *repeat, const struct job_options *option
 
 /* A value of repeat->config; NULL takes the key out. */
 void repeat_set_value(struct repeat *repeat, const char *key, const char *value);
-/* The same for a place where tony keeps what the user had named otherwise. */
-void repeat_set_place(struct repeat *repeat, const char *key, const char *value);
 
 #endif

@@ -31,7 +31,8 @@ void repeat_set_value(struct repeat *repeat, const char *key, const char *value)
 	json_set_text(row, "value", value);
 }
 
-void repeat_set_place(struct repeat *repeat, const char *key, const char *value)
+/* The same for a place where tony keeps what the user had named otherwise. */
+static void set_place(struct repeat *repeat, const char *key, const char *value)
 {
 	repeat_set_value(repeat, key, value);
 	json_set_text(repeat->placed, key, value);
@@ -82,7 +83,7 @@ static int place_local_source(struct finder *finder, struct err *err)
 
 	if (!snapshot)
 		return tell_gone(finder, path, err);
-	repeat_set_place(finder->repeat, SOURCE_KEY, snapshot);
+	set_place(finder->repeat, SOURCE_KEY, snapshot);
 	return 0;
 }
 
@@ -102,7 +103,7 @@ static int place_sent_source(struct finder *finder, struct err *err)
 						     : err_copy(err, &missing);
 	/* One in a directory that all nodes see is one of this machine. */
 	bool is_here = str_starts_with(url, FILE_SCHEME);
-	repeat_set_place(finder->repeat, SOURCE_KEY, url + (is_here ? strlen(FILE_SCHEME) : 0));
+	set_place(finder->repeat, SOURCE_KEY, url + (is_here ? strlen(FILE_SCHEME) : 0));
 	return 0;
 }
 
@@ -208,7 +209,7 @@ static void place_resources(const struct finder *finder, const char *key, size_t
 	for (size_t i = 0; i < items.count; i++)
 		add_item(finder, type, items.items[i], &all);
 	if (!str_equal(str_text(&all), value))
-		repeat_set_place(finder->repeat, key, all.length > 0 ? all.text : NULL);
+		set_place(finder->repeat, key, all.length > 0 ? all.text : NULL);
 }
 
 /* ------------------------------------------------------------------------------------------- */

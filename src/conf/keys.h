@@ -120,8 +120,6 @@ void key_append_item(const struct key *key, const char *item, struct str *list);
 /* The table's spelling of a choice that the user wrote in any case; NULL: no such choice. */
 const char *key_find_choice(const struct key *key, const char *value);
 
-/* "duration in ms", "one of GANG, FCFS": what a manual says of the value. The caller frees. */
-char *key_describe_type(const struct key *key);
 const char *key_status_name(enum key_status status);
 /* Of a name that is an alias, the key's own; else the name. */
 const char *key_own_name(const char *name);

@@ -28,7 +28,8 @@ static char *describe_choice(const struct key *key)
 	return str_steal(&text);
 }
 
-char *key_describe_type(const struct key *key)
+/* "duration in ms", "one of GANG, FCFS": what a manual says of the value. The caller frees. */
+static char *describe_type(const struct key *key)
 {
 	switch (key->type) {
 	case KEY_TEXT:
@@ -105,7 +106,7 @@ static void append_escaped(struct str *out, const char *text)
 
 static void write_man_key(struct str *out, const struct key *key)
 {
-	char *type cleanup_free = key_describe_type(key);
+	char *type cleanup_free = describe_type(key);
 	char *status cleanup_free = describe_status(key);
 
 	str_append(out, "*");
@@ -212,7 +213,7 @@ static bool is_about(const struct key *key, const char *word)
 
 static void write_row(const struct key *key, struct str *out)
 {
-	char *type cleanup_free = key_describe_type(key);
+	char *type cleanup_free = describe_type(key);
 	char *status cleanup_free = describe_status(key);
 
 	str_append_format(out, "  %s", key->name);
@@ -250,7 +251,7 @@ static json_t *list_to_json(const struct key *key)
 static json_t *key_to_json(const struct key *key)
 {
 	json_t *object = json_object();
-	char *type cleanup_free = key_describe_type(key);
+	char *type cleanup_free = describe_type(key);
 
 	json_set_text(object, "name", key->name);
 	json_set_text(object, "type", type);

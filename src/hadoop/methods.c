@@ -24,12 +24,9 @@ METHOD(RM_GET_APPLICATIONS, "getApplications", get_applications, REPEATABLE);
 METHOD(RM_GET_CLUSTER_NODES, "getClusterNodes", get_cluster_nodes, REPEATABLE);
 METHOD(RM_GET_QUEUE_INFO, "getQueueInfo", get_queue_info, REPEATABLE);
 METHOD(RM_GET_QUEUE_USER_ACLS, "getQueueUserAcls", get_queue_user_acls_info, REPEATABLE);
-METHOD(RM_GET_RESOURCE_TYPES, "getResourceTypeInfo", get_all_resource_type_info, REPEATABLE);
 METHOD(RM_GET_NODE_LABELS, "getClusterNodeLabels", get_cluster_node_labels, REPEATABLE);
 METHOD(RM_GET_APPLICATION_ATTEMPT_REPORT, "getApplicationAttemptReport",
        get_application_attempt_report, REPEATABLE);
-METHOD(RM_GET_CONTAINERS, "getContainers", get_containers, REPEATABLE);
-METHOD(RM_GET_CONTAINER_REPORT, "getContainerReport", get_container_report, REPEATABLE);
 METHOD(RM_GET_DELEGATION_TOKEN, "getDelegationToken", get_delegation_token, REPEATABLE);
 
 const struct rpc_service RM_SCHEDULER = {"ResourceManager's scheduler",
@@ -47,8 +44,5 @@ METHOD(NM_GET_CONTAINER_STATUSES, "getContainerStatuses", get_container_statuses
 /* The one without "PB". */
 const struct rpc_service NAME_NODE = {"NameNode", "org.apache.hadoop.hdfs.protocol.ClientProtocol",
 				      "dfs.namenode.kerberos.principal"};
-METHOD(NN_GET_FILE_INFO, "getFileInfo", get_file_info, REPEATABLE);
-METHOD(NN_MKDIRS, "mkdirs", mkdirs, REPEATABLE);
-METHOD(NN_DELETE, "delete", delete, REPEATABLE);
 METHOD(NN_GET_DELEGATION_TOKEN, "getDelegationToken", get_delegation_token, REPEATABLE);
 METHOD(NN_CANCEL_DELEGATION_TOKEN, "cancelDelegationToken", cancel_delegation_token, REPEATABLE);

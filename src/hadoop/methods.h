@@ -15,11 +15,8 @@ extern const struct rpc_method RM_GET_APPLICATIONS;
 extern const struct rpc_method RM_GET_CLUSTER_NODES;
 extern const struct rpc_method RM_GET_QUEUE_INFO; /* unknown queue: a response without queueInfo */
 extern const struct rpc_method RM_GET_QUEUE_USER_ACLS; /* what the calling user may do in each */
-extern const struct rpc_method RM_GET_RESOURCE_TYPES;
 extern const struct rpc_method RM_GET_NODE_LABELS;
 extern const struct rpc_method RM_GET_APPLICATION_ATTEMPT_REPORT;
-extern const struct rpc_method RM_GET_CONTAINERS;
-extern const struct rpc_method RM_GET_CONTAINER_REPORT;
 extern const struct rpc_method RM_GET_DELEGATION_TOKEN;
 
 /* yarn.resourcemanager.scheduler.address (8030): ApplicationMasterProtocol. */
@@ -36,9 +33,6 @@ extern const struct rpc_method NM_GET_CONTAINER_STATUSES;
 
 /* fs.defaultFS or dfs.namenode.rpc-address (8020): ClientProtocol. */
 extern const struct rpc_service NAME_NODE;
-extern const struct rpc_method NN_GET_FILE_INFO; /* no such file: a response without fs */
-extern const struct rpc_method NN_MKDIRS;
-extern const struct rpc_method NN_DELETE;
 extern const struct rpc_method NN_GET_DELEGATION_TOKEN;
 extern const struct rpc_method NN_CANCEL_DELEGATION_TOKEN;
 

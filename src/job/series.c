@@ -316,9 +316,14 @@ static void add_sample(struct series *series, size_t column, const struct series
 		add_known(series, column, point);
 }
 
+static bool is_empty(const struct series *series)
+{
+	return series->last_time == INT64_MIN;
+}
+
 void series_add_point(struct series *series, const struct series_point *points)
 {
-	const bool is_first = series_is_empty(series);
+	const bool is_first = is_empty(series);
 
 	/* As late as it can be: the samples of the next point stay whole. */
 	if (series->count == series->shape.points && series->waiting == 0)
@@ -351,15 +356,10 @@ void series_add(struct series *series, int64_t time_ms, int64_t step, const doub
 
 void series_break(struct series *series)
 {
-	series->is_broken = !series_is_empty(series);
+	series->is_broken = !is_empty(series);
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
-
-bool series_is_empty(const struct series *series)
-{
-	return series->last_time == INT64_MIN;
-}
 
 size_t series_read(const struct series *series, size_t column, size_t points,
 		   struct series_point **found)

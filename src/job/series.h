@@ -85,6 +85,5 @@ void series_restore_facts(struct series *series, size_t column, const struct ser
 
 /* Of the newest sample; NAN: there is none. */
 double series_last(const struct series *series, size_t column);
-bool series_is_empty(const struct series *series);
 
 #endif

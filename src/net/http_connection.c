@@ -17,7 +17,8 @@ enum {
 	STREAM_FILLS = 4, /* of a stream at one turn */
 };
 
-void http_connection_set_deadline(struct http_connection *connection, int64_t ms)
+/* -1: none */
+static void set_deadline(struct http_connection *connection, int64_t ms)
 {
 	if (ms < 0)
 		event_del(&connection->timer);
@@ -81,7 +82,7 @@ static void dispatch(struct http_connection *connection)
 	struct http_request *request = connection->request;
 
 	connection->phase = PHASE_REQUEST;
-	http_connection_set_deadline(connection, -1);
+	set_deadline(connection, -1);
 	if (server->draining) {
 		http_answer_refusal(request, 503, "busy", "the job is ending");
 		return;
@@ -101,7 +102,7 @@ static void admit(struct http_connection *connection)
 	if (result > 0) {
 		connection->phase = PHASE_ADMIT;
 		connection->asks_again = false;
-		http_connection_set_deadline(connection, connection->server->config.limits.idle_ms);
+		set_deadline(connection, connection->server->config.limits.idle_ms);
 	} else if (result == 0 && request->route->raw) {
 		connection->close_after = true; /* who knows how much of the body is taken */
 		dispatch(connection);
@@ -288,7 +289,7 @@ static void linger(struct http_connection *connection)
 	wire_end_output(&connection->wire);
 	evbuffer_drain(input, evbuffer_get_length(input));
 	wire_resume(&connection->wire);
-	http_connection_set_deadline(connection, LINGER_MS);
+	set_deadline(connection, LINGER_MS);
 }
 
 /* Does what the bytes at hand allow. The connection may be gone afterwards. */
@@ -314,7 +315,7 @@ static void go_on(struct http_connection *connection)
 void http_connection_begin_raw(struct http_connection *connection)
 {
 	connection->phase = PHASE_RAW;
-	http_connection_set_deadline(connection, -1);
+	set_deadline(connection, -1);
 	expect_body(connection);
 	http_connection_wake(connection);
 }
@@ -338,7 +339,7 @@ static void on_output(void *data)
 
 	/* A slow reader is fine as long as it reads; answers in a handshake buy no time. */
 	if (connection->phase == PHASE_HEAD && !(tls && !tls_is_open(tls)))
-		http_connection_set_deadline(connection, connection->server->config.limits.idle_ms);
+		set_deadline(connection, connection->server->config.limits.idle_ms);
 	if (connection->phase != PHASE_LINGER)
 		go_on(connection);
 }
@@ -404,7 +405,7 @@ void http_connection_open(struct http_server *server, int fd)
 	wire_init(&connection->wire, server->base, fd);
 	event_assign(&connection->timer, server->base, -1, 0, on_timer, connection);
 	event_assign(&connection->wake, server->base, -1, 0, on_wake, connection);
-	http_connection_set_deadline(connection, server->config.limits.idle_ms);
+	set_deadline(connection, server->config.limits.idle_ms);
 	TAILQ_INSERT_TAIL(&server->connections[HTTP_STRANGER], connection, link);
 	server->connection_count++;
 	http_server_weigh(server, connection);
@@ -445,7 +446,7 @@ void http_connection_close_idle(struct http_connection *connection)
 void http_connection_answered(struct http_connection *connection)
 {
 	connection->phase = PHASE_HEAD;
-	http_connection_set_deadline(connection, connection->server->config.limits.idle_ms);
+	set_deadline(connection, connection->server->config.limits.idle_ms);
 	wire_flush(&connection->wire);
 	if (!connection->advancing)
 		http_connection_wake(connection);

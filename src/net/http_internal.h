@@ -125,7 +125,6 @@ void http_connection_yield(struct http_connection *connection);
 void http_connection_take_turn(struct http_connection *connection);
 /* Its handler takes it over. */
 void http_connection_begin_raw(struct http_connection *connection);
-void http_connection_set_deadline(struct http_connection *connection, int64_t ms); /* -1: none */
 
 /* http_request.c */
 void http_request_free(struct http_request *request);

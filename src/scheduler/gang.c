@@ -23,8 +23,9 @@ void gang_ask_all(const struct job *job, const struct scheduler_request *request
 			ask(data, &requests[i], 1);
 }
 
-struct share gang_share(const struct job *job, const struct scheduler_request *requests,
-			size_t count)
+/* What all of these need together. */
+static struct share sum_requests(const struct job *job, const struct scheduler_request *requests,
+				 size_t count)
 {
 	struct share sum = {0};
 
@@ -51,7 +52,7 @@ static char *refuse_one(const struct job *job, const struct capacity *capacity,
 static char *refuse_all(const struct job *job, const struct capacity *capacity,
 			const struct scheduler_request *requests, size_t count)
 {
-	struct share need = gang_share(job, requests, count);
+	struct share need = sum_requests(job, requests, count);
 	const char *resource;
 	char *why cleanup_free = capacity_refusal(capacity, &need, &resource);
 	size_t *counts cleanup_free = mem_alloc_array(job->type_count, sizeof(*counts));

@@ -11,10 +11,6 @@ typedef void gang_ask(void *data, const struct scheduler_request *requests, size
 void gang_ask_all(const struct job *job, const struct scheduler_request *requests, size_t count,
 		  gang_ask *ask, void *data);
 
-/* What all of these need together. */
-struct share gang_share(const struct job *job, const struct scheduler_request *requests,
-			size_t count);
-
 /* NULL when the empty machine can give each of these and, with JOB_MODE_GANG, all together; else
  * "worker:0 needs 64.0 GiB; this machine has ...; lower tony.worker.memory" or "4 tasks that run
  * together (worker x 3, ps x 1) need ...". The caller frees. */

@@ -34,10 +34,6 @@ int job_stores_trust(struct history_store *store, struct err *err);
 /* history_store_find(), with what the id tells of the day. */
 int stored_job_find(struct history_store *store, const char *id, const char *user,
 		    struct history_record *record, struct err *err);
-/* The record of the job with this whole id: that user's; NULL: this user's own if one of the stores
- * has it, else the first. *store: where it is. -1: `err`, there is none. */
-int job_stores_find(const struct job_stores *stores, const char *id, const char *user,
-		    struct history_store **store, struct history_record *record, struct err *err);
 /* A file of that user's record, or of this user's own (NULL); ERR_NOT_FOUND: there is none. The
  * caller frees. */
 char *job_stores_read(const char *id, const char *user, const char *name, size_t cap,

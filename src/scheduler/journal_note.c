@@ -36,7 +36,8 @@ static int attempt_of(const char *name, const char *suffix)
 	return str_parse_int(number, 1, INT32_MAX, &attempt) < 0 ? 0 : (int)attempt;
 }
 
-int journal_copy_attempt(const char *name)
+/* Of a file in the job's directory; 0: it is no journal. */
+static int parse_attempt(const char *name)
 {
 	return attempt_of(name, SUFFIX);
 }
@@ -108,7 +109,7 @@ void journal_found_note(void *data, const char *name, const char *packed, size_t
 void journal_found_file(void *data, const struct store_item *item)
 {
 	struct journal_found *found = data;
-	int attempt = journal_copy_attempt(item->name);
+	int attempt = parse_attempt(item->name);
 
 	if (attempt == 0 || attempt < found->attempt || attempt >= found->before)
 		return;

@@ -26,8 +26,6 @@ enum {
 
 /* "journal-2.jsonl". The caller frees. */
 char *journal_copy_name(int am_attempt);
-/* Of a file in the job's directory; 0: it is no journal. */
-int journal_copy_attempt(const char *name);
 
 /* The caller frees. */
 char *journal_note_name(int am_attempt);

@@ -47,7 +47,7 @@ struct container *local_container_add(struct local *local, const struct schedule
 	return container;
 }
 
-void local_container_free(struct container *container)
+static void free_container(struct container *container)
 {
 	struct local *local = container->local;
 	struct container **slot = &local->tasks[container->request.task].newest;
@@ -107,7 +107,7 @@ static void tell(struct local *local, struct container *container)
 	case CONTAINER_RUNNING:
 		BUG("%s: nothing to tell in state %d", container->mark, (int)container->state);
 	}
-	local_container_free(container);
+	free_container(container);
 }
 
 /* The ends are told before the ledger is settled: what the AM asks for in answer to them is then
@@ -174,7 +174,7 @@ static void close_local(struct scheduler *scheduler)
 	local_children_forget(local);
 	while ((container = TAILQ_FIRST(&local->containers))) {
 		container_kill(container);
-		local_container_free(container);
+		free_container(container);
 	}
 	if (local->ledger)
 		local_queue_close(local);
@@ -295,7 +295,7 @@ static void cancel(struct scheduler *scheduler, size_t task, int attempt)
 		local_queue_remove(container);
 	else if (!container->has_news || container->state == CONTAINER_ENDED)
 		return; /* the AM knows of it, or of its end: that is what release() is for */
-	local_container_free(container);
+	free_container(container);
 	local_pump_soon(local);
 }
 

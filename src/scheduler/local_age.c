@@ -169,7 +169,7 @@ static void age_job(const struct scheduler_traits *engine, struct removal *remov
 		clear_if_ended(job_dir);
 }
 
-void local_age(const struct scheduler_traits *engine, const struct local_ages *ages)
+static void age_jobs(const struct scheduler_traits *engine, const struct local_ages *ages)
 {
 	char *state cleanup_free = state_dir_find(NULL);
 	char *jobs cleanup_free = state ? fs_join(state, engine->folder) : NULL;
@@ -194,7 +194,7 @@ void local_upkeep(const struct job *job, int64_t max_age_ms)
 		.logs_ms = job_config_ms(job, "tony.jobs.max-age", 1000),
 		.whole_ms = job_config_ms(job, "tony.jobs.results-max-age", 1000)};
 
-	local_age(scheduler_traits_of(job), &ages);
+	age_jobs(scheduler_traits_of(job), &ages);
 }
 
 static bool has_ended(const char *job_dir, int64_t until_ms)

@@ -113,7 +113,6 @@ void local_pump_soon(struct local *local);
 /* For the removal of the own entry in the ledger of all users, whichever file that is now. */
 void local_watch_shared(struct local *local);
 struct container *local_container_add(struct local *local, const struct scheduler_request *request);
-void local_container_free(struct container *container);
 
 /* ---- local_container.c ---- */
 

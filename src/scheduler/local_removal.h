@@ -23,7 +23,6 @@ struct local_ages {
 	int64_t logs_ms;  /* before sources and logs go, and what of tony's own goes with them */
 	int64_t whole_ms; /* before the folder goes, with checkpoints and files of programs */
 };
-void local_age(const struct scheduler_traits *engine, const struct local_ages *ages);
 
 /* See scheduler_client_ops; an upkeep goes by the keys tony.jobs.max-age and
  * tony.jobs.results-max-age. */

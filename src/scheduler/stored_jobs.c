@@ -35,8 +35,10 @@ int stored_job_find(struct history_store *store, const char *id, const char *use
 	return history_store_find(store, id, is_known ? &days : NULL, user, record, err);
 }
 
-int job_stores_find(const struct job_stores *stores, const char *id, const char *user,
-		    struct history_store **store, struct history_record *record, struct err *err)
+/* The record of the job with this whole id: that user's; NULL: this user's own if one of the stores
+ * has it, else the first. *store: where it is. -1: `err`, there is none. */
+static int find_entry(const struct job_stores *stores, const char *id, const char *user,
+		      struct history_store **store, struct history_record *record, struct err *err)
 {
 	*store = NULL;
 	*record = (struct history_record){0};
@@ -70,7 +72,7 @@ char *job_stores_read(const char *id, const char *user, const char *name, size_t
 	struct history_store *store;
 
 	if (job_stores_open(NULL, &stores, err) < 0 ||
-	    job_stores_find(&stores, id, user, &store, &record, err) < 0)
+	    find_entry(&stores, id, user, &store, &record, err) < 0)
 		return NULL;
 	if (job_stores_is_of(store, &record, user))
 		return history_store_read_file(store, &record, name, cap, length, err);
@@ -280,7 +282,7 @@ static int find_record(const struct job_stores *stores, const char *id, const ch
 		       struct err *err)
 {
 	bool is_found = scheduler_client_begins_id(id) &&
-			job_stores_find(stores, id, user, store, record, NULL) == 0;
+			find_entry(stores, id, user, store, record, NULL) == 0;
 
 	if (is_found && job_stores_is_of(*store, record, user)) {
 		*whole = mem_strdup(id);
@@ -291,7 +293,7 @@ static int find_record(const struct job_stores *stores, const char *id, const ch
 	if (is_found && !*whole)
 		*whole = mem_strdup(id);
 	history_record_finish(record);
-	return *whole ? job_stores_find(stores, *whole, user, store, record, err) : -1;
+	return *whole ? find_entry(stores, *whole, user, store, record, err) : -1;
 }
 
 static int copy(struct history_store *store, const struct history_record *record, const char *doubt,
@@ -359,8 +361,7 @@ static struct job_logs *open_logs(const struct job_door *door, const struct job 
 	struct history_store *store;
 
 	if (job_stores_open(NULL, stores, err) == 0 &&
-	    job_stores_find(stores, fs_basename(door->job_dir), door->user, &store, &record, err) ==
-		    0)
+	    find_entry(stores, fs_basename(door->job_dir), door->user, &store, &record, err) == 0)
 		return history_logs(store, &record, release_stores, stores);
 	release_stores(stores);
 	return NULL;

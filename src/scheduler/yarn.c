@@ -35,7 +35,7 @@ static struct yarn *yarn_of(struct scheduler *scheduler)
 	return (struct yarn *)scheduler;
 }
 
-struct yarn_container *yarn_find_container(struct yarn *yarn, size_t task, int attempt)
+static struct yarn_container *find_container(struct yarn *yarn, size_t task, int attempt)
 {
 	struct yarn_container *container = task < yarn->task_count ? yarn->tasks[task] : NULL;
 
@@ -561,7 +561,7 @@ static void request_containers(struct scheduler *scheduler,
 
 static void cancel(struct scheduler *scheduler, size_t task, int attempt)
 {
-	struct yarn_container *container = yarn_find_container(yarn_of(scheduler), task, attempt);
+	struct yarn_container *container = find_container(yarn_of(scheduler), task, attempt);
 
 	if (!container || container->told || container->state == YARN_ENDED)
 		return; /* the AM knows of it, or of its end: that is what release() is for */
@@ -574,7 +574,7 @@ static void cancel(struct scheduler *scheduler, size_t task, int attempt)
 static void launch(struct scheduler *scheduler, const struct scheduler_launch *order)
 {
 	struct yarn_container *container =
-		yarn_find_container(yarn_of(scheduler), order->task, order->attempt);
+		find_container(yarn_of(scheduler), order->task, order->attempt);
 
 	if (container && container->state == YARN_ALLOCATED)
 		yarn_container_launch(container, order);
@@ -582,7 +582,7 @@ static void launch(struct scheduler *scheduler, const struct scheduler_launch *o
 
 static void release(struct scheduler *scheduler, size_t task, int attempt, int64_t grace_ms)
 {
-	struct yarn_container *container = yarn_find_container(yarn_of(scheduler), task, attempt);
+	struct yarn_container *container = find_container(yarn_of(scheduler), task, attempt);
 
 	if (container)
 		yarn_container_release(container, grace_ms);

@@ -11,7 +11,7 @@
 
 #define CACHE_AT_MOST 20 /* files */
 
-void yarn_upkeep(const struct job *job, int64_t max_age_ms)
+static void run_upkeep(const struct job *job, int64_t max_age_ms)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
 		hadoop_cluster_from_json(job->engine, job->stores, NULL);
@@ -100,7 +100,7 @@ const struct scheduler_client_ops yarn_scheduler_client = {
 	.stage = yarn_stage,
 	.prepare = yarn_prepare,
 	.start = yarn_start,
-	.upkeep = yarn_upkeep,
+	.upkeep = run_upkeep,
 	.find = yarn_find,
 	.answers = yarn_answers,
 	.list = yarn_list,

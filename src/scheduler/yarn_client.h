@@ -136,7 +136,6 @@ int yarn_find(const char *id, struct job_door *door, char **full_id, struct err 
 int yarn_answers(int64_t within_ms, struct err *err);
 int yarn_list(const char *user, int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
 	      struct err *err);
-void yarn_upkeep(const struct job *job, int64_t max_age_ms);
 int yarn_remove(const char *id, struct removal *removal, struct err *err); /* yarn_removal.c */
 int yarn_ended(int64_t until_ms, struct str_list *ids, struct err *err);   /* likewise */
 /* Likewise; after the submission of `job`, whose keys say what is old: this machine's copies

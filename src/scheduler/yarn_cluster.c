@@ -34,7 +34,7 @@
 
 /* ---- configuration ------------------------------------------------------------------------ */
 
-bool yarn_config_is_default(const struct job *job, const char *key)
+static bool is_default(const struct job *job, const char *key)
 {
 	const json_t *entry = json_object_get(job->config, key);
 	const char *origin = json_string_value(json_object_get(entry, "origin"));
@@ -647,9 +647,9 @@ struct yarn_am_size yarn_am_size(const struct job *job)
 
 	/* Without task types these keys are the one task's. */
 	if (job->type_count == 1 && str_equal(job->types[0].name, "driver") &&
-	    yarn_config_is_default(job, "tony.driver.instances"))
+	    is_default(job, "tony.driver.instances"))
 		return size;
-	if (memory && !yarn_config_is_default(job, "tony.am.memory"))
+	if (memory && !is_default(job, "tony.am.memory"))
 		str_parse_mib(memory, &size.memory);
 	if (vcores && str_parse_int(vcores, 1, INT32_MAX, &number) == 0)
 		size.vcores = (int)number;

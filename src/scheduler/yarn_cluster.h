@@ -17,8 +17,6 @@ struct webhdfs_client;
 
 #define YARN_OTHERS_KEY "tony.other.namenodes"
 
-bool yarn_config_is_default(const struct job *job, const char *key);
-
 /* What the site files say, and the keys of `job` about them; NULL: those of tony-site.xml. The
  * caller destroys it. */
 struct hadoop_cluster *yarn_cluster_find(const struct job *job, struct err *err);

@@ -156,7 +156,6 @@ struct yarn {
 };
 
 /* ---- yarn.c ---- */
-struct yarn_container *yarn_find_container(struct yarn *yarn, size_t task, int attempt);
 struct yarn_container *yarn_find_by_id(struct yarn *yarn, const Hadoop__ContainerIdProto *id);
 /* Told from the event loop, soon. */
 void yarn_add_news(struct yarn_container *container);

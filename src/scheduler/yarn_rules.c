@@ -158,7 +158,8 @@ static int64_t setting(struct yarn_rules *rules, const char *resource, const cha
 	return number_of(rules, key, old ? number_of(rules, old, otherwise) : otherwise);
 }
 
-int64_t yarn_rules_least(struct yarn_rules *rules, const char *resource)
+/* The least that a container gets; 0: not known. */
+static int64_t find_least(struct yarn_rules *rules, const char *resource)
 {
 	const char *old = str_equal(resource, YARN_MEMORY) ? "yarn.scheduler.minimum-allocation-mb"
 			  : str_equal(resource, YARN_VCORES)
@@ -178,7 +179,7 @@ static int64_t step_of(struct yarn_rules *rules, const char *resource)
 				  : NULL;
 
 	if (!rules->is_fair)
-		return yarn_rules_least(rules, resource);
+		return find_least(rules, resource);
 	return setting(rules, resource, "increment-allocation", old,
 		       is_memory && rules->web ? FAIR_INCREMENT : UNKNOWN);
 }
@@ -186,7 +187,7 @@ static int64_t step_of(struct yarn_rules *rules, const char *resource)
 int64_t yarn_rules_round(struct yarn_rules *rules, const char *resource, int64_t value,
 			 int64_t most)
 {
-	int64_t least = yarn_rules_least(rules, resource), step = step_of(rules, resource);
+	int64_t least = find_least(rules, resource), step = step_of(rules, resource);
 	int64_t given = value > least ? value : least;
 
 	if (step > 0)
@@ -200,7 +201,7 @@ int64_t yarn_rules_user_limit(struct yarn_rules *rules, const char *resource, in
 {
 	if (guaranteed < 0 || factor < 0)
 		return -1;
-	int64_t least = yarn_rules_least(rules, resource);
+	int64_t least = find_least(rules, resource);
 	int64_t base = guaranteed > least ? guaranteed : least;
 	double limit = (double)base * factor;
 	if (base == 0 || limit >= LIMIT_CAP)

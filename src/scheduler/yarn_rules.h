@@ -30,8 +30,6 @@ bool yarn_rules_counts_all(const struct yarn_rules *rules);
  * `most`. `value` itself, as far as is known. */
 int64_t yarn_rules_round(struct yarn_rules *rules, const char *resource, int64_t value,
 			 int64_t most);
-/* The least that a container gets; 0: not known. */
-int64_t yarn_rules_least(struct yarn_rules *rules, const char *resource);
 
 /* The most that one user may have, rounded as the CapacityScheduler does: `factor` times what is
  * guaranteed to the queue, or the least container. -1: there is no limit, or it is not known. */

@@ -8,7 +8,7 @@
 
 enum { READY_CAP = 1 << 20 };
 
-void file_call_destroy(struct file_call *call)
+static void destroy_call(struct file_call *call)
 {
 	if (call->call)
 		webhdfs_call_cancel(call->call);
@@ -22,7 +22,7 @@ void file_call_destroy(struct file_call *call)
 
 static void on_closed(void *data)
 {
-	file_call_destroy(data);
+	destroy_call(data);
 }
 
 /* "/data" of "/data/", "" of "/" and "hdfs://" of "hdfs:///": a "/" and a name follow. */
@@ -62,7 +62,7 @@ static void fill(void *data, struct http_stream *stream)
 		call->go_on(call);
 	} else {
 		http_stream_end(stream);
-		file_call_destroy(call);
+		destroy_call(call);
 	}
 }
 
@@ -113,13 +113,13 @@ void file_call_fail(struct file_call *call, const struct err *err)
 	} else {
 		http_answer_error(call->request, status_of(err), "store", "%s", err_message(err));
 	}
-	file_call_destroy(call);
+	destroy_call(call);
 }
 
 void file_call_answer_json(struct file_call *call, json_t *body)
 {
 	http_answer_json(call->request, 200, body);
-	file_call_destroy(call);
+	destroy_call(call);
 }
 
 /* ---- content ------------------------------------------------------------------------------ */

@@ -31,7 +31,6 @@ struct file_call {
 /* Holds the request until the answer begins. */
 struct file_call *file_call_create(struct http_request *request, struct webhdfs_async *hdfs,
 				   const char *path, const char *name);
-void file_call_destroy(struct file_call *call);
 
 /* Sends what was added to `ready`, and pauses the call when that is much. */
 void file_call_send(struct file_call *call);
