@@ -1,4 +1,4 @@
-"""What counts as code."""
+"""Comments and blank lines are not counted as code."""
 
 from size import count, trend
 
