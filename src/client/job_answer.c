@@ -21,11 +21,12 @@ static bool add_page(struct opened *opened, json_t *tasks)
 
 	opened->is_silent =
 		err.kind == ERR_UNREACHABLE && opened->door.address && !opened->view->is_final;
+	char *why cleanup_free =
+		was_silent ? mem_strdup("") : mem_printf(" (%s)", err_message(&err));
 	if (opened->is_silent)
-		log_warning("the application master of %s does not answer%s%s%s: its journal alone "
-			    "is told",
-			    opened->id, was_silent ? "" : " (", was_silent ? "" : err_message(&err),
-			    was_silent ? "" : ")");
+		log_warning(
+			"the application master of %s does not answer%s: its journal alone is told",
+			opened->id, why);
 	json_array_extend(tasks, json_object_get(answer, "tasks"));
 	size_t count = json_array_size(tasks);
 	return count > before && count < opened->view->task_count;

@@ -88,11 +88,10 @@ static struct map *find_families(const struct job_list *list)
 /* "12 trials: 3 succeeded, 9 killed" */
 static char *count_words(const struct family *family)
 {
-	bool has_jobs = str_starts_with(family->id, JOB_FAMILY_PIPELINE) ||
-			str_starts_with(family->id, JOB_FAMILY_ARRAY);
 	struct str text = {0};
 
-	str_append_format(&text, "%zu %s%s", family->count, has_jobs ? "job" : "trial",
+	str_append_format(&text, "%zu %s%s", family->count,
+			  job_family_has_head(family->id) ? "trial" : "job",
 			  str_plural((int64_t)family->count));
 	for (size_t i = 0, told = 0; i < JOB_STATE_COUNT; i++) {
 		enum job_state state = job_state_order[i];

@@ -194,7 +194,6 @@ static void tell_nothing(const struct metrics *metrics)
 {
 	const struct metrics_options *chosen = metrics->chosen;
 	bool is_part = chosen->tasks.count > 0 || chosen->names.count > 0;
-
 	char *others cleanup_free = str_list_join(&metrics->others, ", ");
 
 	if (metrics->found == 0)

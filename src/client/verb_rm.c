@@ -3,6 +3,7 @@
 #include "client/clearing.h"
 #include "client/job_choice.h"
 #include "client/job_list.h"
+#include "client/opened.h"
 #include "client/report.h"
 #include "client/schedulers.h"
 #include "client/sweep_control.h"

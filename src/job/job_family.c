@@ -45,3 +45,9 @@ char *job_family_key(const char *id, const char *user)
 {
 	return mem_printf("%s %s", id, user ? user : "");
 }
+
+bool job_family_has_head(const char *family)
+{
+	return !str_starts_with(family, JOB_FAMILY_PIPELINE) &&
+	       !str_starts_with(family, JOB_FAMILY_ARRAY);
+}

@@ -22,6 +22,10 @@ const char *job_family(const struct str_list *tags);
  */
 char *job_family_key(const char *id, const char *user);
 
+/* A sweep has a job of its own beside its trials, which says how it ended; a pipeline or an array
+ * has none. */
+bool job_family_has_head(const char *family);
+
 /* The job has the tag from its sweep, pipeline or array, and not from its user. */
 bool job_family_gave(const char *tag);
 

@@ -227,13 +227,6 @@ static sqlite3_stmt *prepare_foremost(struct portal_index *index, const struct p
 	return index_prepare(index, sql.text, err);
 }
 
-/* A sweep's own job says itself how it ended. */
-static bool has_no_head(const char *family)
-{
-	return str_starts_with(family, JOB_FAMILY_PIPELINE) ||
-	       str_starts_with(family, JOB_FAMILY_ARRAY);
-}
-
 static int set_foremost(struct portal_index *index, sqlite3_stmt *foremost, sqlite3_stmt *page,
 			json_t *told, struct err *err)
 {
@@ -287,7 +280,7 @@ static int append_family(struct portal_index *index, struct family_finds finds, 
 	json_set_int(told, "submitted_ms", submitted_ms);
 	json_set_int(told, "ended_ms", ended_ms);
 	json_object_set(told, "states", states);
-	if (has_no_head(id) && set_foremost(index, finds.foremost, page, told, err) < 0)
+	if (!job_family_has_head(id) && set_foremost(index, finds.foremost, page, told, err) < 0)
 		return -1;
 	char *text cleanup_free = json_text(told);
 	str_append(families, text);
